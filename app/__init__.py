@@ -1,0 +1,1 @@
+"""Wallclock: predict the training step, then time it."""

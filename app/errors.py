@@ -1,0 +1,64 @@
+"""What the app raises on purpose.
+
+AppError
+  ContentError      a file under exercises/ is wrong: its author must change it
+  AnswerError       the learner's text cannot be read: shown, not graded, not stored
+  NotFoundError     no such exercise, formula, chapter or token: page 404
+  InputError        an argument of a command or a call is wrong: one line, exit 1 or status 422
+  UnavailableError  a part of the server cannot do its work now: status 503, with the cure
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class AppError(Exception):
+    """Base of every error below; anything else that escapes is a bug."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a content file, and where."""
+
+    path: Path
+    line: int
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.says}"
+
+
+class ContentError(AppError):
+    """Content files do not say what they must; every problem is listed."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class AnswerError(AppError):
+    """The learner's text is not an answer at all."""
+
+
+class NotFoundError(AppError):
+    """The address names nothing."""
+
+
+class InputError(AppError):
+    """A command or a call was given something that it cannot use."""
+
+
+class UnavailableError(AppError):
+    """A part of the server is out of order; the message says which, why and what mends it."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence that offers the known name closest to *name*, or nothing.
+
+    >>> nearest("ring_allreduce", ["ring_all_reduce", "tree"])
+    "; did you mean 'ring_all_reduce'?"
+    """
+    closest = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {closest[0]!r}?" if closest else ""
