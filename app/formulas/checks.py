@@ -1,0 +1,63 @@
+"""What an argument may be; each check returns the value or says what is wrong with it."""
+
+import math
+from collections.abc import Collection
+from reprlib import repr as short
+
+from app.units import Count
+
+# Far outside anything physical, yet no product of a formula's arguments leaves the floats.
+LARGEST = 1e30
+SMALLEST = 1e-30
+
+
+def at_least(name: str, value: float, least: float) -> float:
+    """*value*, when it is a number from *least* to the largest that is allowed."""
+    if not (_is_number(value) and value >= least):
+        raise ValueError(f"{name} must be a number of at least {least:g}, not {short(value)}")
+    if value > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}, not {short(value)}")
+    return value
+
+
+def positive(name: str, value: float) -> float:
+    """*value*, when it is a number above zero that is neither absurdly small nor large."""
+    if not (_is_number(value) and value > 0):
+        raise ValueError(f"{name} must be a number above 0, not {short(value)}")
+    if not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"{name} must be from {SMALLEST:g} to {LARGEST:g}, not {short(value)}")
+    return value
+
+
+def whole(name: str, value: float, least: int = 1) -> Count:
+    """*value* as an int, when it is a whole number no smaller than *least*."""
+    if not (_is_number(value) and value == int(value)):
+        raise ValueError(f"{name} must be a whole number, not {short(value)}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {short(value)}")
+    if value > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}, not {short(value)}")
+    return int(value)
+
+
+def one_of(name: str, value: object, allowed: Collection[object]) -> None:
+    """Refuse *value* when it is not among *allowed*; True is not 1 here."""
+    if not any(
+        value == choice and isinstance(value, bool) == isinstance(choice, bool)
+        for choice in allowed
+    ):
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(str, allowed))}, not {short(value)}"
+        )
+
+
+def divides(name: str, value: int, what: str, total: int) -> None:
+    """Refuse *value* when *total*, the number of *what*, cannot be split into so many."""
+    if total % value:
+        raise ValueError(f"{name} must divide the {what}, {total}, not {short(value)}")
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)

@@ -1,0 +1,101 @@
+"""How many ranks a model needs, and how large a model fits."""
+
+import math
+from fractions import Fraction
+
+from app.formulas.checks import at_least, positive, whole
+from app.formulas.memory.split import Stage, split
+from app.units import BYTE, Bytes, Count, show
+
+
+def zero_smallest_ranks(
+    parameters: Count,
+    memory: Bytes,
+    stage: Stage,
+    reserved: Bytes = 0,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Count:
+    """Fewest data-parallel ranks on which the state of a model fits under ZeRO.
+
+    What the stage keeps on every rank (K bytes per parameter) and what is reserved for other
+    things leaves a room in which a share of the rest (D bytes per parameter) must fit. No number
+    of ranks helps where the first two already fill the memory.
+
+        N = ceil(parameters * D / (memory - reserved - parameters * K))
+
+    Convention:
+        An exactly full memory counts as a fit. A card sold as 80 GB is 80e9 bytes here; drivers
+        report a little more than that and keep a little for themselves.
+
+    Args:
+        parameters: parameters of the whole model.
+        memory: bytes of memory of one rank.
+        stage: stage of ZeRO, 0 to 3.
+        reserved: bytes of that memory for activations, buffers and the like.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain, or *memory* is too small for any number
+            of ranks.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5, solved for the number of ranks.
+    """
+    kept, shared = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    count = whole("parameters", parameters)
+    floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
+    room = Fraction(positive("memory", memory)) - floor
+    if room < 0 or (shared and not room):
+        raise ValueError(
+            f"memory must be above the {show(float(floor), BYTE)} that stage {stage} and what is "
+            f"reserved take on every rank however many there are, not {show(memory, BYTE)}"
+        )
+    return max(1, math.ceil(count * Fraction(shared) / room)) if shared else 1
+
+
+def zero_largest_model(
+    memory: Bytes,
+    ranks: Count,
+    stage: Stage,
+    reserved: Bytes = 0,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Count:
+    """Most parameters of which the state fits on each data-parallel rank under ZeRO.
+
+    The memory that is not reserved, over what a rank holds per parameter: K bytes that the stage
+    keeps on every rank and a share of the D bytes that the ranks divide among them.
+
+        P = floor((memory - reserved) / (K + D / ranks))
+
+    Convention:
+        Model parallelism multiplies this number; table 2 of the ZeRO paper does so. The measured
+        sizes there are smaller, since activations and fragments take memory too.
+
+    Args:
+        memory: bytes of memory of one rank.
+        ranks: data-parallel ranks that share.
+        stage: stage of ZeRO, 0 to 3.
+        reserved: bytes of that memory for activations, buffers and the like.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain, or *reserved* exceeds *memory*.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 2.
+    """
+    kept, shared = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
+    if room < 0:
+        raise ValueError(
+            f"reserved must be at most the memory, {show(memory, BYTE)}, not {reserved!r}"
+        )
+    return math.floor(room / (Fraction(kept) + Fraction(shared) / whole("ranks", ranks)))

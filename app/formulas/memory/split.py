@@ -1,0 +1,38 @@
+"""What the stages of ZeRO share out, parameter by parameter."""
+
+from typing import Literal, NamedTuple, get_args
+
+from app.formulas.checks import at_least, one_of, positive
+from app.units import Bytes
+
+Stage = Literal[0, 1, 2, 3]
+
+WEIGHTS_FROM, GRADIENTS_FROM, OPTIMIZER_FROM = 3, 2, 1
+
+
+class Split(NamedTuple):
+    """Bytes per parameter that every rank keeps whole, and that the ranks share out."""
+
+    kept: Bytes
+    shared: Bytes
+
+
+def split(
+    stage: Stage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
+) -> Split:
+    """Divide the bytes of a parameter between what *stage* keeps and what it shares out."""
+    check_stage(stage)
+    shared_from = {
+        WEIGHTS_FROM: positive("weight_bytes", weight_bytes),
+        GRADIENTS_FROM: at_least("gradient_bytes", gradient_bytes, 0),
+        OPTIMIZER_FROM: at_least("optimizer_bytes", optimizer_bytes, 0),
+    }
+    return Split(
+        kept=sum(size for first, size in shared_from.items() if stage < first),
+        shared=sum(size for first, size in shared_from.items() if stage >= first),
+    )
+
+
+def check_stage(stage: Stage) -> None:
+    """Refuse what is no stage of ZeRO."""
+    one_of("stage", stage, get_args(Stage))

@@ -1,0 +1,153 @@
+"""Bytes of weights, gradients and optimizer state on a rank."""
+
+from app.formulas.checks import whole
+from app.formulas.memory.split import Stage, split
+from app.units import Bytes, Count
+
+
+def state_bytes(
+    parameters: Count,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Bytes:
+    """Bytes of weights, gradients and optimizer state of one whole replica.
+
+    Mixed precision with Adam keeps 2 bytes of weight and 2 of gradient per parameter in 16-bit,
+    and 12 of optimizer state in 32-bit: a master copy of the weight, a momentum and a variance.
+
+        M = parameters (weight_bytes + gradient_bytes + optimizer_bytes)
+
+    Convention:
+        16 bytes per parameter is the count of the ZeRO paper. With 32-bit gradients
+        (Megatron-LM, Llama 3) it is 18, without a master copy 12, in a checkpoint, which holds
+        no gradients, 14.
+
+    Args:
+        parameters: parameters of the model.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1.
+    """
+    kept, _ = split(0, weight_bytes, gradient_bytes, optimizer_bytes)
+    return whole("parameters", parameters) * kept
+
+
+def zero_state_bytes(
+    parameters: Count,
+    ranks: Count,
+    stage: Stage,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Bytes:
+    """Bytes of weights, gradients and optimizer state on each data-parallel rank under ZeRO.
+
+    Stage 0 is plain data parallelism, where every rank keeps everything. Stage 1 shares out the
+    optimizer state, stage 2 the gradients too, stage 3 the weights as well. Below, K are the
+    bytes per parameter that every rank keeps and D those that the ranks divide among them; the
+    last line is stage 1.
+
+        M = parameters (K + D / ranks)
+        M1 = parameters (weight_bytes + gradient_bytes + optimizer_bytes / ranks)
+
+    Convention:
+        The defaults are the 16 bytes per parameter of the ZeRO paper. Some implementations keep
+        32-bit gradients (18 in all, DeepSpeed's stage 2 even 20); PyTorch's FSDP is stage 3
+        unless it keeps the weights after the forward pass.
+
+    Args:
+        parameters: parameters of the whole model.
+        ranks: data-parallel ranks that share.
+        stage: stage of ZeRO, 0 to 3.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 1.
+    """
+    kept, shared = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    return whole("parameters", parameters) * (kept + shared / whole("ranks", ranks))
+
+
+def zero_redundant_bytes(
+    parameters: Count,
+    ranks: Count,
+    stage: Stage,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Bytes:
+    """Bytes that all ranks together hold beyond the one copy that training needs.
+
+    What every rank keeps whole exists once per rank and is needed once; what is shared out
+    exists once. K are the bytes per parameter that the stage keeps on every rank: all of them
+    in stage 0, none in stage 3.
+
+        R = (ranks - 1) parameters * K
+
+    Convention:
+        Copies beyond the first. All copies, the first included, would be ranks * parameters * K.
+
+    Args:
+        parameters: parameters of the whole model.
+        ranks: data-parallel ranks.
+        stage: stage of ZeRO, 0 to 3.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, sections 3.1 and 5 (redundancy of model
+        states).
+    """
+    kept, _ = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    return (whole("ranks", ranks) - 1) * whole("parameters", parameters) * kept
+
+
+def hybrid_shard_state_bytes(
+    parameters: Count,
+    shard_ranks: Count,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Bytes:
+    """Bytes of weights, gradients and optimizer state on each rank under hybrid sharding.
+
+    Stage 3 inside a group of shard_ranks ranks, a replica of everything in each group. More
+    groups train on more data; they do not make the share of a rank smaller.
+
+        M = parameters (weight_bytes + gradient_bytes + optimizer_bytes) / shard_ranks
+
+    Convention:
+        The defaults are the 16 bytes per parameter of the ZeRO paper. PyTorch calls the scheme
+        HSDP, or HYBRID_SHARD.
+
+    Args:
+        parameters: parameters of the whole model.
+        shard_ranks: ranks of one group, among which one replica is divided.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.2 (sharding strategies).
+    """
+    _, shared = split(3, weight_bytes, gradient_bytes, optimizer_bytes)
+    return whole("parameters", parameters) * shared / whole("shard_ranks", shard_ranks)
