@@ -21,9 +21,9 @@ def hierarchical_all_reduce_time(
     a ring all-gather inside the node completes the array. P is the piece of one GPU.
 
         P = size / gpus_per_node
-        T1 = (gpus_per_node - 1) (intra_latency + P / intra_bandwidth)
-        T2 = 2 (nodes - 1) (inter_latency + P / (nodes * inter_bandwidth))
-        T = 2 T1 + T2
+        T_1 = (gpus_per_node - 1) (intra_latency + P / intra_bandwidth)
+        T_2 = 2 (nodes - 1) (inter_latency + P / (nodes * inter_bandwidth))
+        T = 2 T_1 + T_2
 
     Convention:
         Both bandwidths are one direction of one GPU, so a node with eight network cards of

@@ -31,7 +31,7 @@ def ring_all_reduce_bytes(size: Bytes, ranks: Count) -> Bytes:
     The array is cut into one piece per rank, and in each of the 2 (ranks - 1) steps every rank
     sends one piece. No all-reduce can send less, and the amount never exceeds two arrays.
 
-        V = 2 size (ranks - 1) / ranks
+        V = 2 size * (ranks - 1) / ranks
 
     Convention:
         Bytes sent by one rank, not sent plus received. The ZeRO paper counts elements and drops
@@ -90,7 +90,7 @@ def ring_reduce_scatter_bytes(size: Bytes, ranks: Count) -> Bytes:
     The first half of a ring all-reduce: after ranks - 1 steps of one piece each, every rank
     holds the finished sum of one piece.
 
-        V = size (ranks - 1) / ranks
+        V = size * (ranks - 1) / ranks
 
     Convention:
         The size is the whole array that every rank puts in, as in nccl-tests. Some texts give
@@ -115,7 +115,7 @@ def ring_all_gather_bytes(size: Bytes, ranks: Count) -> Bytes:
     The second half of a ring all-reduce: every rank starts with one piece and passes on, in
     ranks - 1 steps, what it received in the step before.
 
-        V = size (ranks - 1) / ranks
+        V = size * (ranks - 1) / ranks
 
     Convention:
         The size is the whole array that every rank ends with, as in nccl-tests. MPI documents

@@ -10,7 +10,7 @@ def all_to_all_bytes(size: Bytes, ranks: Count) -> Bytes:
 
     Every rank cuts its array into one piece per rank, keeps its own and sends the others.
 
-        V = size (ranks - 1) / ranks
+        V = size * (ranks - 1) / ranks
 
     Convention:
         The size is all that one rank puts in, its own piece included, as in nccl-tests.

@@ -105,7 +105,7 @@ def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: S
     step, and the size is zero.
 
         L = ceil(log2(ranks))
-        S = bandwidth * latency * ranks (ranks - 1 - L) / (ranks * L - ranks + 1)
+        S = bandwidth * latency * ranks * (ranks - 1 - L) / (ranks * L - ranks + 1)
 
     Convention:
         Against the tree of tree_all_reduce_time. Against NCCL's pipelined double tree the ring
@@ -140,7 +140,7 @@ def ring_double_tree_crossover_size(
     pays for the additional steps grows with the square of the number of ranks.
 
         L = ceil(log2(ranks))
-        S = ranks * bandwidth * latency (ranks - 1 - L)
+        S = ranks * bandwidth * latency * (ranks - 1 - L)
 
     Convention:
         The tree is NCCL's, in the limit of many chunks; against the tree of textbooks see

@@ -27,8 +27,8 @@ def layer_activation_bytes(
 
         E = sequence * batch * hidden
         S = 5 heads * sequence / hidden
-        A = E (10 + (24 + S) / tensor_ranks)
-        B = E (34 + S) / tensor_ranks
+        A = E * (10 + (24 + S) / tensor_ranks)
+        B = E * (34 + S) / tensor_ranks
         F = 2 E
 
     Convention:

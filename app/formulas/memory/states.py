@@ -16,7 +16,7 @@ def state_bytes(
     Mixed precision with Adam keeps 2 bytes of weight and 2 of gradient per parameter in 16-bit,
     and 12 of optimizer state in 32-bit: a master copy of the weight, a momentum and a variance.
 
-        M = parameters (weight_bytes + gradient_bytes + optimizer_bytes)
+        M = parameters * (weight_bytes + gradient_bytes + optimizer_bytes)
 
     Convention:
         16 bytes per parameter is the count of the ZeRO paper. With 32-bit gradients
@@ -54,8 +54,8 @@ def zero_state_bytes(
     bytes per parameter that every rank keeps and D those that the ranks divide among them; the
     last line is stage 1.
 
-        M = parameters (K + D / ranks)
-        M1 = parameters (weight_bytes + gradient_bytes + optimizer_bytes / ranks)
+        M = parameters * (K + D / ranks)
+        M_1 = parameters * (weight_bytes + gradient_bytes + optimizer_bytes / ranks)
 
     Convention:
         The defaults are the 16 bytes per parameter of the ZeRO paper. Some implementations keep
@@ -130,7 +130,7 @@ def hybrid_shard_state_bytes(
     Stage 3 inside a group of shard_ranks ranks, a replica of everything in each group. More
     groups train on more data; they do not make the share of a rank smaller.
 
-        M = parameters (weight_bytes + gradient_bytes + optimizer_bytes) / shard_ranks
+        M = parameters * (weight_bytes + gradient_bytes + optimizer_bytes) / shard_ranks
 
     Convention:
         The defaults are the 16 bytes per parameter of the ZeRO paper. PyTorch calls the scheme

@@ -24,11 +24,11 @@ def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: Stage) ->
 
     Stages 0 to 2 reduce-scatter the gradients and all-gather either the sums (stage 0, an
     all-reduce) or the updated weights; stage 3 gathers the weights before the forward pass and
-    again before the backward pass, then reduce-scatters the gradients. V is for stages 0 to 2, V3
+    again before the backward pass, then reduce-scatters the gradients. V is for stages 0 to 2, V_3
     for stage 3.
 
-        V = 2 weight_bytes_total (ranks - 1) / ranks
-        V3 = 3 weight_bytes_total (ranks - 1) / ranks
+        V = 2 weight_bytes_total * (ranks - 1) / ranks
+        V_3 = 3 weight_bytes_total * (ranks - 1) / ranks
 
     Convention:
         Bytes sent, for gradients as wide as the weights. The ZeRO paper counts elements and
@@ -56,11 +56,11 @@ def zero_accumulated_traffic_bytes(
 
     Stages 0 and 1 can add up whole gradients locally and communicate once. Stage 2 keeps only
     its shard of the sum, so each micro-batch reduce-scatters; stage 3 also gathers the weights
-    twice in each. V is for stages 0 and 1, V2 and V3 for the others.
+    twice in each. V is for stages 0 and 1, V_2 and V_3 for the others.
 
-        V = 2 weight_bytes_total (ranks - 1) / ranks
-        V2 = (accumulation + 1) weight_bytes_total (ranks - 1) / ranks
-        V3 = 3 accumulation * weight_bytes_total (ranks - 1) / ranks
+        V = 2 weight_bytes_total * (ranks - 1) / ranks
+        V_2 = (accumulation + 1) weight_bytes_total * (ranks - 1) / ranks
+        V_3 = 3 accumulation * weight_bytes_total * (ranks - 1) / ranks
 
     Convention:
         Per optimizer step. That stages 1 and 2 are free of additional traffic, as often said, is
@@ -95,7 +95,7 @@ def hybrid_shard_traffic(
     all-reduces its shard of the gradients with the ranks that hold the same shard in the other
     groups. A is what goes inside, B what goes across.
 
-        A = 3 weight_bytes_total (shard_ranks - 1) / shard_ranks
+        A = 3 weight_bytes_total * (shard_ranks - 1) / shard_ranks
         B = 2 weight_bytes_total / shard_ranks * (replicas - 1) / replicas
 
     Convention:

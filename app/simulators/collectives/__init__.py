@@ -1,0 +1,27 @@
+"""Collectives played out chunk by chunk: who sends what to whom, and when everyone has it all."""
+
+from app.simulators.collectives.exchange import all_to_all
+from app.simulators.collectives.hierarchy import hierarchical_all_reduce
+from app.simulators.collectives.network import Played
+from app.simulators.collectives.pipelined import broadcast, in_network_all_reduce
+from app.simulators.collectives.ring import (
+    ring_all_gather,
+    ring_all_reduce,
+    ring_reduce_scatter,
+)
+from app.simulators.collectives.rooted import naive_all_reduce, tree_all_reduce
+from app.simulators.collectives.two_trees import double_binary_tree_all_reduce
+
+__all__ = [
+    "Played",
+    "all_to_all",
+    "broadcast",
+    "double_binary_tree_all_reduce",
+    "hierarchical_all_reduce",
+    "in_network_all_reduce",
+    "naive_all_reduce",
+    "ring_all_gather",
+    "ring_all_reduce",
+    "ring_reduce_scatter",
+    "tree_all_reduce",
+]

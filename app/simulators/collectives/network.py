@@ -1,0 +1,84 @@
+"""A network that is played step by step: one clock, and a count of the bytes on each link."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from app.units import Bytes, BytesPerSecond, Count, Seconds
+
+Share = frozenset[int]
+"""The ranks whose contributions a partial sum holds."""
+
+
+class Message(NamedTuple):
+    """Bytes on their way from one rank to another."""
+
+    sender: int
+    receiver: int
+    size: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a collective took: its time, its steps, and the bytes that went over each link."""
+
+    time: Seconds
+    steps: Count
+    links: Mapping[tuple[int, int], Bytes]
+
+    def sent(self, rank: int) -> Bytes:
+        """Bytes that *rank* sent."""
+        return sum(size for (sender, _), size in self.links.items() if sender == rank)
+
+    def received(self, rank: int) -> Bytes:
+        """Bytes that *rank* received."""
+        return sum(size for (_, receiver), size in self.links.items() if receiver == rank)
+
+    def then(self, later: "Played") -> "Played":
+        """This, and *later* after it."""
+        links = {
+            link: self.links.get(link, 0) + later.links.get(link, 0)
+            for link in {**self.links, **later.links}
+        }
+        return Played(self.time + later.time, self.steps + later.steps, links)
+
+
+@dataclass(slots=True)
+class Network:
+    """Ranks with one port each way, of *bandwidth*; a step takes *latency* and its largest message.
+
+    Whatever else it counts, it refuses a step that its ports cannot carry.
+    """
+
+    bandwidth: BytesPerSecond
+    latency: Seconds
+    clock: Seconds = 0.0
+    steps: Count = 0
+    links: dict[tuple[int, int], Bytes] = field(default_factory=lambda: defaultdict(float))
+
+    def step(self, messages: Iterable[Message]) -> None:
+        """Send *messages* at the same time and wait until all have arrived."""
+        sent = list(messages)
+        for port in ([m.sender for m in sent], [m.receiver for m in sent]):
+            if len(set(port)) < len(port):
+                raise ValueError(f"a port carries one message a step, not {sorted(port)}")
+        for message in sent:
+            self.links[message.sender, message.receiver] += message.size
+        self.clock += self.latency + max(message.size for message in sent) / self.bandwidth
+        self.steps += 1
+
+    def played(self) -> Played:
+        """What has happened so far."""
+        return Played(self.clock, self.steps, dict(self.links))
+
+
+def added(one: Share, other: Share) -> Share:
+    """The sum of two partial sums, which must not count anybody twice.
+
+    Raises:
+        ValueError: a rank's contribution is in both.
+    """
+    if not one.isdisjoint(other):
+        raise ValueError(f"ranks {sorted(one & other)} are in both partial sums")
+    return one | other
