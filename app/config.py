@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 _PACKAGE = Path(__file__).parent
 _BUNDLE = _PACKAGE / "bundle"
 
-# Where templates/, static/, exercises/ and alembic/ are: inside an installed wheel, or the checkout.
+# Where templates/, static/, exercises/ and alembic/ are: in an installed wheel, or the checkout.
 ROOT = _BUNDLE if _BUNDLE.is_dir() else _PACKAGE.parent
 
 

@@ -1,6 +1,16 @@
-"""Training state and its traffic played out: who holds which parameter, and who sends which."""
+"""Training state, its traffic and activations, played out: who holds, stores and sends what."""
 
+from app.simulators.memory.activations import Tensor, stored_bytes, stored_tensors
 from app.simulators.memory.holding import Holding, hybrid_holding, zero_holding
 from app.simulators.memory.steps import hybrid_step, zero_step
 
-__all__ = ["Holding", "hybrid_holding", "hybrid_step", "zero_holding", "zero_step"]
+__all__ = [
+    "Holding",
+    "Tensor",
+    "hybrid_holding",
+    "hybrid_step",
+    "stored_bytes",
+    "stored_tensors",
+    "zero_holding",
+    "zero_step",
+]

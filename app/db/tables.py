@@ -1,0 +1,132 @@
+"""The rows that are kept, and the tables that keep them.
+
+`Attempt` and `Reveal` are checked when they are made (a `ValueError` says what is wrong) and frozen
+from then on; the classes that end in Row are their tables. The split is needed: SQLModel does not
+validate what is a table.
+"""
+
+import math
+from datetime import UTC, datetime
+
+from pydantic import AwareDatetime
+from sqlalchemy import BigInteger, DateTime, Dialect, Index, Integer, Text, UniqueConstraint
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field, SQLModel
+from sqlmodel.main import SQLModelConfig
+
+LEARNER_LIMIT = 64
+EXERCISE_LIMIT = 200
+ANSWER_LIMIT = 20_000
+DRAWN_LIMIT = 65_536
+NAME_LIMIT = 100
+SEED_LIMIT = 2**53  # a browser reads whole numbers of JSON exactly below it
+HINTS_LIMIT = 1_000
+
+_WITHOUT_NUL = r"^[^\x00]*$"  # PostgreSQL keeps no NUL in a text
+_CHECKED = SQLModelConfig(frozen=True, strict=True, extra="forbid")
+
+# SQLite numbers the rows by itself only where the key's type is exactly INTEGER.
+_RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment; SQLite keeps no offset, so it goes in and comes out as UTC."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Store the UTC clock reading."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError(f"a moment needs its offset from UTC, and {value} has none")
+        return value and value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Say again that it is UTC."""
+        return value and value.replace(tzinfo=UTC)
+
+
+def now() -> datetime:
+    """The present moment, in UTC."""
+    return datetime.now(UTC)
+
+
+class Attempt(SQLModel):
+    """One answer handed in: written once, never changed.
+
+    Raises:
+        ValueError: a text is too long or holds what a database cannot keep, a number is out of
+            its range, a moment has no offset, a type is wrong.
+    """
+
+    model_config = _CHECKED
+
+    learner: str = Field(min_length=1, max_length=LEARNER_LIMIT, regex=_WITHOUT_NUL)
+    exercise: str = Field(min_length=1, max_length=EXERCISE_LIMIT, regex=_WITHOUT_NUL)
+    seed: int = Field(ge=0, lt=SEED_LIMIT, sa_type=BigInteger)
+    answer: str = Field(max_length=ANSWER_LIMIT, regex=_WITHOUT_NUL, description="as typed")
+    correct: bool
+    score: float = Field(ge=0, le=1)
+    hints: int = Field(default=0, ge=0, le=HINTS_LIMIT, description="seen before it was handed in")
+    revealed: bool = Field(default=False, description="the solution had been shown before")
+    digest: str = Field(max_length=64, regex=_WITHOUT_NUL, description="hash of the exercise file")
+    drawn: str = Field(
+        max_length=DRAWN_LIMIT, regex=_WITHOUT_NUL, sa_type=Text, description="JSON, by name"
+    )
+    seconds: float | None = Field(default=None, ge=0, lt=math.inf, description="on the page")
+    at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class AttemptRow(Attempt, table=True):
+    """The table of attempts, in the order in which they were committed."""
+
+    __tablename__ = "attempt"
+    __table_args__ = (
+        Index("ix_attempt_learner", "learner", "id"),
+        Index("ix_attempt_learner_exercise", "learner", "exercise", "id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+
+
+class Reveal(SQLModel):
+    """A hint, or with number 0 the worked solution, that a learner has been shown.
+
+    Raises:
+        ValueError: as for an attempt.
+    """
+
+    model_config = _CHECKED
+
+    learner: str = Field(min_length=1, max_length=LEARNER_LIMIT, regex=_WITHOUT_NUL)
+    exercise: str = Field(min_length=1, max_length=EXERCISE_LIMIT, regex=_WITHOUT_NUL)
+    seed: int = Field(ge=0, lt=SEED_LIMIT, sa_type=BigInteger)
+    number: int = Field(ge=0, le=HINTS_LIMIT, description="of the hint from 1; 0: the solution")
+    at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class RevealRow(Reveal, table=True):
+    """The table of reveals; what is shown again is not written again."""
+
+    __tablename__ = "reveal"
+    __table_args__ = (
+        UniqueConstraint("learner", "exercise", "seed", "number", name="uq_reveal_shown"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+
+
+class TokenRow(SQLModel, table=True):
+    """A key to the interface for graders: its secret is shown once and kept as a digest."""
+
+    __tablename__ = "token"
+    __table_args__ = (
+        UniqueConstraint("name", name="uq_token_name"),
+        UniqueConstraint("digest", name="uq_token_digest"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=NAME_LIMIT)
+    digest: str = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
+    created: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    revoked: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -1,0 +1,25 @@
+"""A small language for arithmetic with units: read, never run.
+
+Authors write keys, mistakes and conditions in it, docstrings their formulas, learners their
+derivations. `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
+"""
+
+from app.expressions.evaluation import Names, Quantity, evaluate, holds
+from app.expressions.filling import fill, slots
+from app.expressions.mathematics import latex
+from app.expressions.reading import ExpressionError, parse
+from app.expressions.tree import Node, names_in
+
+__all__ = [
+    "ExpressionError",
+    "Names",
+    "Node",
+    "Quantity",
+    "evaluate",
+    "fill",
+    "holds",
+    "latex",
+    "names_in",
+    "parse",
+    "slots",
+]

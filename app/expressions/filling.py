@@ -1,0 +1,69 @@
+"""Text with drawn values in it.
+
+`{size}` stands for a value as the author typed it, `{2 * size}` for what an expression comes to,
+`{2 * size | GiB}` for that in a unit, `{2 * size | GiB 3}` to three significant figures. Inside
+`$...$`, where braces belong to LaTeX, the same is written `{{size}}`.
+"""
+
+import re
+from collections.abc import Mapping
+
+from app.expressions.evaluation import Names, evaluate
+from app.expressions.reading import ExpressionError
+from app.units import scale_of, show_in
+
+_PIECE = re.compile(
+    r"(?P<math>\$\$.+?\$\$|(?<!\\)\$(?!\s)[^$\n]+?(?<![\s\\])\$)|\{(?P<slot>[^{}]+)\}", re.DOTALL
+)
+_INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
+_FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>\d+)?")
+
+
+def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
+    """*text* with its slots filled from *names*; a bare name is written as in *shown*.
+
+    Raises:
+        ExpressionError: a slot cannot be filled.
+    """
+
+    def piece(match: re.Match[str]) -> str:
+        if match["math"]:
+            return _INSIDE_MATH.sub(
+                lambda m: _in_math(_slot(m["slot"], names, shown)), match["math"]
+            )
+        return _slot(match["slot"], names, shown)
+
+    return _PIECE.sub(piece, text)
+
+
+def slots(text: str) -> list[str]:
+    """Every expression that *text* wants filled in."""
+    found = []
+    for match in _PIECE.finditer(text):
+        inside = _INSIDE_MATH.findall(match["math"]) if match["math"] else [match["slot"]]
+        found += [slot.partition("|")[0].strip() for slot in inside]
+    return found
+
+
+def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
+    expression, _, form = (part.strip() for part in slot.partition("|"))
+    if expression in shown and not form:
+        return shown[expression]
+    quantity = evaluate(expression, names)
+    if not form:
+        return str(quantity)
+    match = _FORMAT.fullmatch(form)
+    unit, digits = (match["unit"], match["digits"]) if match else (form, None)
+    scale = scale_of(unit)
+    if scale.unit.dimension != quantity.dimension:
+        raise ExpressionError(f"{{{slot}}} is {quantity}, not in {unit}")
+    return show_in(quantity.value, scale, int(digits or 4))
+
+
+def _in_math(text: str) -> str:
+    number, _, unit = text.partition(" ")
+    figure = number.replace(",", r"{,}").replace("%", r"\%")
+    mantissa, times, exponent = figure.partition("e")
+    if times and exponent.lstrip("-").isdigit():
+        figure = rf"{mantissa} \cdot 10^{{{exponent}}}"
+    return rf"{figure}\,\text{{{unit}}}".replace("%", r"\%") if unit else figure

@@ -1,0 +1,188 @@
+"""From text to a tree: arithmetic with units, and nothing that could run anything.
+
+    sum        = term (("+" | "-") term)*
+    term       = power (("*" | "/" | nothing) power)*        nothing, as in 2 S (N - 1)
+    power      = ["-"] atom [("^" | "**") power]
+    atom       = number [unit] | name | name "(" arguments ")" | "(" sum ")" | 'word'
+
+A unit is read after a number unless *symbols* has a symbol of that spelling.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.units import Scale, scale_of
+from app.units.scales import SCALES
+
+LONGEST = 2000
+DEEPEST = 40
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)"
+    r"|(?P<word>'[^']*'|\"[^\"]*\")"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$]))"
+)
+_UNIT = re.compile(
+    r"\s*(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)"
+)
+_TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
+
+
+class ExpressionError(ValueError):
+    """The text is no expression, or its terms do not go together."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    text: str
+    symbols: Collection[str]
+    at: int = 0
+    depth: int = 0
+    _peeked: tuple[int, str, str, int] | None = field(default=None)
+
+    def peek(self) -> tuple[str, str]:
+        """The kind and text of the next token; ("end", "") after the last."""
+        if self._peeked is None or self._peeked[0] != self.at:
+            self._peeked = (self.at, *self._scan())
+        return self._peeked[1], self._peeked[2]
+
+    def _scan(self) -> tuple[str, str, int]:
+        if not self.text[self.at :].strip():
+            return "end", "", len(self.text)
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:
+            raise ExpressionError(f"cannot read {self.text[self.at :].strip()[:20]!r} here")
+        return str(match.lastgroup), match[str(match.lastgroup)], match.end()
+
+    def take(self) -> tuple[str, str]:
+        """The next token, now behind."""
+        kind, text = self.peek()
+        self.at = self._peeked[3] if self._peeked else self.at
+        return kind, text
+
+    def accept(self, *signs: str) -> str:
+        """The next token if it is one of *signs*, now behind; else nothing."""
+        kind, text = self.peek()
+        return self.take()[1] if kind == "sign" and text in signs else ""
+
+    def expect(self, sign: str) -> None:
+        """Go past *sign*, which must come next."""
+        if not self.accept(sign):
+            raise ExpressionError(f"{sign!r} is missing before {self.peek()[1] or 'the end'!r}")
+
+    def comparison(self) -> Node:
+        left = self.sum()
+        if operator := self.accept(*COMPARISONS):
+            return Binary(operator, left, self.sum())
+        return left
+
+    def sum(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ExpressionError("the parentheses are nested too deeply")
+        node = self.term()
+        while operator := self.accept("+", "-"):
+            node = Binary(operator, node, self.term())
+        self.depth -= 1
+        return node
+
+    def term(self) -> Node:
+        node = self.power()
+        while True:
+            if operator := self.accept("*", "/"):
+                node = Binary(operator, node, self.power())
+            elif self.peek()[0] in ("number", "name") or self.peek() == ("sign", "("):
+                node = Binary("*", node, self.power())
+            else:
+                return node
+
+    def power(self) -> Node:
+        if self.accept("-"):
+            return Negative(self._deeper())
+        if self.accept("+"):
+            return self._deeper()
+        base = self.atom()
+        if self.accept("^", "**"):
+            return Binary("^", base, self._deeper())
+        return base
+
+    def _deeper(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ExpressionError("the signs are nested too deeply")
+        node = self.power()
+        self.depth -= 1
+        return node
+
+    def atom(self) -> Node:
+        kind, text = self.take()
+        if kind == "number":
+            return self.number(text)
+        if kind == "word":
+            return Word(text[1:-1])
+        if kind == "name":
+            return self.named(text)
+        if text == "(":
+            node = self.comparison()
+            self.expect(")")
+            return node
+        raise ExpressionError(f"a number or a name is missing before {text or 'the end'!r}")
+
+    def number(self, text: str) -> Node:
+        try:
+            value = float(text.replace("_", ""))
+        except (ValueError, OverflowError):
+            raise ExpressionError(f"{text!r} is no number") from None
+        return Number(text, value, self._unit())
+
+    def _unit(self) -> Scale | None:
+        match = _UNIT.match(self.text, self.at)
+        if match is None or re.split(r"\W", match[1])[0] in self.symbols:
+            return None
+        self.at = match.end()
+        return scale_of(match[1])
+
+    def named(self, name: str) -> Node:
+        if name in self.symbols or self.peek() != ("sign", "("):
+            return Name(name)
+        self.take()
+        arguments: list[Node] = []
+        named: list[tuple[str, Node]] = []
+        while not self.accept(")"):
+            self._argument(arguments, named)
+            if not self.accept(","):
+                self.expect(")")
+                break
+        part = ""
+        if self.accept("."):
+            part = self.take()[1]
+        return Call(name, tuple(arguments), tuple(named), part)
+
+    def _argument(self, arguments: list[Node], named: list[tuple[str, Node]]) -> None:
+        before = self.at
+        kind, name = self.take()
+        if kind == "name" and self.accept("="):
+            named.append((name, self.comparison()))
+        else:
+            self.at = before
+            arguments.append(self.comparison())
+
+
+def parse(text: str, symbols: Collection[str] = ()) -> Node:
+    """The tree of *text*, in which the names in *symbols* are symbols even where units are.
+
+    Raises:
+        ExpressionError: *text* is no expression.
+    """
+    if len(text) > LONGEST:
+        raise ExpressionError(f"an expression of {len(text)} characters is too long")
+    if not text.strip():
+        raise ExpressionError("an expression is missing")
+    reader = _Reader(text.translate(_TIDY), symbols)
+    node = reader.comparison()
+    if reader.peek()[0] != "end":
+        raise ExpressionError(f"{reader.peek()[1]!r} does not belong here")
+    return node

@@ -1,0 +1,74 @@
+"""What an expression is once it is read."""
+
+from dataclasses import dataclass
+
+from app.units import Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A figure, with a unit or without one, as it was written."""
+
+    text: str
+    value: float
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A choice that a formula takes, written in quotes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A symbol, or a formula that takes its arguments from the symbols of the same names."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """The opposite of *term*."""
+
+    term: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Two terms with one of + - * / ^ or a comparison between them."""
+
+    operator: str
+    left: "Node"
+    right: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function or a formula of given arguments; *part* picks one of several results."""
+
+    name: str
+    arguments: tuple["Node", ...]
+    named: tuple[tuple[str, "Node"], ...] = ()
+    part: str = ""
+
+
+Node = Number | Word | Name | Negative | Binary | Call
+COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
+
+
+def names_in(node: Node) -> set[str]:
+    """Every symbol and formula that *node* mentions."""
+    match node:
+        case Name(name):
+            return {name}
+        case Negative(term):
+            return names_in(term)
+        case Binary(_, left, right):
+            return names_in(left) | names_in(right)
+        case Call(name, arguments, named, _):
+            inside = [*arguments, *(argument for _, argument in named)]
+            mentioned = {name} if "." in name else set()
+            return mentioned.union(*(names_in(argument) for argument in inside))
+    return set()

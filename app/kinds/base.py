@@ -1,0 +1,170 @@
+"""What every kind of exercise has and does."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
+
+from app.errors import AnswerError
+from app.expressions import fill
+from app.kinds.drawing import Draw, Value, draw
+from app.sandbox.runner import Runner
+
+SEEDS = 2**31  # 0 to 2**31 - 1
+_KEPT = 256  # variants of one exercise
+
+Answer = str | list[str] | dict[str, str]
+Markdown = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class PartVerdict:
+    """The judgement on one of several answers; None where it was left empty."""
+
+    correct: bool | None
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement on one answer, and the sentences (Markdown) shown with it."""
+
+    correct: bool
+    score: float
+    feedback: tuple[str, ...]
+    parts: Mapping[str, PartVerdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that an author should mend; *where* is the way to it in the file."""
+
+    where: tuple[str | int, ...]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """An exercise as one seed draws it; texts are Markdown with the drawn values filled in."""
+
+    draw: Draw
+    prompt: str
+    hints: tuple[str, ...]
+    solution: str
+
+
+class Strict(BaseModel):
+    """A part of an exercise file: nothing unknown in it, nothing changed after reading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Base(Strict, ABC):
+    """One exercise; all that it says and judges depends on its file and a seed alone."""
+
+    id: str = Field(description="the path of the file; not written in it")
+    digest: str = Field(description="hash of the file; not written in it")
+    title: str = Field(max_length=80, min_length=3)
+    level: int = Field(ge=1, le=5, description="1 warm-up to 5 hard")
+    position: float = Field(default=1000, description="place in the chapter")
+    core: bool = Field(default=False, description="on the path that everybody walks")
+    label: str = Field(default="", max_length=20, description="short name, such as ring-02")
+    prompt: Markdown = Field(description="Markdown; {size} stands for a drawn value, $...$ for maths")
+    given: dict[str, list[Value]] = Field(
+        default_factory=dict, description="what is drawn: variant 0 takes the first of each"
+    )
+    cases: list[dict[str, Value]] = Field(
+        default_factory=list, description="values drawn together, one row a variant"
+    )
+    let: dict[str, str] = Field(default_factory=dict, description="named intermediate values")
+    where: str = Field(default="", description="a condition that every drawing meets")
+    hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
+    solution: Markdown = Field(description="the argument, step by step, with the drawn values")
+    sources: list[HttpUrl] = Field(min_length=1)
+    skills: list[str] = Field(default_factory=list)
+    _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
+
+    def draw(self, seed: int) -> Draw:
+        """The values that *seed* draws."""
+        return draw(seed, self.given, self.cases, self.let, self.where)
+
+    def variant(self, seed: int) -> Variant:
+        """The exercise as *seed* draws it."""
+        if seed not in self._variants:
+            if len(self._variants) >= _KEPT:
+                self._variants.clear()
+            self._variants[seed] = self._variant(seed)
+        return self._variants[seed]
+
+    def _variant(self, seed: int) -> Variant:
+        drawn = self.draw(seed)
+        return Variant(
+            drawn,
+            self.fill(self.prompt, drawn),
+            tuple(self.fill(hint, drawn) for hint in self.hints),
+            self.fill(self.solution, drawn),
+        )
+
+    def fill(self, text: str, drawn: Draw) -> str:
+        """*text* with the drawn values filled in."""
+        return fill(text, drawn.names, drawn.shown)
+
+    @abstractmethod
+    def question(self, seed: int) -> object:
+        """What the learner is given to answer with: a dataclass of this kind, without the answer."""
+
+    @abstractmethod
+    def right_answer(self, seed: int) -> Answer:
+        """The right answer, as a learner would hand it in."""
+
+    @abstractmethod
+    def reveal(self, seed: int) -> str:
+        """The right answer as a sentence, in Markdown."""
+
+    @abstractmethod
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each wrong answer that the author foresaw, with the sentence it must get."""
+
+    @abstractmethod
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Judge *answer*.
+
+        Raises:
+            AnswerError: *answer* cannot be read, which is not the same as wrong.
+            UnavailableError: the sandbox that must run it cannot.
+        """
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+        """The answer in the fields of a posted form: one field called "answer"."""
+        return next(iter(form.get("answer", [])), "")
+
+    def texts(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Every Markdown text of the file that may have slots, with the way to it."""
+        yield ("prompt",), self.prompt
+        yield ("solution",), self.solution
+        yield from ((("hints", index), hint) for index, hint in enumerate(self.hints))
+
+    def expressions(self) -> Iterator[str]:
+        """Every expression in this kind's own keys."""
+        yield from ()
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """What is wrong with one drawing of this exercise, as far as shows without running code."""
+        yield from ()
+
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+        """What is wrong with the code of this exercise, found by running it in the sandbox."""
+        return []
+
+
+def single(answer: Answer) -> str:
+    """*answer*, when it is one text.
+
+    Raises:
+        AnswerError: it is a list or an object.
+    """
+    if not isinstance(answer, str):
+        raise AnswerError("one text is wanted as the answer, not a list or an object")
+    return answer

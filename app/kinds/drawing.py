@@ -1,0 +1,83 @@
+"""From a seed to the values of a variant: the same ones on every machine, for ever."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.expressions import ExpressionError, Quantity, evaluate, holds
+from app.units import figures
+
+Value = int | float | str
+_TRIES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Drawn values: as *shown* in the text, and as the *names* of expressions."""
+
+    seed: int
+    shown: Mapping[str, str]
+    names: Mapping[str, Quantity]
+
+
+def draw(
+    seed: int,
+    given: Mapping[str, Sequence[Value]],
+    cases: Sequence[Mapping[str, Value]],
+    let: Mapping[str, str],
+    where: str,
+) -> Draw:
+    """What *seed* draws: the first of each at 0, and values that meet *where* at any seed.
+
+    Raises:
+        ExpressionError: a value cannot be read, or no drawing meets *where*.
+    """
+    source = random.Random(seed)
+    for attempt in range(_TRIES):
+        first = seed == 0 and attempt == 0
+        drawn = _drawn(source, given, cases, let, first=first)
+        if not where or holds(where, drawn[1]):
+            return Draw(seed, *drawn)
+        if first:
+            raise ExpressionError(f"variant 0 does not meet {where!r}")
+    raise ExpressionError(f"no drawing meets {where!r}")
+
+
+def _drawn(
+    source: random.Random,
+    given: Mapping[str, Sequence[Value]],
+    cases: Sequence[Mapping[str, Value]],
+    let: Mapping[str, str],
+    *,
+    first: bool,
+) -> tuple[dict[str, str], dict[str, Quantity]]:
+    values: dict[str, Value] = {}
+    if cases:
+        values |= cases[0 if first else _index(source, len(cases))]
+    for name, choices in given.items():
+        values[name] = choices[0 if first else _index(source, len(choices))]
+    names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
+    for name, expression in let.items():
+        names[name] = evaluate(expression, names)
+    return {name: _shown(value) for name, value in values.items()}, names
+
+
+def _index(source: random.Random, count: int) -> int:
+    # random() is promised to stay the same across Python versions; choice() is not.
+    return int(source.random() * count)
+
+
+def _quantity(name: str, value: Value) -> Quantity | None:
+    """The quantity of a drawn value; None for a word such as the name of a model."""
+    if isinstance(value, int | float):
+        return Quantity(float(value))
+    if not value[:1].isdigit():
+        return None
+    try:
+        return evaluate(value, {})
+    except ExpressionError as error:
+        raise ExpressionError(f"{name}: {value!r}: {error}") from None
+
+
+def _shown(value: Value) -> str:
+    return value if isinstance(value, str) else figures(float(value), 6)

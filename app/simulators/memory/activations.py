@@ -1,0 +1,70 @@
+"""The tensors that a transformer layer stores for its backward pass, one by one."""
+
+from dataclasses import dataclass
+from math import prod
+
+from app.units import Bytes, Count
+
+HALF, MASK = 2, 1  # bytes of a 16-bit number, and of a dropout mask's element
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A stored tensor: its *shape* on one rank, and whether attention scores are what it holds."""
+
+    name: str
+    shape: tuple[float, ...]
+    element: Bytes = HALF
+    scores: bool = False
+
+    @property
+    def size(self) -> Bytes:
+        """Its bytes."""
+        return prod(self.shape) * self.element
+
+
+def stored_tensors(
+    sequence: Count,
+    batch: Count,
+    hidden: Count,
+    heads: Count,
+    tensor_ranks: Count = 1,
+    sequence_parallel: bool = False,
+) -> list[Tensor]:
+    """What one rank stores of a layer with 16-bit activations, dropout and GELU.
+
+    Tensor parallelism gives a rank some of the heads and of the feed-forward's columns; sequence
+    parallelism some of the tokens elsewhere.
+    """
+    tokens = sequence / tensor_ranks if sequence_parallel else sequence
+    outside = (tokens, batch, hidden)
+    columns = (sequence, batch, hidden / tensor_ranks)
+    wide = (sequence, batch, 4 * hidden / tensor_ranks)
+    scores = (batch, heads / tensor_ranks, sequence, sequence)
+    return [
+        Tensor("input of the first norm", outside),
+        Tensor("input of queries, keys and values", outside),
+        Tensor("queries", columns),
+        Tensor("keys", columns),
+        Tensor("output of the softmax", scores, scores=True),
+        Tensor("dropout mask of the scores", scores, MASK, scores=True),
+        Tensor("output of the scores' dropout", scores, scores=True),
+        Tensor("values", columns),
+        Tensor("input of the projection", columns),
+        Tensor("dropout mask of attention", outside, MASK),
+        Tensor("input of the second norm", outside),
+        Tensor("input of the feed-forward", outside),
+        Tensor("input of the GELU", wide),
+        Tensor("output of the GELU", wide),
+        Tensor("dropout mask of the feed-forward", outside, MASK),
+    ]
+
+
+def stored_bytes(tensors: list[Tensor], recompute: str) -> Bytes:
+    """Bytes of *tensors* that are left when *recompute* drops what can be computed again."""
+    dropped = {
+        "none": lambda tensor: False,
+        "selective": lambda tensor: tensor.scores,
+        "full": lambda tensor: tensor is not tensors[0],
+    }[recompute]
+    return sum(tensor.size for tensor in tensors if not dropped(tensor))

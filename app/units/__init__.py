@@ -1,0 +1,54 @@
+"""Quantities: base units inside, human units only at the two edges.
+
+A number crossing a function boundary in this package is in the base unit that its annotation
+names: bytes, seconds, bytes per second, FLOP, FLOP per second, joules, watts, dollars, plain
+ratios and counts. `parse` and `read` turn text such as "400 Gbit/s" into such a number, `show`
+turns one back into text, and no other module multiplies by a power of ten, two or eight to
+change a unit. GB is 1e9 bytes, GiB is 2**30.
+"""
+
+from app.units.reading import Reading, parse, read
+from app.units.scales import PLAIN, Scale, scale_of
+from app.units.unit import (
+    BYTE,
+    BYTE_PER_SECOND,
+    COUNT,
+    DOLLAR,
+    DOLLAR_PER_JOULE,
+    DOLLAR_PER_SECOND,
+    FLOP,
+    FLOP_PER_BYTE,
+    FLOP_PER_SECOND,
+    JOULE,
+    PER_SECOND,
+    RATIO,
+    SECOND,
+    WATT,
+    Bytes,
+    BytesPerSecond,
+    Count,
+    Dimension,
+    Dollars,
+    DollarsPerJoule,
+    DollarsPerSecond,
+    Flops,
+    FlopsPerByte,
+    FlopsPerSecond,
+    Joules,
+    PerSecond,
+    Ratio,
+    Seconds,
+    Unit,
+    Watts,
+    unit_of,
+)
+from app.units.writing import figures, show, show_in
+
+__all__ = [
+    "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_JOULE", "DOLLAR_PER_SECOND", "FLOP",
+    "FLOP_PER_BYTE", "FLOP_PER_SECOND", "JOULE", "PER_SECOND", "PLAIN", "RATIO", "SECOND", "WATT",
+    "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
+    "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
+    "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "parse", "read", "scale_of", "show",
+    "show_in", "unit_of",
+]  # fmt: skip

@@ -1,0 +1,149 @@
+"""From text to a quantity: generous in form, exact in value."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from app.units.scales import PLAIN, SCALES, Scale, close_symbols
+from app.units.unit import (
+    FLOP,
+    FLOP_PER_SECOND,
+    RATIO,
+    Unit,
+)
+
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_FIGURES = r"(?:\d+(?:\.\d*)?|\.\d+)"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-+]?)(?P<mantissa>{_FIGURES})"
+    rf"(?:[eE](?P<e>[-+]?\d+)|\s*[x×*·]\s*10\s*\^\s*\(?(?P<ten>[-+]?\d+)\)?"
+    rf"|\s*\^\s*\(?(?P<power>[-+]?\d+)\)?)?"
+    rf"(?:\s*/\s*(?P<under>{_FIGURES}))?"
+)
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number as somebody typed it.
+
+    *step* is the worth of one unit in its last written place (0 where it was written exactly,
+    as 1/16); *other* is the second reading of a text such as "1,750", which may mean 1.750.
+    """
+
+    value: float
+    step: float = 0.0
+    other: float | None = None
+
+
+def read(text: str, wanted: Unit, shown: Scale | None = None) -> Reading:
+    """Read *text* as a quantity of *wanted*; a bare number is in the unit *shown*.
+
+    >>> from app.units import SECOND, scale_of
+    >>> read("0,07 s", SECOND).value
+    0.07
+    >>> read("70", SECOND, scale_of("ms")).value
+    0.07
+
+    Raises:
+        ValueError: *text* is no number with a unit, or its unit counts something else.
+    """
+    typed = _tidy(text, wanted)
+    match = _NUMBER.match(typed)
+    if match is None:
+        raise ValueError(
+            f"cannot read {text.strip()!r}: write a number, as in {_example(wanted, shown)}"
+        )
+    scale = _written_scale(text, typed[match.end() :].strip(), wanted, shown)
+    number, step = _number(match)
+    value = number * scale.factor
+    if not math.isfinite(value):
+        raise ValueError(f"cannot read {text.strip()!r}: that number is too large")
+    return Reading(value, abs(step * scale.factor), _other(text, wanted, shown))
+
+
+def parse(text: str, wanted: Unit) -> float:
+    """Read *text* as a quantity of *wanted*, whose unit must be written unless it has none.
+
+    >>> from app.units import BYTE_PER_SECOND
+    >>> parse("400 Gbit/s", BYTE_PER_SECOND)
+    50000000000.0
+
+    Raises:
+        ValueError: *text* is no number with a unit, or its unit counts something else.
+    """
+    return read(text, wanted).value
+
+
+def _tidy(text: str, wanted: Unit) -> str:
+    if len(text) > _LONGEST:
+        raise ValueError(f"cannot read an answer of {len(text)} characters: one number is wanted")
+    typed = re.sub(
+        r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text.strip()
+    )
+    typed = typed.replace("−", "-").replace("–", "-").replace("**", "^").replace("\u202f", " ")
+    typed = re.sub(r"(?<=\d)[_'’\u00a0\u2009 ](?=\d{3}(?!\d))|(?<=\d)_(?=\d)", "", typed)
+    typed = (
+        re.sub(r"^([-+]?)\s*\$\s*(?=[\d.])(.*)$", r"\1\2 $", typed)
+        if wanted.symbol[:1] == "$"
+        else typed
+    )
+    typed = _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), typed)
+    return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
+
+
+def _number(match: re.Match[str]) -> tuple[float, float]:
+    mantissa = match["mantissa"]
+    exponent = int(match["e"] or match["ten"] or 0)
+    if abs(exponent) > _LONGEST * 4:
+        raise ValueError(f"cannot read {match[0]!r}: that exponent is too large")
+    exact = bool(match["power"] or match["under"])
+    number = float(f"{mantissa}e{exponent}")
+    if match["power"]:
+        number = _power(number, int(match["power"]), match[0])
+    if match["under"]:
+        if float(match["under"]) == 0:
+            raise ValueError(f"cannot read {match[0]!r}: it divides by zero")
+        number /= float(match["under"])
+    decimals = len(mantissa.partition(".")[2])
+    step = 0.0 if exact else float(f"1e{exponent - decimals}")
+    return (-number if match["sign"] == "-" else number), step
+
+
+def _power(base: float, exponent: int, text: str) -> float:
+    try:
+        return float(base**exponent)
+    except (OverflowError, ZeroDivisionError):
+        raise ValueError(f"cannot read {text!r}: that number is too large") from None
+
+
+def _written_scale(text: str, symbol: str, wanted: Unit, shown: Scale | None) -> Scale:
+    if not symbol:
+        if shown is not None:
+            return shown
+        if wanted.dimension != RATIO.dimension:
+            raise ValueError(f"cannot read {text.strip()!r}: a plain number given, {wanted} wanted")
+        return PLAIN
+    scale = SCALES.get(symbol) or SCALES.get(symbol.replace(" ", ""))
+    if scale is None:
+        raise ValueError(
+            f"cannot read {text.strip()!r}: {symbol!r} is not a unit here, {wanted} wanted"
+            f"{close_symbols(symbol)}"
+        )
+    if wanted is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
+        return Scale(symbol, wanted, scale.factor)  # TFLOPs and TFLOPS are one word to most
+    if scale.unit.dimension != wanted.dimension:
+        raise ValueError(f"cannot read {text.strip()!r}: {scale.unit} given, {wanted} wanted")
+    return scale
+
+
+def _other(text: str, wanted: Unit, shown: Scale | None) -> float | None:
+    grouped = _THOUSANDS.findall(text)
+    if len(grouped) == 1 and grouped[0].count(",") == 1 and not grouped[0].startswith("0"):
+        return read(text.replace(",", "."), wanted, shown).value
+    return None
+
+
+def _example(wanted: Unit, shown: Scale | None) -> str:
+    return f"12.5 {shown.symbol if shown else wanted.symbol}".strip()

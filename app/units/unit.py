@@ -1,0 +1,69 @@
+"""What a plain number counts, and the annotations that say so."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+# Exponents of byte, second, FLOP, joule and dollar.
+Dimension = tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
+
+
+def _dimension(
+    byte: int = 0, second: int = 0, flop: int = 0, joule: int = 0, dollar: int = 0
+) -> Dimension:
+    return Fraction(byte), Fraction(second), Fraction(flop), Fraction(joule), Fraction(dollar)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a plain number counts: the base unit of its dimension."""
+
+    symbol: str
+    dimension: Dimension
+    whole: bool = False
+
+    def __str__(self) -> str:
+        return self.symbol or ("a whole number" if self.whole else "a plain number")
+
+
+RATIO = Unit("", _dimension())
+COUNT = Unit("", _dimension(), whole=True)
+BYTE = Unit("B", _dimension(byte=1))
+SECOND = Unit("s", _dimension(second=1))
+BYTE_PER_SECOND = Unit("B/s", _dimension(byte=1, second=-1))
+FLOP = Unit("FLOP", _dimension(flop=1))
+FLOP_PER_SECOND = Unit("FLOP/s", _dimension(flop=1, second=-1))
+FLOP_PER_BYTE = Unit("FLOP/B", _dimension(flop=1, byte=-1))
+PER_SECOND = Unit("1/s", _dimension(second=-1))
+JOULE = Unit("J", _dimension(joule=1))
+WATT = Unit("W", _dimension(joule=1, second=-1))
+DOLLAR = Unit("$", _dimension(dollar=1))
+DOLLAR_PER_SECOND = Unit("$/s", _dimension(dollar=1, second=-1))
+DOLLAR_PER_JOULE = Unit("$/J", _dimension(dollar=1, joule=-1))
+
+Ratio = Annotated[float, RATIO]
+Count = Annotated[int, COUNT]
+Bytes = Annotated[float, BYTE]
+Seconds = Annotated[float, SECOND]
+BytesPerSecond = Annotated[float, BYTE_PER_SECOND]
+Flops = Annotated[float, FLOP]
+FlopsPerSecond = Annotated[float, FLOP_PER_SECOND]
+FlopsPerByte = Annotated[float, FLOP_PER_BYTE]
+PerSecond = Annotated[float, PER_SECOND]
+Joules = Annotated[float, JOULE]
+Watts = Annotated[float, WATT]
+Dollars = Annotated[float, DOLLAR]
+DollarsPerSecond = Annotated[float, DOLLAR_PER_SECOND]
+DollarsPerJoule = Annotated[float, DOLLAR_PER_JOULE]
+
+_UNITS = (
+    BYTE, SECOND, BYTE_PER_SECOND, FLOP, FLOP_PER_SECOND, FLOP_PER_BYTE, PER_SECOND,
+    JOULE, WATT, DOLLAR, DOLLAR_PER_SECOND, DOLLAR_PER_JOULE,
+)  # fmt: skip
+
+
+def unit_of(dimension: Dimension) -> Unit | None:
+    """The base unit of *dimension*, where it has a name."""
+    if dimension == RATIO.dimension:
+        return RATIO
+    return next((unit for unit in _UNITS if unit.dimension == dimension), None)

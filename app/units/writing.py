@@ -1,0 +1,86 @@
+"""From a quantity to text."""
+
+import math
+
+from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale
+from app.units.unit import (
+    DOLLAR,
+    DOLLAR_PER_JOULE,
+    DOLLAR_PER_SECOND,
+    JOULE,
+    PER_SECOND,
+    RATIO,
+    SECOND,
+    WATT,
+    Unit,
+)
+
+_TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
+
+
+def show(value: float, unit: Unit, digits: int = 4) -> str:
+    """Write *value* with the prefix that leaves 1 to 999 before the point.
+
+    >>> show(0.0393, SECOND)
+    '39.3 ms'
+    >>> show(16384, RATIO)
+    '16,384'
+    """
+    if unit.dimension == RATIO.dimension:
+        return figures(value, digits)
+    for symbol, factor in _candidates(value, unit):
+        scaled = float(f"{value / factor:.{digits}g}")
+        if abs(scaled) >= 1:
+            return f"{figures(value / factor, digits)} {symbol}"
+    return f"{figures(value, digits)} {unit.symbol}"
+
+
+def show_in(value: float, scale: Scale, digits: int = 4) -> str:
+    """Write *value* in the unit *scale*.
+
+    >>> from app.units import scale_of
+    >>> show_in(0.07, scale_of("ms"))
+    '70 ms'
+    """
+    return f"{figures(value / scale.factor, digits)} {scale.symbol}".strip()
+
+
+# Numbers between these are written out, others as 1.23e-4.
+_WRITTEN_OUT = (1e-3, 1e6)
+_WHOLE_IN_FULL = 1e12
+
+
+def figures(number: float, digits: int = 4) -> str:
+    """Write *number* to *digits* significant figures, whole numbers in full, as a person would.
+
+    >>> figures(0.00012345), figures(7730.0), figures(3.79e25)
+    ('1.234e-4', '7,730', '3.79e25')
+    """
+    if abs(number) < _WHOLE_IN_FULL and number == int(number):
+        return f"{int(number):,}"
+    rounded = float(f"{number:.{digits}g}")
+    if _WRITTEN_OUT[0] <= abs(rounded) < _WRITTEN_OUT[1]:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+        text = f"{rounded:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa, _, exponent = f"{number:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}e{int(exponent)}"
+
+
+_DOLLARS = (DOLLAR, DOLLAR_PER_SECOND, DOLLAR_PER_JOULE)
+_LARGEST = 1000.0  # of the largest prefix; beyond, a plain power of ten reads better
+
+
+def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
+    """Symbols that *value* could be written in, largest first, each with its factor."""
+    if unit is SECOND:
+        spans = [(symbol, factor) for factor, least, symbol in _TIMES if abs(value) >= least]
+        return [*spans, *((prefix + "s", SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n"))]
+    if unit in _DOLLARS or unit is PER_SECOND or abs(value) >= _LARGEST * DECIMAL["E"]:
+        return [(unit.symbol, 1.0)]
+    small = [(prefix + unit.symbol, SMALL[prefix]) for prefix in ("m", "µ")]
+    large = [
+        (prefix + unit.symbol, DECIMAL[prefix]) for prefix in ("E", "P", "T", "G", "M", "k", "")
+    ]
+    return [*large, *(small if unit in (JOULE, WATT) else [])]

@@ -1,0 +1,8 @@
+"""The numbers of ranks and the latencies over which closed forms are held against play."""
+
+import pytest
+
+SIZE, BANDWIDTH = 1.3e9, 50e9
+
+over_ranks = pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 64])
+over_latencies = pytest.mark.parametrize("latency", [0.0, 5e-6])
