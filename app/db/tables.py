@@ -7,12 +7,12 @@ validate what is a table.
 
 import math
 from datetime import UTC, datetime
+from typing import Annotated
 
-from pydantic import AwareDatetime
+from pydantic import AfterValidator, AwareDatetime
 from sqlalchemy import BigInteger, DateTime, Dialect, Index, Integer, Text, UniqueConstraint
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
-from sqlmodel.main import SQLModelConfig
 
 LEARNER_LIMIT = 64
 EXERCISE_LIMIT = 200
@@ -21,9 +21,6 @@ DRAWN_LIMIT = 65_536
 NAME_LIMIT = 100
 SEED_LIMIT = 2**53  # a browser reads whole numbers of JSON exactly below it
 HINTS_LIMIT = 1_000
-
-_WITHOUT_NUL = r"^[^\x00]*$"  # PostgreSQL keeps no NUL in a text
-_CHECKED = SQLModelConfig(frozen=True, strict=True, extra="forbid")
 
 # SQLite numbers the rows by itself only where the key's type is exactly INTEGER.
 _RowNumber = BigInteger().with_variant(Integer(), "sqlite")
@@ -46,12 +43,26 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value and value.replace(tzinfo=UTC)
 
 
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a text with the character NUL cannot be kept")
+    return text
+
+
+# PostgreSQL keeps no NUL; pydantic itself refuses what is not Unicode, such as a lone surrogate.
+KeptText = Annotated[str, AfterValidator(_without_nul)]
+
+
 def now() -> datetime:
     """The present moment, in UTC."""
     return datetime.now(UTC)
 
 
-class Attempt(SQLModel):
+class _Record(SQLModel):
+    model_config = {"frozen": True, "strict": True, "extra": "forbid"}
+
+
+class Attempt(_Record):
     """One answer handed in: written once, never changed.
 
     Raises:
@@ -59,26 +70,24 @@ class Attempt(SQLModel):
             its range, a moment has no offset, a type is wrong.
     """
 
-    model_config = _CHECKED
-
-    learner: str = Field(min_length=1, max_length=LEARNER_LIMIT, regex=_WITHOUT_NUL)
-    exercise: str = Field(min_length=1, max_length=EXERCISE_LIMIT, regex=_WITHOUT_NUL)
+    learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
+    exercise: KeptText = Field(min_length=1, max_length=EXERCISE_LIMIT)
     seed: int = Field(ge=0, lt=SEED_LIMIT, sa_type=BigInteger)
-    answer: str = Field(max_length=ANSWER_LIMIT, regex=_WITHOUT_NUL, description="as typed")
+    answer: KeptText = Field(max_length=ANSWER_LIMIT, description="as typed")
     correct: bool
     score: float = Field(ge=0, le=1)
     hints: int = Field(default=0, ge=0, le=HINTS_LIMIT, description="seen before it was handed in")
     revealed: bool = Field(default=False, description="the solution had been shown before")
-    digest: str = Field(max_length=64, regex=_WITHOUT_NUL, description="hash of the exercise file")
-    drawn: str = Field(
-        max_length=DRAWN_LIMIT, regex=_WITHOUT_NUL, sa_type=Text, description="JSON, by name"
-    )
+    digest: KeptText = Field(max_length=64, description="hash of the exercise file")
+    drawn: KeptText = Field(max_length=DRAWN_LIMIT, sa_type=Text, description="JSON, by name")
     seconds: float | None = Field(default=None, ge=0, lt=math.inf, description="on the page")
     at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
 class AttemptRow(Attempt, table=True):
     """The table of attempts, in the order in which they were committed."""
+
+    model_config = {"frozen": False}
 
     __tablename__ = "attempt"
     __table_args__ = (
@@ -89,17 +98,15 @@ class AttemptRow(Attempt, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 
 
-class Reveal(SQLModel):
+class Reveal(_Record):
     """A hint, or with number 0 the worked solution, that a learner has been shown.
 
     Raises:
         ValueError: as for an attempt.
     """
 
-    model_config = _CHECKED
-
-    learner: str = Field(min_length=1, max_length=LEARNER_LIMIT, regex=_WITHOUT_NUL)
-    exercise: str = Field(min_length=1, max_length=EXERCISE_LIMIT, regex=_WITHOUT_NUL)
+    learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
+    exercise: KeptText = Field(min_length=1, max_length=EXERCISE_LIMIT)
     seed: int = Field(ge=0, lt=SEED_LIMIT, sa_type=BigInteger)
     number: int = Field(ge=0, le=HINTS_LIMIT, description="of the hint from 1; 0: the solution")
     at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
@@ -107,6 +114,8 @@ class Reveal(SQLModel):
 
 class RevealRow(Reveal, table=True):
     """The table of reveals; what is shown again is not written again."""
+
+    model_config = {"frozen": False}
 
     __tablename__ = "reveal"
     __table_args__ = (
@@ -127,6 +136,6 @@ class TokenRow(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(max_length=NAME_LIMIT)
-    digest: str = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
+    digest: KeptText = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
     created: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     revoked: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -40,7 +40,7 @@ def test_double_binary_tree_all_reduce_time_is_the_limit_of_many_chunks(
     assert all(excess > 0 for excess in beyond)
     assert beyond[1] < beyond[0] / 2
     assert beyond[2] < beyond[1] / 2
-    assert beyond[2] < 0.05
+    assert beyond[2] < 16 / 256  # a few chunks, whatever their number
 
 
 def test_double_binary_tree_all_reduce_time_of_one_rank_is_nothing() -> None:
