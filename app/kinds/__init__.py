@@ -1,0 +1,29 @@
+"""What an exercise can be; the list of kinds is the union `Exercise`."""
+
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from app.kinds.base import (
+    SEEDS,
+    Answer,
+    Base,
+    Finding,
+    PartVerdict,
+    Variant,
+    Verdict,
+    Where,
+)
+from app.kinds.buggy_line import BuggyLine
+from app.kinds.choice import Choice
+from app.kinds.function import Function
+from app.kinds.numeric import Numeric
+from app.kinds.order import Order
+
+Exercise = Numeric | Choice | Order | BuggyLine | Function
+EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
+
+__all__ = [
+    "EXERCISE", "SEEDS", "Answer", "Base", "Exercise", "Finding", "PartVerdict", "Variant",
+    "Verdict", "Where",
+]  # fmt: skip

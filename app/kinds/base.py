@@ -13,9 +13,10 @@ from app.kinds.drawing import Draw, Value, draw
 from app.sandbox.runner import Runner
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_KEPT = 256  # variants of one exercise
+KEPT = 256  # variants of one exercise
 
 Answer = str | list[str] | dict[str, str]
+Where = tuple[str | int, ...]  # the way to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
 
 
@@ -41,7 +42,7 @@ class Verdict:
 class Finding:
     """Something that an author should mend; *where* is the way to it in the file."""
 
-    where: tuple[str | int, ...]
+    where: Where
     says: str
 
 
@@ -71,7 +72,7 @@ class Base(Strict, ABC):
     position: float = Field(default=1000, description="place in the chapter")
     core: bool = Field(default=False, description="on the path that everybody walks")
     label: str = Field(default="", max_length=20, description="short name, such as ring-02")
-    prompt: Markdown = Field(description="Markdown; {size} stands for a drawn value, $...$ for maths")
+    prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ maths")
     given: dict[str, list[Value]] = Field(
         default_factory=dict, description="what is drawn: variant 0 takes the first of each"
     )
@@ -93,7 +94,7 @@ class Base(Strict, ABC):
     def variant(self, seed: int) -> Variant:
         """The exercise as *seed* draws it."""
         if seed not in self._variants:
-            if len(self._variants) >= _KEPT:
+            if len(self._variants) >= KEPT:
                 self._variants.clear()
             self._variants[seed] = self._variant(seed)
         return self._variants[seed]
@@ -113,7 +114,7 @@ class Base(Strict, ABC):
 
     @abstractmethod
     def question(self, seed: int) -> object:
-        """What the learner is given to answer with: a dataclass of this kind, without the answer."""
+        """What the learner is given to answer with: a dataclass of this kind, no answer in it."""
 
     @abstractmethod
     def right_answer(self, seed: int) -> Answer:
@@ -140,15 +141,11 @@ class Base(Strict, ABC):
         """The answer in the fields of a posted form: one field called "answer"."""
         return next(iter(form.get("answer", [])), "")
 
-    def texts(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def texts(self) -> Iterator[tuple[Where, str]]:
         """Every Markdown text of the file that may have slots, with the way to it."""
         yield ("prompt",), self.prompt
         yield ("solution",), self.solution
         yield from ((("hints", index), hint) for index, hint in enumerate(self.hints))
-
-    def expressions(self) -> Iterator[str]:
-        """Every expression in this kind's own keys."""
-        yield from ()
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """What is wrong with one drawing of this exercise, as far as shows without running code."""

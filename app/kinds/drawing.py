@@ -3,10 +3,13 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import TypeVar
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
 from app.units import figures
 
+Thing = TypeVar("Thing")
 Value = int | float | str
 _TRIES = 1000
 
@@ -60,6 +63,13 @@ def _drawn(
     for name, expression in let.items():
         names[name] = evaluate(expression, names)
     return {name: _shown(value) for name, value in values.items()}, names
+
+
+def shuffled(seed: int, things: Sequence[Thing]) -> list[Thing]:
+    """*things* in the order that belongs to *seed*."""
+    source = random.Random(f"order {seed}")
+    keyed = [(source.random(), thing) for thing in things]
+    return [thing for _, thing in sorted(keyed, key=itemgetter(0))]
 
 
 def _index(source: random.Random, count: int) -> int:

@@ -16,9 +16,10 @@ class Slip:
 _TOO_LARGE = "Your number is exactly {} times the right one: {}"
 _TOO_SMALL = "Your number is exactly 1/{} of the right one: {}"
 
+_PREFIXES = ((3, "GiB", "GB"), (2, "MiB", "MB"), (1, "KiB", "kB"), (4, "TiB", "TB"))
 _BINARY = tuple(
     Slip(factor, says)
-    for power, binary, decimal in ((3, "GiB", "GB"), (2, "MiB", "MB"), (1, "KiB", "kB"), (4, "TiB", "TB"))
+    for power, binary, decimal in _PREFIXES
     for factor, says in (
         (
             (1000 / 1024) ** power,
@@ -38,7 +39,7 @@ _BITS = (
 )
 _ANY = (
     Slip(2, _TOO_LARGE.format(2, "something was counted twice (two directions? two phases?).")),
-    Slip(1 / 2, _TOO_SMALL.format(2, "a factor of two was lost (one phase or one direction of two?).")),
+    Slip(1 / 2, _TOO_SMALL.format(2, "a factor of two was lost (one phase of two?).")),
     Slip(-1, "The size is right, the sign is not."),
     *(Slip(10.0**n, _TOO_LARGE.format(f"{10**n:,}", "look at the prefixes.")) for n in (3, 6, 9)),
     *(Slip(10.0**-n, _TOO_SMALL.format(f"{10**n:,}", "look at the prefixes.")) for n in (3, 6, 9)),

@@ -1,0 +1,206 @@
+"""The exercises and chapters that the files under `exercises/` describe."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from app.errors import ContentError, NotFoundError, Problem, nearest
+from app.kinds import EXERCISE, Exercise
+from app.kinds.base import Strict
+from app.yaml_file import Document, Where, read_document
+
+TOPIC_FILE = "topic.yaml"
+_SUFFIX = ".yaml"
+_NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
+_KINDS = ("numeric", "choice", "order", "buggy_line", "function")
+
+
+class TopicFile(Strict):
+    """What `topic.yaml` says."""
+
+    title: Annotated[str, Field(min_length=2, max_length=60)]
+    position: float
+    summary: Annotated[str, Field(min_length=10, max_length=200)]
+    opening: Annotated[str, Field(min_length=1)]
+    closing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A chapter, and its exercises in order: the core ones first."""
+
+    id: str
+    title: str
+    position: float
+    summary: str
+    opening: str
+    closing: str
+    exercises: tuple[Exercise, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All chapters and exercises, in order."""
+
+    topics: tuple[Topic, ...]
+    by_id: Mapping[str, Exercise]
+
+    @classmethod
+    def read(cls, folders: Iterable[Path]) -> "Catalog":
+        """The catalog of *folders*, each of which holds a folder a chapter.
+
+        Raises:
+            ContentError: with every problem of every file.
+        """
+        problems: list[Problem] = []
+        topics: dict[str, Topic] = {}
+        for folder in _topic_folders(folders, problems):
+            topic = _topic(folder, problems)
+            if topic and topic.id in topics:
+                says = f"there is a chapter {topic.id!r} already"
+                problems.append(Problem(folder / TOPIC_FILE, 1, says))
+            elif topic:
+                topics[topic.id] = topic
+        if problems:
+            raise ContentError(problems)
+        ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
+        return cls(ordered, {e.id: e for topic in ordered for e in topic.exercises})
+
+    @property
+    def exercises(self) -> tuple[Exercise, ...]:
+        """Every exercise, chapter after chapter."""
+        return tuple(self.by_id.values())
+
+    def exercise(self, name: str) -> Exercise:
+        """The exercise with the id *name*.
+
+        Raises:
+            NotFoundError: there is none; the message offers the closest.
+        """
+        if name in self.by_id:
+            return self.by_id[name]
+        raise NotFoundError(
+            f"no exercise is called {name[:200]!r}{nearest(name[:200], self.by_id)}"
+        )
+
+    def topic(self, name: str) -> Topic:
+        """The chapter with the id *name*.
+
+        Raises:
+            NotFoundError: there is none; the message offers the closest.
+        """
+        for topic in self.topics:
+            if topic.id == name:
+                return topic
+        known = [topic.id for topic in self.topics]
+        raise NotFoundError(f"no chapter is called {name[:200]!r}{nearest(name[:200], known)}")
+
+    def topic_of(self, exercise: Exercise) -> Topic:
+        """The chapter of *exercise*."""
+        return self.topic(exercise.id.partition("/")[0])
+
+    def after(self, exercise: Exercise) -> Exercise | None:
+        """The next exercise of the same chapter."""
+        return self._beside(exercise, 1)
+
+    def before(self, exercise: Exercise) -> Exercise | None:
+        """The exercise before it in the same chapter."""
+        return self._beside(exercise, -1)
+
+    def _beside(self, exercise: Exercise, step: int) -> Exercise | None:
+        siblings = self.topic_of(exercise).exercises
+        place = siblings.index(exercise) + step
+        return siblings[place] if 0 <= place < len(siblings) else None
+
+
+def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
+    """The exercise in the file at *path*, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    if stray := set(path.stem) - set(_NAME):
+        says = f"a file's name has small letters, digits and hyphens, not {sorted(stray)}"
+        raise ContentError([Problem(path, 1, says)])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    own = [document.problem((k,), "belongs to the file, not into it") for k in ("id", "digest")
+           if k in document.values]  # fmt: skip
+    if own:
+        raise ContentError(own)
+    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": digest}
+    try:
+        return EXERCISE.validate_python(values), document
+    except ValidationError as error:
+        raise ContentError([_problem(document, found) for found in _errors(error)]) from error
+
+
+def _errors(error: ValidationError) -> Iterator[tuple[Where, str, str]]:
+    for found in error.errors(include_url=False):
+        where: Where = tuple(found["loc"])
+        if where and where[0] in _KINDS:  # the tag of the union is no key of the file
+            where = where[1:]
+        yield where, found["type"], found["msg"].removeprefix("Value error, ")
+
+
+def _problem(document: Document, found: tuple[Where, str, str]) -> Problem:
+    where, kind, says = found
+    if kind == "extra_forbidden":
+        around = document.values if len(where) == 1 else {}
+        says = f"is not known here{_near_key(str(where[-1]), around)}"
+    elif kind == "missing":
+        says = "is missing"
+    elif kind == "union_tag_invalid" or kind == "union_tag_not_found":
+        given = str(document.values.get("kind", ""))
+        says = f"must be one of {', '.join(_KINDS)}{nearest(given, _KINDS)}"
+        where = ("kind",)
+    return document.problem(where, says)
+
+
+def _near_key(key: str, around: Mapping[str, object]) -> str:
+    known = {
+        field.alias or name
+        for kind in Exercise.__args__
+        for name, field in kind.model_fields.items()
+    }
+    return nearest(key, known - set(around))
+
+
+def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
+    for folder in folders:
+        if not folder.is_dir():
+            problems.append(Problem(folder, 1, "is no folder of exercises"))
+            continue
+        yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
+
+
+def _topic(folder: Path, problems: list[Problem]) -> Topic | None:
+    exercises = []
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        if path.name == TOPIC_FILE:
+            continue
+        try:
+            exercises.append(read_exercise(path, folder.name)[0])
+        except ContentError as error:
+            problems += error.problems
+    if not exercises and not (folder / TOPIC_FILE).exists():
+        return None
+    try:
+        said = _topic_file(folder / TOPIC_FILE)
+    except ContentError as error:
+        problems += error.problems
+        return None
+    exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
+    return Topic(folder.name, **said.model_dump(), exercises=tuple(exercises))
+
+
+def _topic_file(path: Path) -> TopicFile:
+    document = read_document(path)
+    try:
+        return TopicFile.model_validate(document.values)
+    except ValidationError as error:
+        raise ContentError([_problem(document, found) for found in _errors(error)]) from error

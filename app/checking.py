@@ -1,0 +1,46 @@
+"""An answer is judged and kept, in that order, before anybody hears the verdict."""
+
+import json
+
+from app.db.tables import Attempt
+from app.errors import AnswerError
+from app.kinds import Answer, Exercise, Verdict
+from app.site import Site
+
+
+async def check(
+    site: Site,
+    exercise: Exercise,
+    seed: int,
+    answer: Answer,
+    learner: str,
+    *,
+    hints: int = 0,
+    revealed: bool = False,
+    seconds: float | None = None,
+) -> Verdict:
+    """The verdict on *answer*, which is kept durably when this returns.
+
+    Raises:
+        AnswerError: *answer* cannot be read; nothing is kept.
+        UnavailableError: the sandbox or the database cannot do its work; nothing is kept.
+    """
+    verdict = await exercise.grade(seed, answer, site.runner, learner)
+    try:
+        attempt = Attempt(
+            learner=learner,
+            exercise=exercise.id,
+            seed=seed,
+            answer=answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False),
+            correct=verdict.correct,
+            score=verdict.score,
+            hints=hints,
+            revealed=revealed,
+            digest=exercise.digest,
+            drawn=json.dumps(dict(exercise.draw(seed).shown), ensure_ascii=False),
+            seconds=seconds,
+        )
+    except ValueError as error:
+        raise AnswerError(f"this answer cannot be kept: {error}") from error
+    await site.writer.put(attempt)
+    return verdict

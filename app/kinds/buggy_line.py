@@ -1,0 +1,154 @@
+"""Exercises that show a listing in which exactly one line is wrong."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.errors import AnswerError, UnavailableError
+from app.expressions import ExpressionError
+from app.kinds.base import Answer, Finding, Markdown, Strict, Verdict, Where, single
+from app.kinds.calling import Call, Coded, function_in, rounded
+from app.kinds.drawing import Draw
+from app.sandbox.report import Returned
+from app.sandbox.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class BuggyLineQuestion:
+    """The listing."""
+
+    lines: tuple[str, ...]
+
+
+class Bug(Strict):
+    """One line that is shown instead of the right one."""
+
+    line: int = Field(ge=1)
+    shown: str = Field(min_length=1, description="the wrong line, with its indentation")
+    says: Markdown = Field(description="why it is wrong, and what would be right")
+    symptom: str = Field(default="", description="what {symptom} stands for in the texts")
+
+
+class BuggyLine(Coded):
+    """Find the line at fault."""
+
+    kind: Literal["buggy_line"]
+    code: str = Field(min_length=1, description="the RIGHT listing")
+    bugs: list[Bug] = Field(min_length=1, description="one of them is drawn")
+    elsewhere: dict[int, Markdown] = Field(
+        default_factory=dict, description="what to say of a line that is right"
+    )
+    entry: str = Field(default="", description="the function to call; the first one if empty")
+
+    @model_validator(mode="after")
+    def _lines_exist(self) -> Self:
+        lines = self.code.splitlines()
+        for line in (*self.elsewhere, *(bug.line for bug in self.bugs)):
+            if not 1 <= line <= len(lines):
+                raise ValueError(f"there is no line {line}: the code has {len(lines)}")
+        for bug in self.bugs:
+            if lines[bug.line - 1].strip() == bug.shown.strip():
+                raise ValueError(f"the wrong line {bug.line} is the same as the right one")
+        function_in(self.code)
+        return self
+
+    def bug(self, seed: int) -> Bug:
+        """The bug that *seed* draws; the first at 0."""
+        if seed == 0:
+            return self.bugs[0]
+        return self.bugs[int(random.Random(f"bug {seed}").random() * len(self.bugs))]
+
+    def draw(self, seed: int) -> Draw:
+        """The drawn values, and the symptom of the bug that is shown."""
+        drawn = super().draw(seed)
+        return replace(drawn, shown={**drawn.shown, "symptom": self.bug(seed).symptom})
+
+    def listing(self, bug: Bug) -> list[str]:
+        """The lines with *bug* among them."""
+        lines = self.code.splitlines()
+        lines[bug.line - 1] = bug.shown.rstrip()
+        return lines
+
+    def question(self, seed: int) -> BuggyLineQuestion:
+        """The listing with the bug."""
+        return BuggyLineQuestion(tuple(self.listing(self.bug(seed))))
+
+    def right_answer(self, seed: int) -> Answer:
+        """The number of the line."""
+        return str(self.bug(seed).line)
+
+    def reveal(self, seed: int) -> str:
+        """The line, and how it reads when it is right."""
+        line = self.bug(seed).line
+        right = self.code.splitlines()[line - 1].strip()
+        return f"Line **{line}**. It should read `{right}`."
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each right line that the author speaks of."""
+        drawn = self.draw(seed)
+        for line, says in self.elsewhere.items():
+            if line != self.bug(seed).line:
+                yield str(line), self.fill(says, drawn)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare the number of the line."""
+        bug, drawn = self.bug(seed), self.draw(seed)
+        line = self._line(answer)
+        if line == bug.line:
+            return Verdict(True, 1.0, (self.fill(bug.says, drawn), self.reveal(seed)))
+        if line in self.elsewhere:
+            return Verdict(False, 0.0, (self.fill(self.elsewhere[line], drawn),))
+        return Verdict(False, 0.0, (f"Line {line} is right as it stands.",))
+
+    def _line(self, answer: Answer) -> int:
+        text, count = single(answer).strip(), len(self.code.splitlines())
+        if not text:
+            raise AnswerError("no line is chosen yet")
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
+            raise AnswerError(f"the number of a line is wanted, 1 to {count}, not {text[:20]!r}")
+        if not 1 <= int(text) <= count:
+            raise AnswerError(f"there is no line {int(text)}: the listing has {count}")
+        return int(text)
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of bugs and of other lines, too."""
+        yield from super().texts()
+        for index, bug in enumerate(self.bugs):
+            yield ("bugs", index, "says"), bug.says
+        for line, says in self.elsewhere.items():
+            yield ("elsewhere", line), says
+
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+        """The right listing agrees with the reference, and each bug shows in a result."""
+        entry = self.entry or function_in(self.code)
+        try:
+            calls = [call for seed in seeds for call in self.calls(entry, seed)]
+        except ExpressionError as error:
+            return [Finding(("reference",), str(error))]
+        findings = []
+        if disagreement := await self._disagreement(self.code, entry, calls, runner):
+            findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
+        for index, bug in enumerate(self.bugs):
+            source = "\n".join(self.listing(bug))
+            if not await self._disagreement(source, entry, calls, runner):
+                findings.append(Finding(("bugs", index), "changes no result: nobody could tell"))
+        return findings
+
+    async def _disagreement(
+        self, source: str, entry: str, calls: Sequence[Call], runner: Runner
+    ) -> str:
+        """The first call whose result is not that of the reference; nothing if all agree."""
+        report = await runner.run(source, entry, [call.arguments for call in calls])
+        if report.body:
+            return str(report.body)
+        for call, outcome in zip(calls, report.outcomes, strict=False):
+            if not isinstance(outcome, Returned):
+                return f"{call.text}: {outcome}"
+            if not self.agrees(outcome.value, call.expected):
+                return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
+        if len(report.outcomes) < len(calls):
+            raise UnavailableError("the sandbox lost a run")
+        return ""

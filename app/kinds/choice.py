@@ -1,0 +1,162 @@
+"""Exercises with options, one or several of which are right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.errors import AnswerError, nearest
+from app.expressions import ExpressionError, holds
+from app.kinds.base import Answer, Base, Finding, Markdown, Strict, Verdict, Where
+from app.kinds.drawing import Draw, shuffled
+from app.sandbox.runner import Runner
+
+FIRST = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing to choose."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceQuestion:
+    """The options; *many* when any number of them may be chosen."""
+
+    options: tuple[Option, ...]
+    many: bool
+
+
+class Offered(Strict):
+    """An option as its author writes it."""
+
+    text: Markdown
+    says: Markdown = Field(description="what to tell somebody who chooses it")
+    when: str = Field(default="", description="with correct: first, when this one is right")
+
+
+Key = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]
+
+
+class Choice(Base):
+    """Choose one option, or every one that holds."""
+
+    kind: Literal["choice"]
+    options: dict[Key, Offered] = Field(min_length=2)
+    correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
+
+    @model_validator(mode="after")
+    def _names_options(self) -> Self:
+        named = [self.correct] if isinstance(self.correct, str) else self.correct
+        for key in named:
+            if key not in self.options and key != FIRST:
+                raise ValueError(f"no option is called {key!r}{nearest(key, self.options)}")
+        return self
+
+    @property
+    def many(self) -> bool:
+        """Whether any number of options may be chosen."""
+        return not isinstance(self.correct, str)
+
+    def question(self, seed: int) -> ChoiceQuestion:
+        """The options, in the order that *seed* shuffles them to."""
+        drawn = self.draw(seed)
+        options = [Option(key, self.fill(o.text, drawn)) for key, o in self.options.items()]
+        return ChoiceQuestion(tuple(shuffled(seed, options)), self.many)
+
+    def right(self, seed: int) -> set[str]:
+        """The keys of the right options.
+
+        Raises:
+            ExpressionError: no option's `when` holds for what *seed* draws.
+        """
+        if isinstance(self.correct, list):
+            return set(self.correct)
+        if self.correct != FIRST:
+            return {self.correct}
+        names = self.draw(seed).names
+        for key, option in self.options.items():
+            if option.when and holds(option.when, names):
+                return {key}
+        raise ExpressionError("the `when` of no option holds")
+
+    def right_answer(self, seed: int) -> Answer:
+        """The key, or the keys."""
+        keys = [key for key in self.options if key in self.right(seed)]
+        return keys if self.many else keys[0]
+
+    def reveal(self, seed: int) -> str:
+        """The text of each right option."""
+        drawn, right = self.draw(seed), self.right(seed)
+        texts = [self.fill(o.text, drawn) for key, o in self.options.items() if key in right]
+        return "\n".join(f"- {text}" for text in texts) if self.many else texts[0]
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each wrong option, alone."""
+        drawn, right = self.draw(seed), self.right(seed)
+        for key, option in self.options.items():
+            if key not in right:
+                says = self.fill(option.says, drawn)
+                yield ([key] if self.many else key), says
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare the chosen keys with the right ones; of several, each counts alike."""
+        chosen, right = self._chosen(answer), self.right(seed)
+        drawn = self.draw(seed)
+        wrong = [key for key in self.options if key in chosen - right]
+        says = [self.fill(self.options[key].says, drawn) for key in wrong]
+        if chosen == right:
+            praise = (
+                self.fill(self.options[key].says, drawn) for key in self.options if key in right
+            )
+            return Verdict(True, 1.0, tuple(praise))
+        if self.many and (missing := len(right - chosen)):
+            says.append(f"{missing} more {'belongs' if missing == 1 else 'belong'} to it.")
+        agreed = sum((key in chosen) == (key in right) for key in self.options)
+        return Verdict(False, agreed / len(self.options) if self.many else 0.0, tuple(says))
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+        """One field "answer", or several of that name."""
+        if self.many:
+            return list(form.get("answer", []))
+        return super().answer_in(form)
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The text and the sentence of each option, too."""
+        yield from super().texts()
+        for key, option in self.options.items():
+            yield ("options", key, "text"), option.text
+            yield ("options", key, "says"), option.says
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """Something is right, something is wrong, and no two options read alike."""
+        try:
+            right = self.right(drawn.seed)
+        except ExpressionError as error:
+            yield Finding(("options",), str(error))
+            return
+        if len(right) == len(self.options):
+            yield Finding(("correct",), "every option is right: nothing is left to choose")
+        seen: dict[str, str] = {}
+        for key, option in self.options.items():
+            text = self.fill(option.text, drawn)
+            if text in seen:
+                where = ("options", key, "text")
+                yield Finding(where, f"reads the same as the option {seen[text]!r}")
+            seen[text] = key
+
+    def _chosen(self, answer: Answer) -> set[str]:
+        chosen = {answer} if isinstance(answer, str) else set(answer)
+        chosen.discard("")
+        if isinstance(answer, dict) or not chosen:
+            raise AnswerError("nothing is chosen yet")
+        if len(chosen) > 1 and not self.many:
+            raise AnswerError("one option is wanted, not several")
+        for key in chosen:
+            if key not in self.options:
+                raise AnswerError(f"no option is called {key!r}{nearest(key, self.options)}")
+        return chosen

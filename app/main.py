@@ -1,0 +1,81 @@
+"""The application: what it is made of, and how it starts and stops."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from app import api, web
+from app.catalog import Catalog
+from app.config import ROOT, Settings
+from app.db.migrations import migrate
+from app.db.session import connect
+from app.db.signing import signing_secret
+from app.db.writer import Writer
+from app.errors import AppError
+from app.sandbox.runner import Runner
+from app.site import Site
+
+
+def exercise_folders(settings: Settings) -> list[Path]:
+    """The folders of exercises: those that come with the app, then those of the settings."""
+    return [ROOT / "exercises", *settings.exercises]
+
+
+def create_site(settings: Settings) -> Site:
+    """What requests work with; the tables of the database are brought up to date.
+
+    Raises:
+        ContentError: an exercise file is wrong.
+        UnavailableError: the database cannot be used.
+    """
+    catalog = Catalog.read(exercise_folders(settings))
+    migrate(settings.database)
+    engine = connect(settings.database)
+    secret = signing_secret(settings.database, settings.secret)
+    return Site(settings, catalog, engine, Writer(engine), Runner(settings), secret)
+
+
+def create_app(settings: Settings | None = None, site: Site | None = None) -> FastAPI:
+    """The application for *settings*, which are read from the environment when not given.
+
+    Raises:
+        ContentError: an exercise file is wrong.
+        UnavailableError: the database cannot be used.
+    """
+    site = site or create_site(settings or Settings())
+    app = FastAPI(
+        title="Wallclock",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+    app.state.site = site
+    app.include_router(api.router)
+    app.include_router(web.router)
+    api.install(app)
+    web.install(app)
+    for error in (AppError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(error, _respond)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    site: Site = app.state.site
+    site.writer.start()
+    await site.runner.start()
+    yield
+    await site.runner.close()
+    await site.writer.close()
+    site.engine.dispose()
+
+
+async def _respond(request: Request, error: Exception) -> Response:
+    if api.owns(request.url.path):
+        return api.problem_for(request, error)
+    return web.page_for(request, error)

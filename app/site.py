@@ -1,0 +1,35 @@
+"""What a request works with: one of these in each process of the server."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy import Engine
+
+from app.catalog import Catalog
+from app.config import Settings
+from app.db.writer import Writer
+from app.sandbox.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The exercises, the database and the sandbox of this server."""
+
+    settings: Settings
+    catalog: Catalog
+    engine: Engine
+    writer: Writer
+    runner: Runner
+    secret: str
+
+
+def site_of(request: Request) -> Site:
+    """The site that serves *request*."""
+    site = request.app.state.site
+    if not isinstance(site, Site):
+        raise TypeError("the app has no site: it is made by create_app")
+    return site
+
+
+Here = Annotated[Site, Depends(site_of)]
