@@ -1,0 +1,39 @@
+"""Builds the guest's component and compiles it for this machine; run as a script, see `component`.
+
+python -I -S -B build.py TARGET PATH...     (PATH: where the packages are)
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+_COMPONENTIZE = "import sys; sys.path += {paths!r}; from componentize_py import script; script()"
+
+
+def build(target: Path, paths: list[str]) -> None:
+    """Make the file *target*; it appears whole or not at all."""
+    from engine import engine
+    from wasmtime.component import Component
+
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        wasm = Path(folder) / "guest.wasm"
+        shutil.copytree(HERE / "guest", Path(folder) / "guest")
+        command = [sys.executable, "-I", "-S", "-B", "-c", _COMPONENTIZE.format(paths=paths)]
+        arguments = ["-d", "guest/world.wit", "-w", "guest", "componentize", "--stub-wasi"]
+        arguments += ["-p", "guest", "component", "-o", "guest.wasm"]
+        subprocess.run([*command, *arguments], cwd=folder, check=True, stdout=sys.stderr)
+        component = Component.from_file(engine(), str(wasm))
+        compiled = Path(folder) / "guest.cwasm"
+        compiled.write_bytes(component.serialize())
+        compiled.chmod(0o600)
+        os.replace(compiled, target)
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    sys.path += [str(HERE), *sys.argv[2:]]
+    build(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,115 @@
+"""Where the compiled component is kept, and how it comes there: once a version and machine."""
+
+import asyncio
+import fcntl
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import stat
+import sys
+from pathlib import Path
+
+from app.errors import UnavailableError
+
+_HERE = Path(__file__).resolve().parent
+_PACKAGES = ("wasmtime", "componentize_py")
+_SOURCES = ("engine.py", "build.py", "guest/*.py", "guest/*.wit")
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_BUILD_TIME = 600.0  # seconds; it takes about 15 on two cores
+
+
+def package_paths() -> list[str]:
+    """The folders that hold the engine's packages, found without importing them."""
+    found = (importlib.util.find_spec(name) for name in _PACKAGES)
+    return sorted({str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin})
+
+
+def component_key() -> str:
+    """Names all that a compiled component depends on."""
+    digest = hashlib.sha256()
+    for name in _PACKAGES:
+        digest.update(f"{name} {importlib.metadata.version(name.replace('_', '-'))}\n".encode())
+    digest.update(f"{sys.platform} {platform.machine()} {_processor()}\n".encode())
+    for pattern in _SOURCES:
+        for source in sorted(_HERE.glob(pattern)):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _processor() -> str:
+    """The features of the processor, which native code is compiled for."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+
+
+async def component(cache: Path) -> Path:
+    """The compiled component in *cache*, built first where it is not there yet.
+
+    Raises:
+        UnavailableError: it cannot be built or must not be trusted; the message has the cure.
+    """
+    file = cache / "sandbox" / component_key() / "guest.cwasm"
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with await asyncio.to_thread(_Lock, file.parent / "lock"):
+            if not file.exists():
+                check_owner(file.parent)
+                await _build(file)
+    except OSError as error:
+        raise UnavailableError(
+            f"{file.parent} cannot be used: {error.strerror}; set WALLCLOCK_CACHE to a folder "
+            "that the server may write to"
+        ) from error
+    check_owner(file.parent)
+    check_owner(file)
+    return file
+
+
+def check_owner(path: Path) -> None:
+    """Refuse what another user could have written: it becomes native code.
+
+    Raises:
+        UnavailableError: another user owns it or may write to it.
+    """
+    status = path.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_MAY_WRITE:
+        raise UnavailableError(
+            f"{path} could have been written by another user and is not loaded; delete it"
+        )
+
+
+class _Lock:
+    """Held while a component is built: one builder a machine; a second one waits."""
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._handle)
+
+
+async def _build(target: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", "-B", str(_HERE / "build.py"), str(target), *package_paths(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        _, said = await asyncio.wait_for(process.communicate(), _BUILD_TIME)
+    except (TimeoutError, asyncio.CancelledError):
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode or not target.exists():
+        last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
+        raise UnavailableError(f"the sandbox cannot be built: {last[0]}")

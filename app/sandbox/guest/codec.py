@@ -1,0 +1,90 @@
+"""Plain values as JSON that keeps int, float, tuple, set and complex apart.
+
+A number, text, true, false, null or list stands for itself; everything else is an object with one
+key that names its type.
+"""
+
+DEEPEST = 20
+_SAFE = 2**53  # beyond it not every reader of JSON keeps an int exact
+_DIGITS = 20_000  # hexadecimal ones of an int; converting more costs time
+
+
+def encode(value: object, depth: int = 0) -> object:
+    """The JSON tree of *value*.
+
+    Raises:
+        TypeError: it is not made of plain built-in types.
+        ValueError: it is nested too deeply, or an int in it is too long.
+    """
+    if depth > DEEPEST:
+        raise ValueError("the value is nested too deeply")
+    kind = type(value)
+    if value is None or kind in (bool, str):
+        return value
+    if kind in (int, float, complex):
+        return _number(value)
+    if kind is list:
+        return [encode(part, depth + 1) for part in value]
+    if kind is tuple:
+        return {"tuple": [encode(part, depth + 1) for part in value]}
+    if kind in (set, frozenset):
+        return {"set": [encode(part, depth + 1) for part in value]}
+    if kind is dict:
+        pairs = value.items()
+        return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in pairs]}
+    raise TypeError(f"a {kind.__name__} cannot be checked here; return plain numbers or lists")
+
+
+def _number(value: object) -> object:
+    if type(value) is int:
+        if -_SAFE < value < _SAFE:
+            return value
+        digits = format(value, "x")
+        if len(digits) > _DIGITS:
+            raise ValueError("the int is too long")
+        return {"int": digits}
+    if type(value) is float:
+        return {"float": repr(value)}
+    return {"complex": [repr(value.real), repr(value.imag)]}
+
+
+def decode(tree: object, depth: int = 0) -> object:
+    """The value of the JSON tree *tree*, which may be hostile.
+
+    Raises:
+        ValueError: it is not one that `encode` makes.
+    """
+    if depth > DEEPEST:
+        raise ValueError("the value is nested too deeply")
+    if tree is None or isinstance(tree, bool | int):
+        return tree
+    if isinstance(tree, str):
+        return tree.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(tree, list):
+        return [decode(part, depth + 1) for part in tree]
+    if isinstance(tree, dict) and len(tree) == 1:
+        ((kind, inner),) = tree.items()
+        return _tagged(kind, inner, depth + 1)
+    raise ValueError("no value of the sandbox")
+
+
+def _tagged(kind: str, inner: object, depth: int) -> object:
+    if kind in ("int", "float") and isinstance(inner, str) and len(inner) <= _DIGITS + 1:
+        return int(inner, 16) if kind == "int" else float(inner)
+    if isinstance(inner, list):
+        if kind == "complex" and len(inner) == 2 and all(isinstance(p, str) for p in inner):  # noqa: PLR2004
+            return complex(float(inner[0]), float(inner[1]))
+        if kind == "tuple":
+            return tuple(decode(part, depth) for part in inner)
+        if kind == "set":
+            return _hashed(set, [decode(part, depth) for part in inner])
+        if kind == "dict" and all(isinstance(p, list) and len(p) == 2 for p in inner):  # noqa: PLR2004
+            return _hashed(dict, [(decode(k, depth), decode(v, depth)) for k, v in inner])
+    raise ValueError("no value of the sandbox")
+
+
+def _hashed(kind: type, parts: list) -> object:
+    try:
+        return kind(parts)
+    except TypeError:
+        raise ValueError("no value of the sandbox") from None

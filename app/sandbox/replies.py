@@ -1,0 +1,73 @@
+"""From the replies of a worker, which are hostile, to a report."""
+
+import json
+
+from app.sandbox.guest.codec import decode
+from app.sandbox.report import Outcome, Raised, Report, Returned, Stopped
+
+_REPLY = 200_000  # characters; the guest's own limits are far lower
+_PRINTED = 17_000
+_NAME, _MESSAGE = 80, 300
+_REASONS = ("time", "memory", "stack", "too large", "refused", "lost")
+
+
+def report_of(answer: dict[str, object], calls: int) -> Report:
+    """The report of a run with *calls* calls that a worker answered with *answer*."""
+    replies, stopped, seconds = answer.get("replies"), answer.get("stopped"), answer.get("seconds")
+    texts = replies if isinstance(replies, list) else []
+    outcomes = [_outcome(text, body=index == 0) for index, text in enumerate(texts[: calls + 1])]
+    while any(isinstance(outcome, Stopped) for outcome in outcomes[:-1]):
+        outcomes.pop()
+    ended = bool(outcomes) and isinstance(outcomes[-1], Stopped)
+    if isinstance(stopped, str) and not ended:
+        outcomes.append(_stopped(stopped))
+    elif not outcomes or (not ended and len(outcomes) <= calls and _ran(outcomes[0])):
+        outcomes.append(Stopped("lost"))
+    body, *rest = outcomes
+    took = float(seconds) if isinstance(seconds, int | float) else 0.0
+    if isinstance(body, Returned):
+        return Report(None, body.printed, tuple(rest), took)
+    return Report(body, body.printed, (), took)
+
+
+def _ran(body: Outcome) -> bool:
+    return isinstance(body, Returned)
+
+
+def _stopped(reason: str, printed: str = "") -> Stopped:
+    for known in _REASONS:
+        if reason == known:
+            return Stopped(known, printed)  # type: ignore[arg-type]
+    return Stopped("refused", printed)
+
+
+def _outcome(text: object, *, body: bool) -> Outcome:
+    """One reply, read with suspicion: learner code may have written it."""
+    try:
+        if not isinstance(text, str) or len(text) > _REPLY:
+            return Stopped("too large")
+        inner, printed = json.loads(text)
+        reply = json.loads(inner)
+        printed = _clean(printed, _PRINTED)
+        if "stopped" in reply:
+            return _stopped(str(reply["stopped"]), printed)
+        if "raised" in reply:
+            return _raised(reply["raised"], printed)
+        value = None if body else decode(reply["value"])
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return Stopped("refused")
+    return Returned(value, printed)  # type: ignore[arg-type]
+
+
+def _raised(raised: object, printed: str) -> Raised:
+    if not isinstance(raised, list):
+        raise TypeError("no report of an error")
+    kind, message, line = raised
+    number = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None
+    return Raised(_clean(kind, _NAME), _clean(message, _MESSAGE), number, printed)
+
+
+def _clean(text: object, longest: int) -> str:
+    if not isinstance(text, str):
+        raise TypeError("no text")
+    return text[:longest].encode("utf-8", "replace").decode("utf-8").replace("\0", "�")

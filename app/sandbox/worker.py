@@ -1,0 +1,112 @@
+"""One worker process: a fresh instance of the component for each submission, then nothing left.
+
+    python -I -S -B worker.py COMPONENT MEMORY LOCK PATH...
+
+Frames on stdin and stdout are four bytes of length and JSON. The first frame out says how the
+process is locked down. Standard library and wasmtime only: a worker is small.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+TICK = 0.01  # seconds between looks at the clock
+LARGEST = 1 << 20  # bytes of a frame
+_MEGABYTE = 1 << 20
+_WARM = {"source": "def f():\n    return 1\n", "entry": "f", "calls": [[]], "wall": 5.0}
+
+
+class Worker:
+    """Loads the component once, and runs submissions in instances of it."""
+
+    def __init__(self, component: str, megabytes: int) -> None:
+        from engine import engine
+        from wasmtime.component import Component, Linker
+
+        self._engine = engine()
+        self._component = Component.deserialize_file(self._engine, component)
+        if list(self._component.type.imports(self._engine)):
+            raise RuntimeError("the component imports something: it must import nothing")
+        self._linker = Linker(self._engine)
+        self._memory = megabytes * _MEGABYTE
+        threading.Thread(target=self._tick, daemon=True).start()
+
+    def _tick(self) -> None:
+        while True:
+            time.sleep(TICK)
+            self._engine.increment_epoch()
+
+    def run(self, request: dict[str, object]) -> dict[str, object]:
+        """What the body and each call replied, and what ended the run if something did."""
+        from wasmtime import Store, Trap, WasmtimeError
+
+        started = time.perf_counter()
+        replies: list[str] = []
+        answer: dict[str, object] = {"replies": replies}
+        store = Store(self._engine)
+        store.set_limits(
+            memory_size=self._memory, instances=64, tables=64, memories=8, table_elements=100_000
+        )
+        store.set_epoch_deadline(max(1, round(float(str(request["wall"])) / TICK)))
+        try:
+            self._run(store, request, replies)
+        except (Trap, WasmtimeError, UnicodeError, ValueError) as error:
+            answer["stopped"] = _reason(str(error))
+        store.close()
+        answer["seconds"] = time.perf_counter() - started
+        return answer
+
+    def _run(self, store, request: dict[str, object], replies: list[str]) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        instance = self._linker.instantiate(store, self._component)
+        load, call = instance.get_func(store, "load"), instance.get_func(store, "call")
+        program = {"source": request["source"], "entry": request["entry"]}
+        replies.append(load(store, json.dumps(program)))
+        if '\\"raised\\"' in replies[0][:20]:
+            return
+        for arguments in request["calls"]:  # type: ignore[attr-defined]
+            replies.append(call(store, json.dumps(arguments)))
+
+
+def _reason(error: str) -> str:
+    if "interrupt" in error:
+        return "time"
+    if "stack" in error:
+        return "stack"
+    if "memory" in error.lower() and "out of bounds" not in error:
+        return "memory"
+    return "refused"
+
+
+def _read(stream: BinaryIO) -> bytes:
+    head = stream.read(4)
+    return stream.read(int.from_bytes(head, "big")) if len(head) == 4 else b""  # noqa: PLR2004
+
+
+def _write(stream: BinaryIO, answer: object) -> None:
+    frame = json.dumps(answer).encode()
+    stream.write(len(frame).to_bytes(4, "big") + frame)
+    stream.flush()
+
+
+def main(component: str, megabytes: str, lock: str) -> None:
+    """Serve until stdin ends."""
+    worker = Worker(component, int(megabytes))
+    # Everything is loaded and warm before the doors close.
+    worker.run(dict(_WARM))
+    hello: dict[str, object] = {"pid": os.getpid(), "locked": False}
+    if lock == "lock":
+        from lockdown import lock_down
+
+        hello |= {"locked": True, "landlock": lock_down(sys.stdout.fileno())}
+    _write(sys.stdout.buffer, hello)
+    while frame := _read(sys.stdin.buffer):
+        _write(sys.stdout.buffer, worker.run(json.loads(frame)))
+
+
+if __name__ == "__main__":
+    sys.path += [str(Path(__file__).resolve().parent), *sys.argv[4:]]
+    main(*sys.argv[1:4])
