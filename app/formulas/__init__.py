@@ -6,6 +6,7 @@ docstring.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -113,6 +114,21 @@ def lookup(name: str) -> Formula:
     if name in FORMULAS:
         return FORMULAS[name]
     raise ValueError(f"no formula is called {name!r}{_offer(name, FORMULAS)}")
+
+
+def evaluate(formula: Formula, given: Mapping[str, Argument]) -> Result:
+    """The finite value of *formula* for *given*, numbers in base units or texts with units.
+
+    Raises:
+        ValueError: an argument is unknown, missing, unreadable or outside its domain.
+    """
+    try:
+        value = formula.function(**formula.read(given))
+    except OverflowError:
+        value = math.inf
+    if not all(map(math.isfinite, value if isinstance(value, tuple) else (value,))):
+        raise ValueError(f"{formula.name}: the result is too large for a number")
+    return value
 
 
 def _offer(name: str, known: Mapping[str, object]) -> str:

@@ -85,7 +85,8 @@ class Order(Base):
     def question(self, seed: int) -> OrderQuestion:
         """The things, in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
-        texts = {key: thing.text for key, thing in (*self.items.items(), *self.strangers.items())}
+        texts = {key: step.text for key, step in self.items.items()}
+        texts |= {key: stranger.text for key, stranger in self.strangers.items()}
         items = [Item(key, self.fill(text, drawn)) for key, text in texts.items()]
         return OrderQuestion(tuple(self._mixed(seed, items)), bool(self.strangers))
 

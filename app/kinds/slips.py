@@ -17,7 +17,7 @@ _TOO_LARGE = "Your number is exactly {} times the right one: {}"
 _TOO_SMALL = "Your number is exactly 1/{} of the right one: {}"
 
 _PREFIXES = ((3, "GiB", "GB"), (2, "MiB", "MB"), (1, "KiB", "kB"), (4, "TiB", "TB"))
-_BINARY = tuple(
+_BINARY: tuple[Slip, ...] = tuple(
     Slip(factor, says)
     for power, binary, decimal in _PREFIXES
     for factor, says in (
@@ -62,7 +62,9 @@ def slip(ratio: float, unit: Unit, tolerance: float) -> str:
     closeness = min(tolerance, 0.005)
     data = unit in (BYTE, BYTE_PER_SECOND)
     plain = not unit.symbol
-    for known in (*(_BINARY if data else ()), *_BITS, *_ANY, *(_PERCENT if plain else ()), *_TENS):
-        if abs(ratio / known.factor - 1) <= closeness:
-            return known.says
+    known: tuple[Slip, ...] = (*(_BINARY if data else ()), *_BITS, *_ANY)
+    known += (*(_PERCENT if plain else ()), *_TENS)
+    for candidate in known:
+        if abs(ratio / candidate.factor - 1) <= closeness:
+            return candidate.says
     return ""

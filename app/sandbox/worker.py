@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 TICK = 0.01  # seconds between looks at the clock
 LARGEST = 1 << 20  # bytes of a frame
@@ -40,7 +40,7 @@ class Worker:
             time.sleep(TICK)
             self._engine.increment_epoch()
 
-    def run(self, request: dict[str, object]) -> dict[str, object]:
+    def run(self, request: dict[str, Any]) -> dict[str, object]:
         """What the body and each call replied, and what ended the run if something did."""
         from wasmtime import Store, Trap, WasmtimeError
 
@@ -51,7 +51,7 @@ class Worker:
         store.set_limits(
             memory_size=self._memory, instances=64, tables=64, memories=8, table_elements=100_000
         )
-        store.set_epoch_deadline(max(1, round(float(str(request["wall"])) / TICK)))
+        store.set_epoch_deadline(max(1, round(request["wall"] / TICK)))
         try:
             self._run(store, request, replies)
         except (Trap, WasmtimeError, UnicodeError, ValueError) as error:
@@ -60,14 +60,14 @@ class Worker:
         answer["seconds"] = time.perf_counter() - started
         return answer
 
-    def _run(self, store, request: dict[str, object], replies: list[str]) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-        instance = self._linker.instantiate(store, self._component)
+    def _run(self, store: Any, request: dict[str, Any], replies: list[str]) -> None:
+        instance: Any = self._linker.instantiate(store, self._component)
         load, call = instance.get_func(store, "load"), instance.get_func(store, "call")
         program = {"source": request["source"], "entry": request["entry"]}
         replies.append(load(store, json.dumps(program)))
         if '\\"raised\\"' in replies[0][:20]:
             return
-        for arguments in request["calls"]:  # type: ignore[attr-defined]
+        for arguments in request["calls"]:
             replies.append(call(store, json.dumps(arguments)))
 
 

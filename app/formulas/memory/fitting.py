@@ -96,6 +96,6 @@ def zero_largest_model(
     room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
     if room < 0:
         raise ValueError(
-            f"reserved must be at most the memory, {show(memory, BYTE)}, not {reserved!r}"
+            f"reserved must be at most the memory, {show(memory, BYTE)}, not {show(reserved, BYTE)}"
         )
     return math.floor(room / (Fraction(kept) + Fraction(shared) / whole("ranks", ranks)))

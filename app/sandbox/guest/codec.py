@@ -4,12 +4,14 @@ A number, text, true, false, null or list stands for itself; everything else is 
 key that names its type.
 """
 
+from typing import Any
+
 DEEPEST = 20
 _SAFE = 2**53  # beyond it not every reader of JSON keeps an int exact
 _DIGITS = 20_000  # hexadecimal ones of an int; converting more costs time
 
 
-def encode(value: object, depth: int = 0) -> object:
+def encode(value: Any, depth: int = 0) -> object:
     """The JSON tree of *value*.
 
     Raises:
@@ -45,7 +47,11 @@ def _number(value: object) -> object:
         return {"int": digits}
     if type(value) is float:
         return {"float": repr(value)}
-    return {"complex": [repr(value.real), repr(value.imag)]}
+    return {"complex": [repr(part) for part in _parts(value)]}
+
+
+def _parts(value: object) -> tuple[float, float]:
+    return (value.real, value.imag) if isinstance(value, complex) else (0.0, 0.0)
 
 
 def decode(tree: object, depth: int = 0) -> object:
@@ -83,7 +89,7 @@ def _tagged(kind: str, inner: object, depth: int) -> object:
     raise ValueError("no value of the sandbox")
 
 
-def _hashed(kind: type, parts: list) -> object:
+def _hashed(kind: type, parts: list[object]) -> object:
     try:
         return kind(parts)
     except TypeError:

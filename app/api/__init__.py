@@ -1,0 +1,12 @@
+"""The JSON interface for graders and scripts, under /api/v1, and /healthz."""
+
+from fastapi import APIRouter
+
+from app.api import checks, exercises, formulas, health
+from app.api.problems import owns, problem_for
+
+router = APIRouter()
+for part in (checks, exercises, formulas, health):
+    router.include_router(part.router)
+
+__all__ = ["owns", "problem_for", "router"]

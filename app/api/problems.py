@@ -1,0 +1,83 @@
+"""Errors as problem documents (RFC 9457)."""
+
+from http import HTTPStatus
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from app.errors import (
+    AnswerError,
+    AppError,
+    ContentError,
+    InputError,
+    NotFoundError,
+    UnavailableError,
+)
+
+_PAGES = ("/api/docs",)  # of this address, but for people
+_STATUS: dict[type[AppError], int] = {
+    NotFoundError: 404,
+    AnswerError: 422,
+    InputError: 422,
+    UnavailableError: 503,
+    ContentError: 500,
+}
+_HIDDEN = "something went wrong in the server; its log has the details"
+
+
+class ProblemDocument(BaseModel):
+    """What every error answers."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+
+
+def owns(path: str) -> bool:
+    """Whether errors at *path* are answered as problem documents."""
+    return path == "/healthz" or (path.startswith("/api/") and path not in _PAGES)
+
+
+def status_of(error: Exception) -> int:
+    """The HTTP status that *error* is answered with."""
+    if isinstance(error, HTTPException):
+        return error.status_code
+    if isinstance(error, RequestValidationError):
+        return 422
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+
+
+def problem_for(request: Request, error: Exception) -> Response:
+    """The answer to a request that ended in *error*."""
+    status = status_of(error)
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    return problem(status, _detail(request, error, status), headers)
+
+
+def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    """A problem document."""
+    title = HTTPStatus(status).phrase
+    document = ProblemDocument(title=title, status=status, detail=detail)
+    return JSONResponse(
+        document.model_dump(), status, headers, media_type="application/problem+json"
+    )
+
+
+def _detail(request: Request, error: Exception, status: int) -> str:
+    if isinstance(error, RequestValidationError):
+        return "; ".join(_place(found) for found in error.errors()[:5])
+    if isinstance(error, HTTPException):
+        if status == HTTPStatus.NOT_FOUND and error.detail == "Not Found":
+            return f"there is nothing at {request.url.path}; see /api/docs"
+        return str(error.detail)
+    return str(error) if isinstance(error, AppError) else _HIDDEN
+
+
+def _place(found: dict[str, object]) -> str:
+    where = found.get("loc")
+    parts = [str(part) for part in where] if isinstance(where, tuple) else []
+    return f"{'.'.join(parts)}: {found.get('msg')}"

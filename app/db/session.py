@@ -1,0 +1,117 @@
+"""The way to the database, and what every connection is told first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import O_CREAT, O_EXCL, close
+from os import open as open_file
+from pathlib import Path
+from urllib.parse import unquote
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlmodel import Session
+
+from app.db.trouble import told
+from app.errors import InputError, UnavailableError
+
+PATIENCE = 5.0  # seconds that a connection waits for the lock of another one
+BEGIN = "wallclock_begin"  # execution option: the statement that opens a transaction on SQLite
+_POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads, so no one starves
+
+
+def connect(database: str, patience: float = PATIENCE) -> Engine:
+    """The engine for the SQLAlchemy URL *database*; a SQLite file and its folder are made.
+
+    Raises:
+        InputError: the URL cannot be read, or names what the app cannot keep rows in.
+        UnavailableError: the file or its folder cannot be made.
+    """
+    url = _parsed(database)
+    if url.get_backend_name() == "sqlite":
+        return _sqlite(url, patience)
+    return _postgresql(url, patience)
+
+
+def database_file(database: str) -> Path | None:
+    """The file of a SQLite database; None where another server keeps the rows."""
+    url = _parsed(database)
+    if url.get_backend_name() != "sqlite":
+        return None
+    name = url.database or ""
+    return Path(unquote(name.removeprefix("file:")) if name.startswith("file:") else name)
+
+
+@contextmanager
+def open_session(engine: Engine) -> Iterator[Session]:
+    """A session; what goes wrong with the database in it is an `UnavailableError`."""
+    with told(), Session(engine, expire_on_commit=False) as session:
+        yield session
+
+
+def _parsed(database: str) -> URL:
+    try:
+        url = make_url(database)
+    except ArgumentError as error:
+        raise InputError(
+            "WALLCLOCK_DATABASE cannot be read; write sqlite:///FILE or "
+            "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
+        ) from error
+    kind = url.get_backend_name()
+    if kind not in {"sqlite", "postgresql"}:
+        raise InputError(f"WALLCLOCK_DATABASE may be sqlite or postgresql, not {kind!r}")
+    if kind == "sqlite" and url.database in {None, "", ":memory:"}:
+        raise InputError("WALLCLOCK_DATABASE must name a file; rows in memory would be lost")
+    return url
+
+
+def _sqlite(url: URL, patience: float) -> Engine:
+    file = database_file(url.render_as_string(hide_password=False))
+    if file is not None and "mode" not in url.query:
+        _make(file)
+    engine = create_engine(url, connect_args={"timeout": patience}, **_POOL)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _postgresql(url: URL, patience: float) -> Engine:
+    milliseconds = round(patience * 1000)
+    told_first = {
+        "connect_timeout": max(2, round(patience)),  # libpq takes whole seconds, 2 at least
+        "options": f"-c lock_timeout={milliseconds} -c synchronous_commit=on",
+    }
+    try:
+        return create_engine(url, connect_args=told_first, pool_pre_ping=True, **_POOL)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"PostgreSQL needs the package {error.name}; install wallclock[postgres]"
+        ) from error
+
+
+def _make(file: Path) -> None:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not file.exists():
+            close(open_file(file, O_CREAT | O_EXCL, 0o600))
+    except FileExistsError:
+        return  # another server made it in this moment
+    except OSError as error:
+        raise UnavailableError(
+            f"the database {file} cannot be made: {error.strerror}; choose another place with "
+            "WALLCLOCK_DATABASE"
+        ) from error
+
+
+def _prepare_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    # Without this the driver opens transactions itself, and none around a change of a table.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get(BEGIN, "BEGIN"))

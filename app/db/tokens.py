@@ -1,0 +1,68 @@
+"""Keys to the interface for graders: shown once, kept as digests."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select
+
+from app.db.tables import NAME_LIMIT, TokenRow, now
+from app.errors import InputError, NotFoundError, nearest
+
+_PREFIX = "wc_"  # lets a scanner of leaked secrets know it
+_BYTES = 32
+
+
+def create_token(session: Session, name: str) -> str:
+    """The secret of a new token called *name*; it cannot be read again.
+
+    Raises:
+        InputError: the name is taken, empty, too long or unprintable.
+    """
+    if not (0 < len(name) <= NAME_LIMIT and name.isprintable() and name.strip() == name):
+        raise InputError(f"a token's name has 1 to {NAME_LIMIT} characters, not {name[:40]!r}")
+    secret = _PREFIX + secrets.token_urlsafe(_BYTES)
+    session.add(TokenRow(name=name, digest=_digest(secret)))
+    try:
+        session.commit()
+    except IntegrityError as error:
+        session.rollback()
+        raise InputError(
+            f"there is a token called {name!r} already: choose another name"
+        ) from error
+    return secret
+
+
+def list_tokens(session: Session) -> Sequence[TokenRow]:
+    """Every token, the oldest first, revoked ones too."""
+    return session.exec(select(TokenRow).order_by(col(TokenRow.id))).all()
+
+
+def revoke_token(session: Session, name: str) -> None:
+    """Let the token called *name* open nothing from now on.
+
+    Raises:
+        NotFoundError: there is none; the message offers the closest name.
+    """
+    token = session.exec(select(TokenRow).where(TokenRow.name == name)).first()
+    if token is None:
+        known = [token.name for token in list_tokens(session)]
+        raise NotFoundError(f"no token is called {name!r}{nearest(name, known)}")
+    if token.revoked is None:
+        token.revoked = now()
+        session.add(token)
+        session.commit()
+
+
+def name_of_token(session: Session, secret: str) -> str | None:
+    """The name of the token that *secret* belongs to; None if it opens nothing."""
+    statement = select(TokenRow).where(
+        TokenRow.digest == _digest(secret), col(TokenRow.revoked).is_(None)
+    )
+    token = session.exec(statement).first()
+    return token.name if token else None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

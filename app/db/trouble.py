@@ -1,0 +1,90 @@
+"""What is wrong with the database, in one sentence that says what mends it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from app.errors import UnavailableError
+
+_UNREACHABLE = "the database cannot be reached; check WALLCLOCK_DATABASE and that it is running"
+_UNOPENED = (
+    "the database file cannot be opened; check WALLCLOCK_DATABASE and that this user may read "
+    "and write the file and its folder"
+)
+_LOCKED = "the database is locked by another program; end that program, or wait until it is done"
+_READ_ONLY = "the database is read-only; let this user write the file and its folder"
+_FULL = "the disk of the database is full; free some space and it goes on by itself"
+_FAULTY_DISK = "the disk of the database fails or is full; look at the system's log"
+_DAMAGED = "the database file is damaged or not a database; put back a backup"
+_UNMIGRATED = "the database lacks tables of this version; restart the server, which adds them"
+_BUSY = "all connections to the database are in use; try again in a moment"
+
+# The names that SQLite gives its errors, by their beginnings; the longer ones come first.
+_OF_SQLITE = {
+    "SQLITE_BUSY": _LOCKED,
+    "SQLITE_LOCKED": _LOCKED,
+    "SQLITE_READONLY": _READ_ONLY,
+    "SQLITE_FULL": _FULL,
+    "SQLITE_IOERR": _FAULTY_DISK,
+    "SQLITE_CANTOPEN": _UNOPENED,
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_NOTADB": _DAMAGED,
+    "SQLITE_ERROR": _UNMIGRATED,  # a table or a column that is not there
+}
+
+# SQLSTATE codes of PostgreSQL, by their beginnings.
+_OF_POSTGRESQL = {
+    "53100": _FULL,
+    "53300": _BUSY,
+    "25006": _READ_ONLY,
+    "42501": _READ_ONLY,
+    "55P03": _LOCKED,
+    "40P01": _LOCKED,
+    "42P01": _UNMIGRATED,
+    "42703": _UNMIGRATED,
+    "58030": _FAULTY_DISK,
+    "XX001": _DAMAGED,
+}
+
+
+def unavailable(error: DBAPIError) -> UnavailableError:
+    """The error for the one who asked, made from what the driver says.
+
+    >>> from sqlite3 import OperationalError
+    >>> cause = OperationalError("database is locked")
+    >>> cause.sqlite_errorname = "SQLITE_BUSY"
+    >>> str(unavailable(DBAPIError("BEGIN", None, cause))).split(";")[0]
+    'the database is locked by another program'
+    """
+    name = getattr(error.orig, "sqlite_errorname", None)
+    code = name or getattr(error.orig, "sqlstate", None) or ""
+    known = _OF_SQLITE if name else _OF_POSTGRESQL
+    says = next((says for start, says in known.items() if code.startswith(start)), _UNREACHABLE)
+    return UnavailableError(f"{says} ({' '.join(str(error.orig).split())})")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Raise what goes wrong with the database in here as an `UnavailableError`."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise UnavailableError(_BUSY) from error
+    except DBAPIError as error:
+        raise unavailable(error) from error
+
+
+@contextmanager
+def connected(engine: Engine) -> Iterator[Connection]:
+    """A connection; one that failed is thrown away, so that the next one is opened anew.
+
+    A connection that SQLite opened while the file was read-only stays read-only for good.
+    """
+    with told(), engine.connect() as connection:
+        try:
+            yield connection
+        except DBAPIError:
+            connection.invalidate()
+            raise

@@ -1,0 +1,96 @@
+"""An answer handed in by a program, and what it hears: the same over HTTP and from a file."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from app.errors import AnswerError, InputError
+from app.kinds import SEEDS, Answer, Verdict
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+class Submission(BaseModel):
+    """One answer to one exercise."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms"}
+            ]
+        },
+    )
+
+    exercise: StrictStr = Field(max_length=200)
+    seed: Annotated[StrictInt, Field(ge=0, lt=SEEDS)] = 0
+    answer: StrictStr | StrictInt | Number | list[StrictStr] | dict[str, StrictStr | Number]
+    ref: StrictStr | StrictInt | None = Field(default=None, description="echoed")
+
+    def read(self, limit: int) -> Answer:
+        """The answer as exercises take it.
+
+        Raises:
+            InputError: it has more than *limit* characters.
+        """
+        answer: Answer
+        if isinstance(self.answer, list):
+            answer = self.answer
+        elif isinstance(self.answer, dict):
+            answer = {name: _text(value) for name, value in self.answer.items()}
+        else:
+            answer = _text(self.answer)
+        if _length(answer) > limit:
+            raise TooLongError(f"an answer has at most {limit:,} characters")
+        return answer
+
+
+class TooLongError(InputError):
+    """An answer is longer than the server takes: status 413."""
+
+
+class Judged(BaseModel):
+    """The verdict; sentences are Markdown."""
+
+    exercise: str
+    seed: int
+    verdict: Literal["correct", "incorrect", "unreadable"]
+    score: float = Field(ge=0, le=1)
+    feedback: list[str]
+    ref: str | int | None = None
+
+
+def judged(submission: Submission, verdict: Verdict) -> Judged:
+    """What the sender of *submission* hears."""
+    return Judged(
+        exercise=submission.exercise,
+        seed=submission.seed,
+        verdict="correct" if verdict.correct else "incorrect",
+        score=verdict.score,
+        feedback=list(verdict.feedback),
+        ref=submission.ref,
+    )
+
+
+def unreadable(submission: Submission, error: AnswerError) -> Judged:
+    """What the sender of an answer that cannot be read hears."""
+    return Judged(
+        exercise=submission.exercise,
+        seed=submission.seed,
+        verdict="unreadable",
+        score=0.0,
+        feedback=[str(error)],
+        ref=submission.ref,
+    )
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _length(answer: Answer) -> int:
+    if isinstance(answer, str):
+        return len(answer)
+    if isinstance(answer, list):
+        return sum(len(part) + 1 for part in answer)
+    return sum(len(name) + len(text) for name, text in answer.items())
