@@ -30,7 +30,12 @@ _LINES = {
 router = APIRouter(prefix="/api/v1", tags=["check"])
 
 
-@router.post("/check", summary="Check one answer", responses=responses(401, 404, 413, 422, 503))
+@router.post(
+    "/check",
+    summary="Check one answer",
+    response_model_exclude_none=True,
+    responses=responses(401, 404, 413, 422, 503),
+)
 async def check_one(
     site: Here, learner: Grader, submission: Annotated[Submission, Body()]
 ) -> Judged:
@@ -120,9 +125,10 @@ async def _lines(request: Request, limit: int) -> AsyncIterator[bytes | None]:
 async def _answer(site: Site, learner: str, number: int, line: bytes | None) -> bytes:
     """The line that answers *line*."""
     reference: object = None
+    if line is None:
+        says = f"a line has at most {site.settings.body_limit:,} bytes"
+        return json.dumps({"error": says, "line": number}).encode() + b"\n"
     try:
-        if line is None:
-            raise HTTPException(413, f"a line has at most {site.settings.body_limit:,} bytes")
         values = json.loads(line)
         reference = values.get("ref") if isinstance(values, dict) else None
         verdict = await _judge(site, learner, Submission.model_validate(values))

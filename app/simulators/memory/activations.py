@@ -62,9 +62,9 @@ def stored_tensors(
 
 def stored_bytes(tensors: list[Tensor], recompute: str) -> Bytes:
     """Bytes of *tensors* that are left when *recompute* drops what can be computed again."""
-    dropped = {
-        "none": lambda tensor: False,
-        "selective": lambda tensor: tensor.scores,
-        "full": lambda tensor: tensor is not tensors[0],
-    }[recompute]
-    return sum(tensor.size for tensor in tensors if not dropped(tensor))
+    left = {
+        "none": tensors,
+        "selective": [tensor for tensor in tensors if not tensor.scores],
+        "full": tensors[:1],
+    }
+    return sum(tensor.size for tensor in left[recompute])

@@ -1,0 +1,99 @@
+"""The command line: `wallclock`, or `python -m app`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from app.errors import AppError, ContentError
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Do what the command line says; the exit code.
+
+    0 done, 1 a finding or a wrong input, 2 wrong usage, 130 interrupted.
+    """
+    arguments = _parser().parse_args(given)
+    try:
+        command = import_module(f"app.commands.{arguments.command}")
+        return int(command.run(arguments))
+    except ContentError as error:
+        return _failed(str(error))
+    except (AppError, ValueError) as error:  # a setting that cannot be read is a ValueError
+        return _failed(_one_line(error))
+    except BrokenPipeError:
+        # Whoever read the output has gone; a second complaint at exit would help nobody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def run() -> None:
+    """The console script."""
+    sys.exit(main())
+
+
+def _failed(says: str) -> int:
+    sys.stderr.write(f"wallclock: {says}\n")
+    return 1
+
+
+def _one_line(error: Exception) -> str:
+    errors = getattr(error, "errors", None)
+    if callable(errors):  # pydantic's, of a setting
+        return "; ".join(
+            f"WALLCLOCK_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in errors()
+        )
+    return " ".join(str(error).split())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="wallclock",
+        description="Predict the training step, then time it: exercises in the arithmetic of "
+        "distributed training.",
+        epilog="Settings come from the environment: WALLCLOCK_HOST, _PORT, _DATABASE, _EXERCISES, "
+        "_SECRET, _CACHE. Exit codes: 0 done, 1 a finding or a wrong input, 2 wrong usage.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_serve(commands.add_parser("serve", help="the site; migrates the database first"))
+    lint = commands.add_parser("lint", help="prove exercise files: every problem, with file:line")
+    lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders; default: all")
+    _add_grade(commands.add_parser("grade", help="grade a file of answers, offline"))
+    formula = commands.add_parser("formula", help="the calculator; without a name, the list")
+    formula.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time")
+    formula.add_argument("arguments", nargs="*", metavar="key=value", help='size="2 GB" ranks=8')
+    formula.add_argument("--json", action="store_true", help="for programs")
+    _add_token(commands.add_parser("token", help="API tokens: create, list, revoke"))
+    commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
+    backup = commands.add_parser("backup", help="a consistent copy of the database while serving")
+    backup.add_argument("file", metavar="FILE", help="the copy; must not exist yet")
+    return parser
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", help="address to listen on (WALLCLOCK_HOST, 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port, 0 for any free one (WALLCLOCK_PORT, 8000)")
+    parser.add_argument("--workers", type=int, default=1, help="server processes")
+    parser.add_argument("--reload", action="store_true", help="start anew when a file changes")
+
+
+def _add_grade(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.jsonl", help="a line an answer; - for stdin")
+    parser.add_argument("-o", "--output", metavar="OUT.jsonl", default="-", help="default: stdout")
+
+
+def _add_token(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for action, says in (
+        ("create", "make one; it is shown once"),
+        ("revoke", "let it open nothing"),
+    ):
+        actions.add_parser(action, help=says).add_argument("name", metavar="NAME")
+    actions.add_parser("list", help="names, when made, whether revoked")
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,1 @@
+"""What the command line does: a module a command, each imported when it is asked for."""

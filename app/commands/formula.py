@@ -1,0 +1,64 @@
+"""`wallclock formula`: the calculator."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+
+from app.errors import InputError
+from app.formulas import FORMULAS, Formula, Result, evaluate, lookup
+
+
+def run(arguments: Namespace) -> int:
+    """Print a value, or the list."""
+    if not arguments.name:
+        sys.stdout.write(_list_json() if arguments.json else _list())
+        return 0
+    formula = lookup(arguments.name)
+    value = evaluate(formula, _given(arguments.arguments))
+    sys.stdout.write(f"{_json(formula, value) if arguments.json else formula.text(value)}\n")
+    return 0
+
+
+def _given(pairs: Sequence[str]) -> Mapping[str, str]:
+    given = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f'{pair!r} is no argument: write {pair}=..., such as size="2 GB"')
+        if key in given:
+            raise InputError(f"{key} is given twice")
+        given[key] = value
+    return given
+
+
+def _json(formula: Formula, value: Result) -> str:
+    parts: object = value
+    if isinstance(value, tuple):
+        parts = dict(zip(formula.parts, value, strict=True))
+    return json.dumps(
+        {"value": parts, "unit": formula.result.symbol, "text": formula.text(value)},
+        ensure_ascii=False,
+    )
+
+
+def _list() -> str:
+    width = max(map(len, FORMULAS))
+    return "".join(f"{name:<{width}}  {_says(formula)}\n" for name, formula in FORMULAS.items())
+
+
+def _list_json() -> str:
+    listed = [
+        {
+            "name": formula.name,
+            "says": _says(formula),
+            "unit": formula.result.symbol,
+            "arguments": list(formula.inputs),
+        }
+        for formula in FORMULAS.values()
+    ]
+    return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+
+
+def _says(formula: Formula) -> str:
+    return formula.doc.partition("\n\n")[0].replace("\n", " ")

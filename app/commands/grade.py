@@ -1,0 +1,75 @@
+"""`wallclock grade`: a file of answers, offline."""
+
+import asyncio
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from tqdm import tqdm
+
+from app.catalog import Catalog
+from app.config import Settings
+from app.errors import InputError
+from app.grading import Tally, grade
+from app.main import exercise_folders
+
+_STANDARD = "-"
+
+
+def run(arguments: Namespace) -> int:
+    """Grade each line, in order."""
+    settings = Settings()
+    catalog = Catalog.read(exercise_folders(settings))
+    with _input(arguments.file) as source, _output(arguments.output) as target:
+        total = None if arguments.file == _STANDARD else sum(1 for _ in source)
+        if total is not None:
+            source.seek(0)
+        bar: tqdm[object]
+        with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
+            tally = asyncio.run(_grade(source, target, catalog, settings, bar))
+    sys.stderr.write(f"{tally}\n")
+    return 0
+
+
+async def _grade(
+    source: BinaryIO, target: BinaryIO, catalog: Catalog, settings: Settings, bar: "tqdm[object]"
+) -> Tally:
+    tally = Tally()
+    async for line in grade(source, catalog, settings, tally):
+        target.write(line)
+        bar.update()
+    return tally
+
+
+@contextmanager
+def _input(name: str) -> Iterator[BinaryIO]:
+    if name == _STANDARD:
+        yield sys.stdin.buffer
+        return
+    try:
+        file = Path(name).open("rb")
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
+    with file:
+        yield file
+
+
+@contextmanager
+def _output(name: str) -> Iterator[BinaryIO]:
+    """The file *name*, which appears when all is written; nothing is left of half a run."""
+    if name == _STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    partial = Path(f"{name}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        partial.replace(name)
+    except OSError as error:
+        raise InputError(f"{name} cannot be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
