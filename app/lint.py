@@ -100,6 +100,8 @@ async def _prove_drawing(exercise: Exercise, seed: int, runner: Runner) -> list[
         return [Finding(("given",), str(error))]
     findings = list(_prove_texts(exercise, seed)) + list(exercise.prove(drawn))
     if not findings:
+        findings += _prove_solution(exercise, seed)
+    if not findings:
         findings += _prove_hints(exercise, seed)
     if not findings and exercise.kind != "function":  # its prove_code grades, and once is enough
         findings += await _prove_answers(exercise, seed, runner)
@@ -115,6 +117,13 @@ def _prove_texts(exercise: Exercise, seed: int) -> Iterator[Finding]:
             html(exercise.fill(text, drawn))
         except (ExpressionError, MathematicsError) as error:
             yield Finding(where, str(error))
+
+
+def _prove_solution(exercise: Exercise, seed: int) -> Iterator[Finding]:
+    try:
+        html(exercise.variant(seed).solution)
+    except (ExpressionError, MathematicsError) as error:
+        yield Finding(("solution",), str(error))
 
 
 def _prove_hints(exercise: Exercise, seed: int) -> Iterator[Finding]:

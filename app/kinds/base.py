@@ -105,8 +105,12 @@ class Base(Strict, ABC):
             drawn,
             self.fill(self.prompt, drawn),
             tuple(self.fill(hint, drawn) for hint in self.hints),
-            self.fill(self.solution, drawn),
+            self.fill(self.solution, self.solved(drawn)),
         )
+
+    def solved(self, drawn: Draw) -> Draw:
+        """*drawn* with what the solution may name besides."""
+        return drawn
 
     def fill(self, text: str, drawn: Draw) -> str:
         """*text* with the drawn values filled in."""
@@ -142,9 +146,8 @@ class Base(Strict, ABC):
         return next(iter(form.get("answer", [])), "")
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """Every Markdown text of the file that may have slots, with the way to it."""
+        """Every Markdown text of the file but the solution, with the way to it."""
         yield ("prompt",), self.prompt
-        yield ("solution",), self.solution
         yield from ((("hints", index), hint) for index, hint in enumerate(self.hints))
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """From a seed to the values of a variant: the same ones on every machine, for ever."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -12,6 +13,7 @@ from app.units import figures
 Thing = TypeVar("Thing")
 Value = int | float | str
 _TRIES = 1000
+_LARGE = {"6": "million", "9": "billion", "12": "trillion"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +92,10 @@ def _quantity(name: str, value: Value) -> Quantity | None:
 
 
 def _shown(value: Value) -> str:
-    return value if isinstance(value, str) else figures(float(value), 6)
+    """A drawn value as the text shows it: 405e9 is 405 billion."""
+    if not isinstance(value, str):
+        return figures(float(value), 6)
+    number, _, power = value.partition("e")
+    if power in _LARGE and number.replace(".", "", 1).isdigit():
+        return f"{number} {_LARGE[power]}"
+    return re.sub(r"(?<=\d )u(?=s\b)", "µ", value)

@@ -77,6 +77,12 @@ class Numeric(Base):
             )
         )
 
+    def solved(self, drawn: Draw) -> Draw:
+        """*drawn* with the answers, by name."""
+        right = {name: key.right for name, key in self.keys(drawn.seed).items()}
+        answers = {name: Quantity(value, self._dimension(name)) for name, value in right.items()}
+        return replace(drawn, names={**drawn.names, **answers})
+
     def right_answer(self, seed: int) -> Answer:
         """The right value of each box, to twelve figures."""
         texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}

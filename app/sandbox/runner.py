@@ -44,6 +44,7 @@ class Runner:
         self._settings = settings
         self._seats = settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
         self._turns = FairQueue(self._seats)
+        self._workers: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
         self._health = Health("off", "The sandbox has not been started.")
         self._preparing: asyncio.Task[None] | None = None
@@ -96,7 +97,8 @@ class Runner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(worker.kill() for worker in self._idle))
+        await asyncio.gather(*(worker.kill() for worker in self._workers))
+        self._workers.clear()
         self._idle.clear()
 
     async def _prepare(self) -> None:
@@ -111,6 +113,7 @@ class Runner:
 
     async def _start(self) -> WorkerProcess:
         worker = await WorkerProcess.start(self._component, self._paths, lock=self._lock)
+        self._workers.add(worker)
         prove_locked(worker)
         return worker
 
@@ -134,15 +137,17 @@ class Runner:
 
     def _replace(self, worker: WorkerProcess) -> None:
         """Start another one in its place, while others run."""
+        if self._closed:
+            return
+        self._workers.discard(worker)
         task = asyncio.create_task(self._replaced(worker))
         self._replacing.add(task)
         task.add_done_callback(self._replacing.discard)
 
     async def _replaced(self, worker: WorkerProcess) -> None:
         await worker.kill()
-        if not self._closed:
-            with suppress(UnavailableError):  # the next run that lacks a worker says why
-                self._idle.append(await self._start())
+        with suppress(UnavailableError):  # the next run that lacks a worker says why
+            self._idle.append(await self._start())
 
 
 def _request(source: str, entry: str, calls: Sequence[Sequence[Plain]]) -> dict[str, object]:
