@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -52,7 +53,9 @@ def create_app(settings: Settings | None = None, site: Site | None = None) -> Fa
         lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url=None,
+        openapi_url="/api/v1/openapi.json",
+        description="Check answers to exercises, and work out formulas, from a program.",
+        version=version("wallclock"),
     )
     app.state.site = site
     app.include_router(api.router)

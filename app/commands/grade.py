@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
         total = None if arguments.file == _STANDARD else sum(1 for _ in source)
         if total is not None:
             source.seek(0)
-        bar: tqdm[object]
+        bar: tqdm[NoReturn]
         with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
             tally = asyncio.run(_grade(source, target, catalog, settings, bar))
     sys.stderr.write(f"{tally}\n")
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
 
 
 async def _grade(
-    source: BinaryIO, target: BinaryIO, catalog: Catalog, settings: Settings, bar: "tqdm[object]"
+    source: BinaryIO, target: BinaryIO, catalog: Catalog, settings: Settings, bar: "tqdm[NoReturn]"
 ) -> Tally:
     tally = Tally()
     async for line in grade(source, catalog, settings, tally):
@@ -50,11 +50,10 @@ def _input(name: str) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     try:
-        file = Path(name).open("rb")
+        with Path(name).open("rb") as file:
+            yield file
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
-    with file:
-        yield file
 
 
 @contextmanager

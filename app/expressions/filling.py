@@ -13,7 +13,8 @@ from app.expressions.reading import ExpressionError
 from app.units import scale_of, show_in
 
 _PIECE = re.compile(
-    r"(?P<math>\$\$.+?\$\$|(?<!\\)\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$)|\{(?P<slot>[^{}]+)\}", re.DOTALL
+    r"(?P<math>\$\$.+?\$\$|(?<!\\)\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$)|\{(?P<slot>[^{}]+)\}",
+    re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
 _FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>\d+)?")

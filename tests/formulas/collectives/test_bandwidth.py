@@ -11,10 +11,10 @@ from tests.tables import rows
 
 SPELLED_OTHERWISE = {"alltoall": "all_to_all", "sendrecv": "send_recv"}
 FACTORS = {
-    SPELLED_OTHERWISE.get(row["collective"], row["collective"]): row["factor"]
+    SPELLED_OTHERWISE.get(row.text("collective"), row.text("collective")): row.text("factor")
     for row in rows("nccl_busbw_factors")
 }
-NVLINK = {row["gpu"]: row for row in rows("nvlink_effective_bandwidth")}
+NVLINK = {row.text("gpu"): row for row in rows("nvlink_effective_bandwidth")}
 
 
 def test_algorithm_bandwidth_is_what_undoes_a_transfer() -> None:
@@ -61,6 +61,6 @@ def test_link_utilization_exceeds_one_where_the_switch_reduces() -> None:
     """A maintainer's figures: algorithm bandwidth 275, bus bandwidth "480", rounded."""
     row = NVLINK["H100 NVLS all-reduce 8 GPUs"]
     speed = collectives.bus_bandwidth("all_reduce", 275e9, 8, 1.0)
-    assert speed / 1e9 == pytest.approx(row["effective_busbw"], abs=5)
-    wire = row["line_rate_per_direction"] * 1e9
+    assert speed / 1e9 == pytest.approx(row.number("effective_busbw"), abs=5)
+    wire = row.number("line_rate_per_direction") * 1e9
     assert f"{collectives.link_utilization(speed, wire):.2f}" == "1.07"

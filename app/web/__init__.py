@@ -1,0 +1,21 @@
+"""The pages. They read and work without JavaScript; scripts only make them quicker."""
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+from app.web import docs, exercise, formulas, home, progress, static, theme
+from app.web.headers import SecurityHeaders
+from app.web.trouble import page_for
+
+router = APIRouter(include_in_schema=False)
+for part in (home, exercise, formulas, progress, docs, theme, static):
+    router.include_router(part.router)
+
+
+def install(app: FastAPI) -> None:
+    """Add what every answer gets."""
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
+    app.add_middleware(SecurityHeaders)
+
+
+__all__ = ["install", "page_for", "router"]

@@ -1,0 +1,98 @@
+"""A formula's docstring as a page shows it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from markupsafe import Markup, escape
+
+from app.expressions import ExpressionError, latex, parse
+from app.expressions.mathematics import symbol
+from app.formulas import Formula
+from app.markdown import MathematicsError, mathml
+
+_HEADING = re.compile(r"^(Args|Raises|Source|Convention|Returns|Example):$")
+_ARGUMENT = re.compile(r"^(\w+): (.*)$")
+_INDENTED = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Documented:
+    """The parts of a docstring."""
+
+    summary: str
+    body: tuple[Markup, ...]
+    arguments: Mapping[str, str]
+    convention: str
+    raises: str
+    source: str
+
+
+@dataclass(slots=True)
+class _Parts:
+    body: list[list[str]] = field(default_factory=list)
+    sections: dict[str, list[str]] = field(default_factory=dict)
+
+
+def documented(formula: Formula) -> Documented:
+    """The docstring of *formula*, with its mathematics as MathML."""
+    parts = _split(formula.doc)
+    body = [_block(block, formula) for block in parts.body[1:]]
+    return Documented(
+        " ".join(parts.body[0]),
+        tuple(body),
+        _arguments(parts.sections.get("Args", [])),
+        " ".join(parts.sections.get("Convention", [])),
+        " ".join(parts.sections.get("Raises", [])),
+        " ".join(parts.sections.get("Source", [])),
+    )
+
+
+def _split(doc: str) -> _Parts:
+    parts = _Parts(body=[[]])
+    section: list[str] | None = None
+    for line in doc.splitlines():
+        if heading := _HEADING.match(line):
+            section = parts.sections.setdefault(heading[1], [])
+        elif not line.strip():
+            if section is None and parts.body[-1]:
+                parts.body.append([])
+        elif section is not None and line.startswith(_INDENTED):
+            section.append(line.strip())
+        else:
+            section = None
+            parts.body[-1].append(line)
+    parts.body = [block for block in parts.body if block]
+    return parts
+
+
+def _block(lines: list[str], formula: Formula) -> Markup:
+    if not all(line.startswith(_INDENTED) for line in lines):
+        return Markup("<p>{}</p>").format(" ".join(line.strip() for line in lines))
+    return Markup("").join(_equation(line.strip(), formula) for line in lines)
+
+
+def _equation(line: str, formula: Formula) -> Markup:
+    """One line of mathematics; as it was written where it is none that can be read."""
+    left, equals, right = line.partition(" = ")
+    try:
+        written = latex(parse(right, list(formula.inputs)))
+        return mathml(f"{symbol(left)} = {written}", display=True) if equals else _plain(line)
+    except (ExpressionError, MathematicsError):
+        return _plain(line)
+
+
+def _plain(line: str) -> Markup:
+    return Markup("<pre>{}</pre>").format(escape(line))
+
+
+def _arguments(lines: list[str]) -> Mapping[str, str]:
+    described: dict[str, str] = {}
+    name = ""
+    for line in lines:
+        if match := _ARGUMENT.match(line):
+            name = match[1]
+            described[name] = match[2]
+        elif name:
+            described[name] += f" {line}"
+    return described

@@ -1,0 +1,142 @@
+"""The page of one exercise: read it, answer it, ask for a hint."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from app.checking import check
+from app.db.queries import SOLUTION, Shown, shown
+from app.db.session import open_session
+from app.db.tables import Reveal
+from app.errors import AnswerError, NotFoundError, UnavailableError
+from app.kinds import SEEDS, Exercise
+from app.kinds.function import Function
+from app.site import Here, Site
+from app.web.forms import Given
+from app.web.rendering import frame, render
+from app.web.sheet import Outcome, Sheet, sheet_of, tried, unavailable, unreadable
+from app.web.visitor import FromHere, Visiting, learner_of, remember
+
+router = APIRouter(prefix="/exercises")
+_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
+_NEW_SEEDS = 1_000_000  # short enough to read out
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One posted form."""
+
+    exercise: Exercise
+    seed: int
+    learner: str
+    given: Given
+
+    @property
+    def action(self) -> str:
+        return next(iter(self.given.get("action", ())), "check")
+
+
+@router.get("/{topic}/{slug}")
+async def show(
+    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = "0"
+) -> Response:
+    """The exercise as a seed draws it."""
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    sheet = sheet_of(site, exercise, _seed(seed), visiting.learner, {}, Outcome())
+    return _page(request, sheet)
+
+
+@router.get("/{topic}/{slug}/another")
+async def another(site: Here, topic: str, slug: str) -> Response:
+    """A new drawing."""
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    seed = 1 + secrets.randbelow(_NEW_SEEDS)
+    return Response(status_code=303, headers={"Location": f"/exercises/{exercise.id}?seed={seed}"})
+
+
+@router.post("/{topic}/{slug}", dependencies=[FromHere])
+async def answer(
+    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = "0"
+) -> Response:
+    """What one of the buttons does."""
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    learner = learner_of(visiting)
+    asked = _Asked(exercise, _seed(seed), learner, await _fields(request))
+    try:
+        outcome = await _act(site, asked)
+    except AnswerError as error:
+        outcome = unreadable(error)
+    except UnavailableError as error:
+        outcome = unavailable(error)
+    sheet = sheet_of(site, exercise, asked.seed, learner, asked.given, outcome)
+    response = _page(request, sheet, outcome.status)
+    remember(request, response, learner, site.secret)
+    return response
+
+
+async def _act(site: Site, asked: _Asked) -> Outcome:
+    with open_session(site.engine) as session:
+        seen = shown(session, asked.learner, asked.exercise.id, asked.seed)
+    match asked.action:
+        case "hint":
+            return await _reveal(site, asked, min(seen.hints + 1, len(asked.exercise.hints)))
+        case "solution":
+            return await _reveal(site, asked, SOLUTION)
+        case "run" if isinstance(asked.exercise, Function):
+            source = next(iter(asked.given.get("answer", ())), "")
+            trial = await asked.exercise.try_out(asked.seed, source, site.runner, asked.learner)
+            return tried(trial)
+    return await _check(site, asked, seen)
+
+
+async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
+    given = asked.exercise.answer_in(asked.given)
+    size = len(given) if isinstance(given, str) else sum(len(part) for part in given)
+    if size > site.settings.answer_limit:
+        raise AnswerError(f"an answer has at most {site.settings.answer_limit:,} characters")
+    verdict = await check(
+        site,
+        asked.exercise,
+        asked.seed,
+        given,
+        asked.learner,
+        hints=seen.hints,
+        revealed=seen.solution,
+    )
+    return Outcome(verdict=verdict)
+
+
+async def _reveal(site: Site, asked: _Asked, number: int) -> Outcome:
+    reveal = Reveal(
+        learner=asked.learner, exercise=asked.exercise.id, seed=asked.seed, number=number
+    )
+    await site.writer.put(reveal)
+    return Outcome()
+
+
+def _page(request: Request, sheet: Sheet, status: int = 200) -> Response:
+    fragment = request.headers.get(_FRAGMENT) == "1"
+    title = f"{sheet.title} · {sheet.topic.text}"
+    around = frame(request, title, sheet.description, "exercises")
+    return render("verdict.html" if fragment else "exercise.html", around, sheet, status)
+
+
+async def _fields(request: Request) -> Mapping[str, Sequence[str]]:
+    """The posted fields; a field may be there several times."""
+    form = await request.form(max_files=0, max_fields=200)
+    fields: dict[str, list[str]] = {}
+    for name, value in form.multi_items():
+        if isinstance(value, str):
+            # Browsers send every line break as two characters.
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return fields
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
+        raise NotFoundError(f"a seed is a whole number from 0 to {SEEDS - 1}, not {text[:40]!r}")
+    if int(text) >= SEEDS:
+        raise NotFoundError(f"there is no seed {text}: the largest is {SEEDS - 1}")
+    return int(text)

@@ -1,0 +1,138 @@
+"""The reference: every formula, and a calculator for each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from app.errors import NotFoundError
+from app.formulas import FORMULAS, Formula, Input, evaluate, lookup
+from app.site import Here, Site
+from app.units import show
+from app.web.docstrings import Documented, documented
+from app.web.rendering import Link, frame, render
+from app.web.standing import address_of
+
+router = APIRouter(prefix="/formulas")
+_TITLES = {"collectives": "Collectives", "memory": "Memory"}
+_LONGEST = 200  # characters of an argument
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A formula in the list."""
+
+    name: str
+    short: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The formulas of one chapter."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentView:
+    """One argument: what it is, and what was typed."""
+
+    name: str
+    says: str
+    unit: str
+    choices: tuple[str, ...]
+    default: str
+    value: str
+    needed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaPage:
+    """One formula and its calculator."""
+
+    name: str
+    module: str
+    short: str
+    documented: Documented
+    arguments: tuple[ArgumentView, ...]
+    result: str
+    problem: str
+    exercises: tuple[Link, ...]
+
+
+@router.get("")
+async def reference(request: Request) -> Response:
+    """All formulas."""
+    modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
+    groups = tuple(Group(_TITLES.get(m, m.title()), tuple(_entries(m))) for m in modules)
+    says = "Every formula of the course, with its derivation, its source and a calculator."
+    return render("formulas.html", frame(request, "Formulas", says, "formulas"), groups)
+
+
+@router.get("/{name}")
+async def one(request: Request, site: Here, name: str) -> Response:
+    """One formula, worked out for the arguments in the address."""
+    try:
+        formula = lookup(name)
+    except ValueError as error:
+        raise NotFoundError(str(error)) from error
+    given = {k: v[:_LONGEST] for k, v in request.query_params.items() if v.strip()}
+    page = _page(site, formula, given)
+    short = formula.name.partition(".")[2].replace("_", " ")
+    around = frame(request, short.capitalize(), page.documented.summary, "formulas")
+    fragment = request.headers.get("x-fragment") == "1"
+    return render("calculation.html" if fragment else "formula.html", around, page)
+
+
+def _entries(module: str) -> list[Entry]:
+    return [
+        Entry(f.name, f.name.partition(".")[2], f.doc.partition("\n\n")[0].replace("\n", " "))
+        for f in FORMULAS.values()
+        if f.module == module
+    ]
+
+
+def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage:
+    doc = documented(formula)
+    result, problem = "", ""
+    known = {name: text for name, text in given.items() if name in formula.inputs}
+    missing = [i.name for i in formula.inputs.values() if i.default is None and i.name not in known]
+    if (known and not missing) or not formula.inputs:
+        try:
+            result = formula.text(evaluate(formula, known))
+        except ValueError as error:
+            problem = str(error)
+    elif known:
+        problem = f"still needed: {', '.join(missing)}"
+    return FormulaPage(
+        formula.name,
+        _TITLES.get(formula.module, formula.module),
+        formula.name.partition(".")[2],
+        doc,
+        tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
+        result,
+        problem,
+        tuple(Link(address_of(e), e.title) for e in site.catalog.exercises if _uses(e, formula)),
+    )
+
+
+def _uses(exercise: object, formula: Formula) -> bool:
+    return formula.name in repr(exercise)
+
+
+def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
+    default = ""
+    if taken.default is not None:
+        number = taken.unit is not None and isinstance(taken.default, int | float)
+        default = show(float(taken.default), taken.unit) if number else str(taken.default).lower()  # type: ignore[arg-type]
+    return ArgumentView(
+        taken.name,
+        says.get(taken.name, ""),
+        taken.unit.symbol if taken.unit else "",
+        tuple(str(choice).lower() for choice in taken.choices),
+        default,
+        given.get(taken.name, ""),
+        taken.default is None,
+    )

@@ -1,0 +1,92 @@
+"""The first page, and a page for each chapter."""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from app.db.days import attempts_by_day, streak
+from app.db.session import open_session
+from app.markdown import html
+from app.site import Here, Site
+from app.web.clock import today
+from app.web.rendering import Link, frame, render
+from app.web.standing import Card, Row, card_of, row_of, standings_of, suggestion
+from app.web.visitor import Visiting
+
+router = APIRouter()
+_STREAK_BACK = 400  # days that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """The chapters, and where to go on."""
+
+    cards: tuple[Card, ...]
+    following: Link | None
+    begun: bool
+    streak: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterPage:
+    """One chapter."""
+
+    title: str
+    opening: Markup
+    closing: Markup
+    core: tuple[Row, ...]
+    extras: tuple[Row, ...]
+    solved: int
+    earlier: Link | None
+    later: Link | None
+
+
+@router.get("/")
+async def home(request: Request, site: Here, visiting: Visiting) -> Response:
+    """All chapters."""
+    known = standings_of(site, visiting.learner)
+    page = HomePage(
+        tuple(card_of(topic, known) for topic in site.catalog.topics),
+        suggestion(site.catalog, known),
+        bool(known),
+        streak_of(site, visiting.learner),
+    )
+    description = (
+        "Exercises in the arithmetic of distributed training: predict the training step, "
+        "then time it."
+    )
+    return render("home.html", frame(request, "Wallclock", description, "exercises"), page)
+
+
+@router.get("/chapters/{name}")
+async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """One chapter."""
+    topic = site.catalog.topic(name)
+    known = standings_of(site, visiting.learner)
+    rows = [(exercise.core, row_of(exercise, known)) for exercise in topic.exercises]
+    core = tuple(row for is_core, row in rows if is_core)
+    topics = site.catalog.topics
+    place = topics.index(topic)
+    beside = [Link(f"/chapters/{t.id}", t.title) for t in topics]
+    page = ChapterPage(
+        topic.title,
+        html(topic.opening),
+        html(topic.closing),
+        core,
+        tuple(row for is_core, row in rows if not is_core),
+        sum(row.mark in ("solved", "unaided") for row in core),
+        beside[place - 1] if place else None,
+        beside[place + 1] if place + 1 < len(topics) else None,
+    )
+    return render("chapter.html", frame(request, topic.title, topic.summary, "exercises"), page)
+
+
+def streak_of(site: Site, learner: str) -> int:
+    """How many days in a row *learner* has worked."""
+    if not learner:
+        return 0
+    day = today()
+    with open_session(site.engine) as session:
+        days = attempts_by_day(session, learner, day.fromordinal(day.toordinal() - _STREAK_BACK))
+    return streak(days.keys(), day)

@@ -1,0 +1,63 @@
+"""From a typed page to HTML."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.config import ROOT
+from app.markdown import html, inline_html
+from app.web.assets import address
+from app.web.visitor import THEME, Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Somewhere to go."""
+
+    href: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is around every page: *here* is the part of the site that is marked in the menu."""
+
+    title: str
+    description: str
+    theme: Theme
+    here: str
+    nonce: str
+
+
+@cache
+def templates() -> Environment:
+    """The templates; what is not defined is an error, and everything is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(ROOT / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals["asset"] = address
+    environment.filters["markdown"] = html
+    environment.filters["inline"] = inline_html
+    return environment
+
+
+def frame(request: Request, title: str, description: str = "", here: str = "") -> Frame:
+    """The frame of the page that answers *request*."""
+    chosen = request.cookies.get(THEME)
+    theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
+    nonce = str(request.scope.get("state", {}).get("nonce", ""))
+    return Frame(title, description or title, theme, here, nonce)
+
+
+def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
+    """The template *name*, filled with *page*."""
+    text = templates().get_template(name).render(frame=frame, page=page)
+    return HTMLResponse(text, status, {"Cache-Control": "private, no-cache"})

@@ -1,0 +1,71 @@
+"""Errors as pages."""
+
+import logging
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from app.errors import AppError, InputError, NotFoundError, UnavailableError
+from app.web.rendering import frame, render
+
+_log = logging.getLogger(__name__)
+_TITLES = {
+    403: "Not from here",
+    404: "Nothing here",
+    405: "Not like this",
+    413: "Too large",
+    422: "That did not work",
+    500: "A fault of ours",
+    503: "Out of order for a moment",
+}
+_FAULT = "The server has made a mistake and has noted it. Nothing of yours was lost."
+
+
+@dataclass(frozen=True, slots=True)
+class TroublePage:
+    """What went wrong, and what to do."""
+
+    status: int
+    heading: str
+    says: str
+
+
+def page_for(request: Request, error: Exception) -> Response:
+    """The page for a request that ended in *error*."""
+    status = _status(error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    says = _says(request, error, status)
+    page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says)
+    response = render("trouble.html", frame(request, page.heading), page, status)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return error.status_code
+    known = {NotFoundError: 404, InputError: 422, RequestValidationError: 422}
+    for kind, status in known.items():
+        if isinstance(error, kind):
+            return status
+    return 503 if isinstance(error, UnavailableError) else 500
+
+
+def _says(request: Request, error: Exception, status: int) -> str:
+    if isinstance(error, HTTPException):
+        if error.detail == HTTPStatus(status).phrase:
+            return f"There is no page at {request.url.path} that can be asked for like this."
+        return _sentence(str(error.detail))
+    if isinstance(error, AppError) and status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        return _sentence(str(error))
+    return _FAULT if status == HTTPStatus.INTERNAL_SERVER_ERROR else "The form was not complete."
+
+
+def _sentence(text: str) -> str:
+    closed = text if text.endswith((".", "?", "!")) else f"{text}."
+    return f"{closed[:1].upper()}{closed[1:]}"

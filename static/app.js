@@ -1,0 +1,15 @@
+// On every page: the theme, and what only some pages need, loaded where it is needed.
+const root = document.documentElement;
+root.classList.add("scripted");
+
+const themes = document.querySelector(".themes");
+themes.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const theme = event.submitter.value;
+  root.dataset.theme = theme;
+  document.cookie = `theme=${theme}; path=/; max-age=34560000; samesite=lax`;
+  themes.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
+});
+
+if (document.querySelector("[data-answer]")) import("./exercise.js");
+if (document.querySelector("[data-filter], [data-calculator]")) import("./formulas.js");

@@ -1,0 +1,87 @@
+// The function editor: a textarea that becomes CodeMirror when it is used. The textarea stays the
+// field of the form, so everything else works alike with and without it.
+export function editor(form, keepDraft) {
+  const frame = form.querySelector("[data-editor]");
+  const area = frame.querySelector("textarea");
+  const nonce = document.querySelector("meta[name=style-nonce]").content;
+  let view = null;
+  let loading = null;
+  let mark = null;
+
+  const run = () => form.requestSubmit(form.querySelector("button[value=run]"));
+  const write = (text) => {
+    area.value = text;
+    view?.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    keepDraft();
+  };
+
+  function upgrade() {
+    loading ??= import(frame.dataset.editor).then(build, () => (loading = null));
+    return loading;
+  }
+
+  function build(c) {
+    const look = c.HighlightStyle.define([
+      { tag: c.tags.keyword, color: "var(--W)", fontWeight: "600" },
+      { tag: [c.tags.number, c.tags.string], color: "var(--B)" },
+      { tag: c.tags.comment, color: "var(--ink2)", fontStyle: "italic" },
+      { tag: [c.tags.function(c.tags.variableName), c.tags.definition(c.tags.variableName)], color: "var(--F)" },
+    ]);
+    mark = c.StateEffect.define();
+    const fault = c.StateField.define({
+      create: () => c.Decoration.none,
+      update(marks, change) {
+        let now = change.docChanged ? c.Decoration.none : marks;
+        for (const effect of change.effects) {
+          if (!effect.is(mark)) continue;
+          const line = effect.value;
+          const known = line >= 1 && line <= change.state.doc.lines;
+          now = known
+            ? c.Decoration.set([c.Decoration.line({ class: "cm-fault" }).range(change.state.doc.line(line).from)])
+            : c.Decoration.none;
+        }
+        return now;
+      },
+      provide: (field) => c.EditorView.decorations.from(field),
+    });
+    const focused = document.activeElement === area;
+    const at = area.selectionStart;
+    view = new c.EditorView({
+      doc: area.value,
+      extensions: [
+        c.lineNumbers(), c.history(), c.drawSelection(), c.highlightActiveLine(), c.indentOnInput(),
+        c.bracketMatching(), c.indentUnit.of("    "), c.python(), c.syntaxHighlighting(look), fault,
+        c.EditorView.cspNonce.of(nonce),
+        c.keymap.of([
+          { key: "Mod-Enter", run: () => (run(), true) },
+          ...c.defaultKeymap, ...c.historyKeymap, c.indentWithTab,
+        ]),
+        c.EditorView.contentAttributes.of({ "aria-label": "Python editor", "aria-describedby": "editor-help" }),
+        c.EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          area.value = update.state.doc.toString();
+          keepDraft();
+        }),
+      ],
+    });
+    area.hidden = true;
+    area.after(view.dom);
+    if (!focused) return;
+    view.focus();
+    view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });
+  }
+
+  area.addEventListener("focus", upgrade, { once: true });
+  area.addEventListener("pointerenter", upgrade, { once: true });
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+  });
+  form.querySelector("[data-reset]").addEventListener("click", () => {
+    if (area.value !== area.dataset.starter && confirm("Replace your code by the starter?"))
+      write(area.dataset.starter);
+  });
+  form.addEventListener("judged", () => {
+    const line = Number(form.querySelector(".result [data-line]:not([data-line=''])")?.dataset.line ?? 0);
+    if (view) view.dispatch({ effects: mark.of(line) });
+  });
+}

@@ -1,0 +1,93 @@
+// An exercise: the verdict arrives in place, and what was typed is kept.
+import { order } from "./order.js";
+
+const form = document.querySelector("[data-answer]");
+const { kind, id, seed } = document.querySelector(".exercise").dataset;
+const store = `draft ${id} ${seed}`;
+const KEPT = ["numeric", "function"];
+
+const typed = () => [...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]")];
+
+function keepDraft() {
+  if (!KEPT.includes(kind)) return;
+  try {
+    localStorage.setItem(store, JSON.stringify(typed().map((field) => [field.name, field.value])));
+  } catch {
+    // Private windows may refuse to keep anything.
+  }
+}
+
+function restoreDraft() {
+  if (!KEPT.includes(kind)) return;
+  try {
+    const draft = new Map(JSON.parse(localStorage.getItem(store) ?? "[]"));
+    for (const field of typed()) if (draft.has(field.name)) field.value = draft.get(field.name);
+  } catch {
+    localStorage.removeItem(store);
+  }
+}
+
+function show(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const result = page.querySelector("#result");
+  if (!result) throw new Error("no verdict in the answer");
+  // The region that announces stays the same element, or nothing would be announced.
+  const [verdict, fresh] = [form.querySelector(".verdict"), result.querySelector(".verdict")];
+  verdict.replaceChildren(...fresh.childNodes);
+  form.querySelector(".help").replaceWith(result.querySelector(".help"));
+  form.querySelector("#result").dataset.state = result.dataset.state;
+  return verdict;
+}
+
+function complain(text) {
+  const box = document.createElement("div");
+  box.className = "fb odd";
+  const [title, says] = [document.createElement("b"), document.createElement("p")];
+  title.textContent = "Not sent";
+  says.textContent = text;
+  box.append(title, says);
+  form.querySelector(".verdict").replaceChildren(box);
+}
+
+let busy = false;
+
+async function send(button) {
+  if (busy) return;
+  busy = true;
+  const fields = new FormData(form);
+  fields.set("action", button.value);
+  button.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(form.getAttribute("action"), {
+      method: "POST",
+      body: new URLSearchParams(fields),
+      headers: { "X-Fragment": "1" },
+    });
+    const html = await answer.text();
+    const verdict = show(html);
+    if (button.value === "hint" || button.value === "solution") {
+      const parts = form.querySelectorAll(button.value === "hint" ? ".hint" : ".solution");
+      parts[parts.length - 1]?.scrollIntoView({ block: "nearest" });
+    } else {
+      verdict.scrollIntoView({ block: "nearest" });
+    }
+    form.dispatchEvent(new CustomEvent("judged"));
+  } catch {
+    complain("The server cannot be reached or gave no verdict. Your answer is still here; try again in a moment.");
+  } finally {
+    busy = false;
+    button.removeAttribute("aria-busy");
+    if (!document.contains(document.activeElement) || document.activeElement === document.body)
+      form.querySelector(".verdict").focus({ preventScroll: true });
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  send(event.submitter ?? form.querySelector("button[value=check]"));
+});
+form.addEventListener("input", keepDraft);
+
+if (!form.querySelector(".verdict").childElementCount) restoreDraft();
+if (kind === "order") order(form.querySelector("[data-order]"));
+if (kind === "function") import("./editor.js").then(({ editor }) => editor(form, keepDraft));

@@ -1,0 +1,85 @@
+"""Legal and illegal arguments for every formula, drawn up from names and units alone."""
+
+from app.formulas import Argument, Formula, Input
+from app.units import COUNT, Unit
+
+LEGAL: dict[str, Argument] = {
+    "accumulation": 4,
+    "bandwidth": 50e9,
+    "batch": 3,
+    "bus_bandwidth": 40e9,
+    "gpus_per_node": 8,
+    "gradient_bytes": 2,
+    "heads": 96,
+    "hidden": 12288,
+    "in_flight": 6,
+    "inter_bandwidth": 50e9,
+    "inter_latency": 7e-6,
+    "intra_bandwidth": 450e9,
+    "intra_latency": 2e-6,
+    "latency": 5e-6,
+    "layers": 96,
+    "memory": 80e9,
+    "node_bandwidth": 100e9,
+    "nodes": 5,
+    "optimizer_bytes": 12,
+    "parameters": 7 * 10**9,
+    "ranks": 12,
+    "replicas": 5,
+    "reserved": 8e9,
+    "sequence": 4096,
+    "shard_ranks": 12,
+    "size": 1.3e9,
+    "stages": 6,
+    "tensor_ranks": 8,
+    "time": 0.09,
+    "weight_bytes": 2,
+    "weight_bytes_total": 14e9,
+}
+"""A plausible value for each argument; a new name is added here, once."""
+
+HUGE: dict[str, Argument] = LEGAL | {
+    "heads": 10**6,
+    "layers": 10**6,
+    "memory": 1e30,
+    "parameters": 10**15,
+    "ranks": 10**6,
+    "replicas": 10**6,
+    "sequence": 10**6,
+    "shard_ranks": 10**6,
+    "size": 1e18,
+    "tensor_ranks": 10**6,
+}
+
+MAY_BE_ZERO = {
+    "gradient_bytes",
+    "inter_latency",
+    "intra_latency",
+    "latency",
+    "optimizer_bytes",
+    "reserved",
+}
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+def legal(formula: Formula, values: dict[str, Argument] = LEGAL) -> dict[str, Argument]:
+    """Arguments that *formula* takes: the last of an argument's choices, and samples."""
+    return {
+        name: argument.choices[-1] if argument.choices else values[name]
+        for name, argument in formula.inputs.items()
+    }
+
+
+def illegal(argument: Input) -> list[Argument]:
+    """Values outside the domain of *argument*."""
+    if argument.choices:
+        return ["nonsense", 7, 2.5, NAN]
+    outside: list[Argument] = [-1, -0.5, NAN, INFINITE, -INFINITE, 1e31, 10**400, True, "8"]
+    outside += [] if argument.name in MAY_BE_ZERO else [0]
+    return outside + ([2.5, 0.5] if argument.unit is COUNT else [])
+
+
+def as_text(value: Argument, unit: Unit | None) -> str:
+    """*value* as somebody would type it."""
+    return f"{value} {unit.symbol}".strip() if unit else str(value).lower()

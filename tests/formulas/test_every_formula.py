@@ -1,0 +1,178 @@
+import inspect
+import math
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.expressions import Quantity, evaluate, parse
+from app.formulas import FORMULAS, Argument, Formula, Result
+from app.units import COUNT
+from tests.formulas.samples import HUGE, LEGAL, as_text, illegal, legal
+
+TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
+SECTIONS = ("Convention:", "Args:", "Raises:", "Source:")
+DEFINITION = re.compile(r"^    (?P<name>[A-Za-z]\w*) = (?P<text>.+)$")
+
+every_formula = pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS.keys())
+
+
+def definitions(formula: Formula) -> list[tuple[str, str]]:
+    """The lines of mathematics in the docstring: a name, and what it is."""
+    derivation = formula.doc.partition("\nConvention:")[0].partition("\nArgs:")[0]
+    found = map(DEFINITION.match, derivation.splitlines())
+    return [(match["name"], match["text"]) for match in found if match]
+
+
+def values(result: Result) -> tuple[float, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+@every_formula
+def test_its_first_line_says_what_comes_back(formula: Formula) -> None:
+    first, blank, *_ = formula.doc.splitlines()
+    assert first.endswith(".")
+    assert first[0].isupper()
+    assert not blank
+
+
+@every_formula
+def test_its_sections_are_in_order(formula: Formula) -> None:
+    found = [line for line in formula.doc.splitlines() if line in SECTIONS]
+    assert found == [section for section in SECTIONS if section in found]
+    assert "Source:" in found
+    assert not formula.inputs or {"Args:", "Raises:"} <= set(found)
+
+
+@every_formula
+def test_it_describes_every_argument_and_no_other(formula: Formula) -> None:
+    arguments = formula.doc.partition("\nArgs:")[2].partition("\nRaises:")[0]
+    assert re.findall(r"^    (\w+): \S", arguments, re.MULTILINE) == list(formula.inputs)
+
+
+@every_formula
+def test_it_has_a_test_that_bears_its_name(formula: Formula) -> None:
+    assert f"def test_{formula.function.__name__}_" in TESTS
+
+
+@every_formula
+def test_its_formula_is_mathematics_that_can_be_read(formula: Formula) -> None:
+    known = {*formula.inputs, *(name for name, _ in definitions(formula))}
+    assert definitions(formula)
+    for _, text in definitions(formula):
+        assert parse(text, known)
+
+
+# Formulas whose lines leave a letter to the prose, or differ by case.
+NEEDS_PROSE = {
+    "collectives.bus_bandwidth",
+    "memory.activation_bytes",
+    "memory.layer_activation_bytes",
+    "memory.zero_accumulated_traffic_bytes",
+    "memory.zero_largest_model",
+    "memory.zero_redundant_bytes",
+    "memory.zero_smallest_ranks",
+    "memory.zero_state_bytes",
+    "memory.zero_traffic_bytes",
+}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [formula for name, formula in FORMULAS.items() if name not in NEEDS_PROSE],
+    ids=[name for name in FORMULAS if name not in NEEDS_PROSE],
+)
+def test_the_formula_shown_is_the_formula_computed(formula: Formula) -> None:
+    given = formula.read(legal(formula))
+    names = {
+        name: Quantity(float(given[name]), argument.unit.dimension)
+        for name, argument in formula.inputs.items()
+        if argument.unit
+    }
+    for name, text in definitions(formula):
+        names[name] = evaluate(text, names)
+    shown = list(names.values())[-max(1, len(formula.parts)) :]
+    computed = values(formula.function(**given))
+    assert [quantity.value for quantity in shown] == pytest.approx(list(computed), rel=1e-12)
+    if formula.inputs:
+        assert {quantity.dimension for quantity in shown} == {formula.result.dimension}
+
+
+CASES = [
+    pytest.param(formula, name, value, id=f"{formula.name}-{name}-{str(value)[:9]}")
+    for formula in FORMULAS.values()
+    for name, argument in formula.inputs.items()
+    for value in illegal(argument)
+]
+
+
+@pytest.mark.parametrize(("formula", "name", "value"), CASES)
+def test_an_argument_outside_its_domain_is_named_and_shown(
+    formula: Formula, name: str, value: Argument
+) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must ") as refused:
+        formula.function(**legal(formula) | {name: value})
+    assert repr(value)[:9] in str(refused.value)
+
+
+@every_formula
+def test_it_takes_the_same_arguments_as_text(formula: Formula) -> None:
+    plain = legal(formula)
+    typed = {name: as_text(value, formula.inputs[name].unit) for name, value in plain.items()}
+    assert formula.read(typed) == plain
+    assert formula.function(**formula.read(typed)) == formula.function(**plain)
+
+
+@every_formula
+def test_whole_numbers_may_come_as_floats(formula: Formula) -> None:
+    plain = legal(formula)
+    floats = {
+        name: float(value) if formula.inputs[name].unit is COUNT else value
+        for name, value in plain.items()
+    }
+    assert formula.function(**floats) == formula.function(**plain)
+
+
+@every_formula
+@pytest.mark.parametrize("samples", [LEGAL, HUGE], ids=["plausible", "huge"])
+def test_legal_arguments_give_finite_results_in_words(
+    formula: Formula, samples: dict[str, Argument]
+) -> None:
+    result = formula.function(**legal(formula, samples))
+    assert all(math.isfinite(value) and value >= 0 for value in values(result))
+    assert formula.text(result)
+
+
+@every_formula
+def test_every_choice_is_taken(formula: Formula) -> None:
+    for name, argument in formula.inputs.items():
+        for choice in argument.choices:
+            result = formula.function(**legal(formula) | {name: choice})
+            assert all(math.isfinite(value) for value in values(result))
+
+
+@every_formula
+def test_defaults_are_those_of_the_signature(formula: Formula) -> None:
+    parameters = inspect.signature(formula.function).parameters
+    required = [name for name, known in parameters.items() if known.default is known.empty]
+    assert [name for name, known in formula.inputs.items() if known.default is None] == required
+
+
+@given(st.data())
+def test_whatever_is_given_comes_back_finite_or_is_refused(data: st.DataObject) -> None:
+    formula = data.draw(st.sampled_from(list(FORMULAS.values())))
+    numbers = st.one_of(
+        st.floats(), st.integers(), st.integers(1, 100), st.floats(1e-30, 1e30), st.booleans()
+    )
+    given = {
+        name: data.draw(st.sampled_from(argument.choices) if argument.choices else numbers)
+        for name, argument in formula.inputs.items()
+    }
+    try:
+        result = formula.function(**given)
+    except ValueError as refused:
+        assert re.match(r"\w+ must ", str(refused))
+    else:
+        assert all(math.isfinite(value) for value in values(result))
