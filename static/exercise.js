@@ -27,15 +27,17 @@ function restoreDraft() {
   }
 }
 
-function show(html) {
+function show(html, whole) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const result = page.querySelector("#result");
   if (!result) throw new Error("no verdict in the answer");
   // The region that announces stays the same element, or nothing would be announced.
   const [verdict, fresh] = [form.querySelector(".verdict"), result.querySelector(".verdict")];
-  verdict.replaceChildren(...fresh.childNodes);
   form.querySelector(".help").replaceWith(result.querySelector(".help"));
-  form.querySelector("#result").dataset.state = result.dataset.state;
+  if (whole || fresh.childElementCount) {
+    verdict.replaceChildren(...fresh.childNodes);
+    form.querySelector("#result").dataset.state = result.dataset.state;
+  }
   return verdict;
 }
 
@@ -64,8 +66,9 @@ async function send(button) {
       headers: { "X-Fragment": "1" },
     });
     const html = await answer.text();
-    const verdict = show(html);
-    if (button.value === "hint" || button.value === "solution") {
+    const helped = button.value === "hint" || button.value === "solution";
+    const verdict = show(html, !helped);
+    if (helped) {
       const parts = form.querySelectorAll(button.value === "hint" ? ".hint" : ".solution");
       parts[parts.length - 1]?.scrollIntoView({ block: "nearest" });
     } else {

@@ -19,7 +19,7 @@ LEGAL: dict[str, Argument] = {
     "intra_latency": 2e-6,
     "latency": 5e-6,
     "layers": 96,
-    "memory": 80e9,
+    "memory": 192e9,
     "node_bandwidth": 100e9,
     "nodes": 5,
     "optimizer_bytes": 12,
