@@ -118,12 +118,14 @@ class Runner:
         return worker
 
     async def _try_out(self, source: str) -> Report:
-        return await self._run(_request(source, "f", [()]), 1, _TEST_WALL)
+        await self._turns.enter(self)
+        try:
+            return await self._run(_request(source, "f", [()]), 1, _TEST_WALL)
+        finally:
+            self._turns.leave(self)
 
     async def _run(self, request: dict[str, object], calls: int, wall: float) -> Report:
-        if not self._idle:  # its replacement could not be started
-            self._idle.append(await self._start())
-        worker = self._idle.pop()
+        worker = await self._worker()
         try:
             answer = await worker.ask(request, wall)
         except LostError:
@@ -133,7 +135,17 @@ class Runner:
             self._replace(worker)
             raise
         self._idle.append(worker)
+        self._turns.free()
         return report_of(answer, calls)
+
+    async def _worker(self) -> WorkerProcess:
+        if self._idle:
+            return self._idle.pop()
+        try:  # a replacement could not be started before; the cause may be gone
+            return await self._start()
+        except (UnavailableError, asyncio.CancelledError):
+            self._turns.free()
+            raise
 
     def _replace(self, worker: WorkerProcess) -> None:
         """Start another one in its place, while others run."""
@@ -148,6 +160,7 @@ class Runner:
         await worker.kill()
         with suppress(UnavailableError):  # the next run that lacks a worker says why
             self._idle.append(await self._start())
+        self._turns.free()
 
 
 def _request(source: str, entry: str, calls: Sequence[Sequence[Plain]]) -> dict[str, object]:

@@ -20,7 +20,7 @@ class FairQueue:
         self._count = 0
 
     async def enter(self, learner: Hashable) -> None:
-        """Return when a run of *learner* may start; `leave` must follow.
+        """Return when a run of *learner* may start; `leave` and `free` must follow.
 
         Raises:
             UnavailableError: too many runs wait already, of this learner or of all.
@@ -39,21 +39,25 @@ class FairQueue:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave(learner)  # the turn came in the same moment
+                self.free()
             else:
                 self._forget(learner, turn)
             raise
 
     def leave(self, learner: Hashable) -> None:
-        """A run of *learner* is over: its seat goes to the next one."""
+        """A run of *learner* is over; its seat is free once `free` says so."""
         self._busy.discard(learner)
+        if learner in self._waiting:
+            self._waiting.move_to_end(learner)
+
+    def free(self) -> None:
+        """A seat is free: the next one who may takes it."""
         self._free += 1
         while self._free and (following := self._next()) is not None:
             queue = self._waiting[following]
             turn = queue.popleft()
             self._count -= 1
-            if queue:
-                self._waiting.move_to_end(following)
-            else:
+            if not queue:
                 del self._waiting[following]
             self._seat(following)
             turn.set_result(None)

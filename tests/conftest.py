@@ -1,0 +1,98 @@
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.catalog import Catalog
+from app.config import ROOT, Settings
+from app.db.session import open_session
+from app.db.tokens import create_token
+from app.main import create_app
+from app.sandbox.runner import Runner
+from app.site import Site
+
+T = TypeVar("T")
+Run = Callable[[Awaitable[T]], T]
+
+
+@pytest.fixture(scope="session")
+def catalog() -> Catalog:
+    return Catalog.read([ROOT / "exercises"])
+
+
+@pytest.fixture(scope="session")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def runner(loop: asyncio.AbstractEventLoop) -> Iterator[Runner]:
+    """The real sandbox; its component stays in the user's cache, so only a first run builds it."""
+    made = Runner(Settings(sandbox_workers=4))
+    loop.run_until_complete(made.start())
+    health = loop.run_until_complete(made.ready())
+    assert health.state == "ready", health.says
+    yield made
+    loop.run_until_complete(made.close())
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("site")
+    return Settings(database=f"sqlite:///{folder / 'wallclock.db'}", sandbox_workers=2)
+
+
+@pytest.fixture(scope="session")
+def _client(settings: Settings) -> Iterator[TestClient]:
+    with TestClient(create_app(settings), follow_redirects=False) as client:
+        for _ in range(600):
+            if client.get("/healthz").json().get("sandbox") == "ready":
+                break
+        yield client
+
+
+@pytest.fixture
+def client(_client: TestClient) -> TestClient:
+    """The whole app; a visitor whom it has never seen."""
+    _client.cookies.clear()
+    return _client
+
+
+@pytest.fixture(scope="session")
+def site(_client: TestClient) -> Site:
+    made = _client.app.state.site  # type: ignore[attr-defined]
+    assert isinstance(made, Site)
+    return made
+
+
+@pytest.fixture(scope="session")
+def token(site: Site) -> str:
+    with open_session(site.engine) as session:
+        return create_token(session, "tests")
+
+
+@pytest.fixture
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def exercise_file(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes an exercise file into a chapter of its own."""
+    chapter = tmp_path / "exercises" / "chapter"
+    chapter.mkdir(parents=True)
+    (chapter / "topic.yaml").write_text(
+        "title: Chapter\nposition: 1\nsummary: A chapter for tests.\nopening: Words.\n"
+    )
+
+    def write(text: str) -> Path:
+        file = chapter / "exercise.yaml"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write

@@ -1,0 +1,3 @@
+# TRIES: an endless loop in the module body | MUST: a time verdict
+while True:
+    pass

@@ -1,0 +1,5 @@
+# TRIES: a list that contains itself | MUST: an error verdict
+def solve(x):
+    l = []
+    l.append(l)
+    return l

@@ -1,0 +1,3 @@
+# TRIES: True for 1 | MUST: a type verdict
+def solve(x):
+    return True

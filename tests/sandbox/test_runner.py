@@ -1,0 +1,356 @@
+import asyncio
+import math
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.config import Settings
+from app.errors import AnswerError, UnavailableError
+from app.sandbox import runner as runner_module
+from app.sandbox.component import check_owner
+from app.sandbox.guest.codec import decode, encode
+from app.sandbox.process import WorkerProcess
+from app.sandbox.report import Plain, Raised, Report, Returned, Stopped
+from app.sandbox.runner import Runner
+from app.sandbox.turns import FairQueue
+
+Loop = asyncio.AbstractEventLoop
+LOOP_FOREVER = "def f(*_):\n    while True:\n        pass\n"
+
+SOLUTIONS = {
+    "comprehension": ("def f(n):\n    return [x * x for x in range(n) if x % 2]", (6,), [1, 9, 25]),
+    "class": (
+        "class P:\n    def __init__(self, n): self.n = n\n    @property\n    def twice(self):\n"
+        "        return 2 * self.n\ndef f(n):\n    return P(n).twice",
+        (4,),
+        8,
+    ),
+    "dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: float = 0.5\n"
+        "def f(n):\n    return P().x * n",
+        (4,),
+        2.0,
+    ),
+    "recursion": ("def f(n):\n    return 1 if n < 2 else n * f(n - 1)", (20,), math.factorial(20)),
+    "generator": ("def g(n):\n    yield from range(n)\ndef f(n):\n    return sum(g(n))", (10,), 45),
+    "cache": (
+        "from functools import lru_cache\n@lru_cache(None)\ndef f(n):\n"
+        "    return n if n < 2 else f(n - 1) + f(n - 2)",
+        (80,),
+        23416728348467685,
+    ),
+    "mathematics": ("import math\ndef f(n):\n    return math.ceil(math.log2(n))", (1000,), 10),
+    "counter": (
+        "from collections import Counter\ndef f(s):\n    return dict(Counter(s))",
+        ("aab",),
+        {"a": 2, "b": 1},
+    ),
+    "match": (
+        "def f(x):\n    match x:\n        case [a, *_]: return a\n        case _: return None",
+        ([7, 8],),
+        7,
+    ),
+    "exception": (
+        "def f(x):\n    try:\n        return 1 / x\n    except ZeroDivisionError:\n        return 0.0",
+        (0,),
+        0.0,
+    ),
+    "closure": (
+        "def f(n):\n    k = 0\n    def up():\n        nonlocal k\n        k += n\n    up(); up()\n    return k",
+        (3,),
+        6,
+    ),
+    "tuple": ("def f(t):\n    a, b = t\n    return b, a", ((1, 2.5),), (2.5, 1)),
+    "set": ("def f(n):\n    return {x % 3 for x in range(n)}", (9,), {0, 1, 2}),
+    "complex": ("def f(z):\n    return z * z", (1 + 2j,), -3 + 4j),
+    "big": ("def f(n):\n    return 3 ** n", (200,), 3**200),
+    "text": ("def f(s):\n    return f'{s!r:>8}'", ("é",), "     'é'"),
+    "infinite": ("def f(x):\n    return -x", (math.inf,), -math.inf),
+    "itertools": (
+        "import itertools\ndef f(n):\n    return len(list(itertools.combinations(range(n), 2)))",
+        (6,),
+        15,
+    ),
+    "random": ("import random\ndef f(s):\n    return random.Random(s).random()", (7,), 0.32383276483316237),
+    "statistics": ("import statistics as s\ndef f(x):\n    return s.median(x)", ([3, 1, 2],), 2),
+}  # fmt: skip
+
+
+def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Report:
+    return loop.run_until_complete(runner.run(source, "f", calls))
+
+
+@pytest.mark.parametrize(("source", "arguments", "expected"), SOLUTIONS.values(), ids=SOLUTIONS)
+def test_what_students_write_runs(
+    loop: Loop, runner: Runner, source: str, arguments: tuple[Plain, ...], expected: Plain
+) -> None:
+    (outcome,) = run(loop, runner, source, arguments).outcomes
+    assert isinstance(outcome, Returned), outcome
+    assert outcome.value == expected
+    assert type(outcome.value) is type(expected)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(
+        st.characters(exclude_categories=("Cs",)), max_size=20
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner)
+    | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=5), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(PLAIN)
+def test_plain_values_come_back_the_same(value: Plain) -> None:
+    assert decode(encode(value)) == value
+    assert repr(decode(encode(value))) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"float": [1]},
+        {"int": "zz"},
+        {"x": 1},
+        {"tuple": 1},
+        {"dict": [[1]]},
+        {"set": [[1]]},
+        {},
+        1.5,
+    ],
+)
+def test_trees_that_encode_never_makes_are_refused(tree: object) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        decode(tree)
+
+
+def test_printed_text_belongs_to_its_call(loop: Loop, runner: Runner) -> None:
+    source = "print('body')\ndef f(x):\n    print('call', x)\n    return x\n"
+    report = run(loop, runner, source, (1,), (2,))
+    assert report.printed == "body\n"
+    assert [outcome.printed for outcome in report.outcomes] == ["call 1\n", "call 2\n"]
+
+
+def test_too_much_print_is_cut_and_says_so(loop: Loop, runner: Runner) -> None:
+    (outcome,) = run(loop, runner, "def f():\n    print('x' * 50_000)\n    return 1\n", ()).outcomes
+    assert len(outcome.printed) < 17_000
+    assert "cut" in outcome.printed
+
+
+def test_an_error_names_the_line_of_the_learner(loop: Loop, runner: Runner) -> None:
+    (outcome,) = run(loop, runner, "def f(x):\n    y = 0\n    return x / y\n", (1,)).outcomes
+    assert outcome == Raised("ZeroDivisionError", "division by zero", 3)
+
+
+@pytest.mark.parametrize("source", ["def f(:\n", "x = (", "\tdef f(): pass", "f = lambda: ("])
+def test_a_syntax_error_has_a_line(loop: Loop, runner: Runner, source: str) -> None:
+    body = run(loop, runner, source, ()).body
+    assert isinstance(body, Raised)
+    assert body.type in ("SyntaxError", "IndentationError")
+    assert body.line == 1
+
+
+def test_a_missing_function_is_named(loop: Loop, runner: Runner) -> None:
+    body = run(loop, runner, "def g(): pass\n", ()).body
+    assert body == Raised("Missing", "no function called f is defined", None)
+
+
+def test_an_endless_loop_ends_within_the_limit_and_a_tenth(loop: Loop, runner: Runner) -> None:
+    started = time.perf_counter()
+    report = run(
+        loop, runner, "def f(x):\n    while x:\n        pass\n    return 1\n", (0,), (1,), (0,)
+    )
+    assert time.perf_counter() - started < 1.1
+    assert report.outcomes == (Returned(1), Stopped("time"))
+
+
+def test_an_endless_body_ends_too(loop: Loop, runner: Runner) -> None:
+    assert run(loop, runner, "while True: pass\n", ()).body == Stopped("time")
+
+
+def test_memory_is_limited(loop: Loop, runner: Runner) -> None:
+    (outcome,) = run(
+        loop, runner, "def f():\n    return len(bytearray(200_000_000))\n", ()
+    ).outcomes
+    assert isinstance(outcome, Raised)
+    assert outcome.type == "MemoryError"
+
+
+def test_a_value_that_is_too_large_is_said_to_be(loop: Loop, runner: Runner) -> None:
+    assert run(loop, runner, "def f():\n    return 'x' * 100_000\n", ()).outcomes == (
+        Stopped("too large"),
+    )
+
+
+@pytest.mark.parametrize("source", ["x" * 65_000, "s = '\ud800'"])
+def test_a_source_that_no_worker_should_see_is_unreadable(
+    loop: Loop, runner: Runner, source: str
+) -> None:
+    with pytest.raises(AnswerError):
+        run(loop, runner, source, ())
+
+
+def test_nothing_of_a_run_is_left_to_the_next(loop: Loop, runner: Runner) -> None:
+    source = "import math\ndef f():\n    old = getattr(math, 'kept', 0)\n    math.kept = 1\n    return old\n"
+    for _ in range(8):
+        assert run(loop, runner, source, ()).outcomes == (Returned(0),)
+
+
+async def some_worker(runner: Runner) -> WorkerProcess:
+    return runner._idle[-1]  # the one that runs next
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_worker_is_no_verdict_and_is_replaced(
+    loop: Loop, runner: Runner, fault: signal.Signals
+) -> None:
+    async def strike() -> tuple[Report, Report]:
+        worker = await some_worker(runner)
+        waiting = asyncio.create_task(runner.run(LOOP_FOREVER, "f", [()]))
+        await asyncio.sleep(0.1)
+        os.kill(worker.process.pid, fault)
+        return await waiting, await runner.run("def f(): return 5", "f", [()])
+
+    started = time.perf_counter()
+    lost, following = loop.run_until_complete(strike())
+    assert time.perf_counter() - started < 1 + 1.5 + 1
+    assert lost.outcomes == (Stopped("lost"),)
+    assert following.outcomes == (Returned(5),)
+
+
+def test_a_caller_that_goes_away_leaks_no_worker(loop: Loop, runner: Runner) -> None:
+    async def leave() -> int:
+        for _ in range(6):
+            waiting = asyncio.create_task(runner.run(LOOP_FOREVER, "f", [()]))
+            await asyncio.sleep(0.02)
+            waiting.cancel()
+        await asyncio.sleep(0.8)
+        reports = [await runner.run("def f(): return 5", "f", [()]) for _ in range(8)]
+        return sum(report.outcomes == (Returned(5),) for report in reports)
+
+    assert loop.run_until_complete(leave()) == 8
+
+
+def test_an_honest_learner_is_served_while_others_loop(loop: Loop, runner: Runner) -> None:
+    async def mixed() -> list[float]:
+        async def attack(name: str) -> None:
+            while True:
+                await runner.run(LOOP_FOREVER, "f", [()], name)
+
+        attackers = [asyncio.create_task(attack(f"attacker {n}")) for n in range(3)]
+        await asyncio.sleep(0.1)
+        times = []
+        for _ in range(20):
+            started = time.perf_counter()
+            await runner.run("def f(): return 5", "f", [()], "honest")
+            times.append(time.perf_counter() - started)
+        for task in attackers:
+            task.cancel()
+        await asyncio.gather(*attackers, return_exceptions=True)
+        return sorted(times)
+
+    assert loop.run_until_complete(mixed())[18] < 0.5
+
+
+def test_learners_take_turns() -> None:
+    async def order() -> list[str]:
+        queue, served = FairQueue(1), []
+
+        async def one(learner: str) -> None:
+            await queue.enter(learner)
+            served.append(learner)
+            await asyncio.sleep(0)
+            queue.leave(learner)
+            queue.free()
+
+        await asyncio.gather(*(one(learner) for learner in "aaaabc"))
+        return served
+
+    assert asyncio.run(order()) == list("abcaaa")
+
+
+def test_a_learner_may_not_fill_the_queue() -> None:
+    async def crowd() -> list[BaseException | None]:
+        queue = FairQueue(1)
+        await queue.enter("a")
+        waiting = [asyncio.create_task(queue.enter("a")) for _ in range(10)]
+        await asyncio.sleep(0)
+        done = [task for task in waiting if task.done()]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return [task.exception() for task in done]
+
+    refused = asyncio.run(crowd())
+    assert len(refused) == 2
+    assert all(isinstance(error, UnavailableError) for error in refused)
+
+
+def health_of(settings: Settings) -> runner_module.Health:
+    async def prepare() -> runner_module.Health:
+        made = Runner(settings)
+        await made.start()
+        health = await made.ready()
+        await made.close()
+        return health
+
+    return asyncio.run(prepare())
+
+
+def test_a_component_that_others_could_have_written_is_not_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "guest.cwasm"
+    file.write_bytes(b"")
+    file.chmod(0o666)
+    with pytest.raises(UnavailableError, match="another user"):
+        check_owner(file)
+
+
+def test_a_damaged_component_switches_the_sandbox_off_with_a_sentence(
+    runner: Runner, tmp_path: Path
+) -> None:
+    for folder in (Settings().cache / "sandbox").iterdir():
+        copy = tmp_path / "sandbox" / folder.name
+        copy.mkdir(parents=True, mode=0o700)
+        (copy / "guest.cwasm").write_bytes(b"\0" * 1000)
+        (copy / "guest.cwasm").chmod(0o600)
+    health = health_of(Settings(cache=tmp_path, sandbox_workers=1))
+    assert health.state == "off"
+    assert "a worker of the sandbox cannot start" in health.says
+
+
+def test_a_cache_that_cannot_be_written_switches_the_sandbox_off(tmp_path: Path) -> None:
+    (tmp_path / "sandbox").write_text("a file in the way")
+    health = health_of(Settings(cache=tmp_path, sandbox_workers=1))
+    assert health.state == "off"
+    assert "WALLCLOCK_CACHE" in health.says
+
+
+def test_a_worker_that_cannot_lock_itself_down_is_not_used(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A worker started without its locks stands for a kernel that lacks them.
+    start = WorkerProcess.start.__func__  # type: ignore[attr-defined]
+
+    async def unlocked(
+        cls: type[WorkerProcess], component: Path, paths: list[str], *, lock: bool
+    ) -> WorkerProcess:
+        worker = await start(cls, component, paths, lock=False)
+        assert isinstance(worker, WorkerProcess)
+        return worker
+
+    monkeypatch.setattr(WorkerProcess, "start", classmethod(unlocked))
+    health = health_of(Settings(sandbox_workers=1))
+    assert health.state == "off"
+    assert "locked down" in health.says
+
+
+def test_without_a_sandbox_running_code_is_refused_not_done_elsewhere() -> None:
+    made = Runner(Settings())
+    with pytest.raises(UnavailableError):
+        asyncio.run(made.run("def f(): return 1", "f", [()]))
