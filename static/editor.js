@@ -44,6 +44,7 @@ export function editor(form, keepDraft) {
       },
       provide: (field) => c.EditorView.decorations.from(field),
     });
+    const narrow = matchMedia("(max-width: 48rem)").matches;
     const focused = document.activeElement === area;
     const at = area.selectionStart;
     view = new c.EditorView({
@@ -51,7 +52,7 @@ export function editor(form, keepDraft) {
       extensions: [
         c.lineNumbers(), c.history(), c.drawSelection(), c.highlightActiveLine(), c.indentOnInput(),
         c.bracketMatching(), c.indentUnit.of("    "), c.python(), c.syntaxHighlighting(look), fault,
-        c.EditorView.cspNonce.of(nonce),
+        c.EditorView.cspNonce.of(nonce), narrow ? c.EditorView.lineWrapping : [],
         c.keymap.of([
           { key: "Mod-Enter", run: () => (run(), true) },
           ...c.defaultKeymap, ...c.historyKeymap, c.indentWithTab,

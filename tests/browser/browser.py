@@ -1,0 +1,36 @@
+"""Finds the browser for the tests."""
+
+import os
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import Browser, Playwright
+
+VARIABLE = "WALLCLOCK_CHROMIUM"
+_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+_FLAGS = ("--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
+MISSING = (
+    "No browser for the tests. Install one with `apt-get install chromium`, or with "
+    "`.venv/bin/python -m playwright install --with-deps chromium`, or name one with "
+    f"{VARIABLE}=/path/to/chromium."
+)
+
+
+def find(playwright: Playwright) -> str:
+    """The path of a Chromium: from the environment, the system's, or Playwright's own.
+
+    Raises:
+        RuntimeError: there is none; the message says how to install one.
+    """
+    own = playwright.chromium.executable_path
+    named = os.environ.get(VARIABLE)
+    for path in (named, *map(shutil.which, _NAMES), own):
+        if path and Path(path).exists():
+            return path
+    raise RuntimeError(MISSING)
+
+
+def launch(playwright: Playwright) -> Browser:
+    """A browser without a window."""
+    sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    return playwright.chromium.launch(executable_path=find(playwright), args=[*_FLAGS, *sandbox])

@@ -1,0 +1,107 @@
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser.browser import launch
+
+
+class Server:
+    """`wallclock serve` in a process of its own, which can be started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = folder / "wallclock.db"
+        self.url = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Serve, and wait until the sandbox is ready too."""
+        environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{self.database}"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "app", "serve", "--port", "0"],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stderr is not None
+        found = re.search(r"http://\S+", self._process.stderr.readline())
+        assert found, "the server did not start"
+        self.url = found[0]
+        for _ in range(1200):
+            if b"ready" in urlopen(f"{self.url}/healthz").read():
+                return
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """End it with a signal."""
+        if self._process:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+            if self._process.stderr:
+                self._process.stderr.close()
+
+    def kill(self) -> None:
+        """End it as a loss of power would."""
+        if self._process:
+            self._process.kill()
+            self._process.wait(timeout=20)
+            if self._process.stderr:
+                self._process.stderr.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = Server(tmp_path_factory.mktemp("server"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = launch(playwright)
+        yield made
+        made.close()
+
+
+MakePage = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
+    """Makes pages of new visitors; nothing may go to the console or to another host."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def make(path: str, theme: str = "light", width: int = 1280, *, script: bool = True) -> Page:
+        context = browser.new_context(
+            base_url=server.url,
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+            java_script_enabled=script,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith((server.url, "data:")) else complaints.append(r.url),
+        )
+        page.goto(path)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    expected = ("status of 404", "ERR_FAILED")  # a page that is not there, a line that is cut
+    assert [c for c in complaints if not any(e in c for e in expected)] == []

@@ -1,0 +1,157 @@
+import gzip
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import MakePage, Server
+from tests.browser.test_solving import BUG, CHOICE, FUNCTION, NUMERIC, ORDER
+
+PAGES = (
+    "/", "/chapters/collectives", "/chapters/memory", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
+    "/exercises/memory/traffic-of-stage-3", "/formulas",
+    "/formulas/memory.layer_activation_bytes", "/progress", "/api/docs", "/nothing",
+)  # fmt: skip
+over_screens = pytest.mark.parametrize(
+    ("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+)
+
+
+def assert_accessible(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def assert_fits(page: Page, width: int) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@over_screens
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_accessible_and_fits(
+    open_page: MakePage, path: str, theme: str, width: int
+) -> None:
+    page = open_page(path, theme, width)
+    expect(page.locator("h1")).to_have_count(1)
+    assert_fits(page, width)
+    assert_accessible(page)
+
+
+@over_screens
+def test_verdict_hints_and_solution_are_accessible_too(
+    open_page: MakePage, theme: str, width: int
+) -> None:
+    page = open_page(NUMERIC, theme, width)
+    page.fill("#box-1", "35")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".fb")
+    page.get_by_role("button", name="Hint").click()
+    page.wait_for_selector(".hint")
+    expect(page.locator(".fb")).to_contain_text("reduce-scatter alone")  # it stays
+    page.get_by_role("button", name="Show the solution").click()
+    page.wait_for_selector(".solution")
+    assert_fits(page, width)
+    assert_accessible(page)
+    page.goto("/progress")
+    assert_accessible(page)
+
+
+@over_screens
+def test_the_editor_is_accessible_too(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page(FUNCTION, theme, width)
+    page.click("#source")
+    page.wait_for_selector(".cm-content")
+    page.get_by_role("button", name="Run").click()
+    page.wait_for_selector(".tests")
+    assert_fits(page, width)
+    assert_accessible(page)
+
+
+def test_what_was_typed_survives_a_reload(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    page.fill("#box-1", "12 ms, I think")
+    page.reload()
+    expect(page.locator("#box-1")).to_have_value("12 ms, I think")
+
+
+def test_a_lost_connection_loses_nothing(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    page.fill("#box-1", "70")
+    page.route("**/exercises/**", lambda route: route.abort())
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("cannot be reached")
+    expect(page.locator("#box-1")).to_have_value("70")
+    page.unroute("**/exercises/**")
+    page.keyboard.press("Enter")
+    expect(page.locator(".fb.ok")).to_be_visible()
+    page.evaluate("console.clear()")
+
+
+def test_the_theme_is_kept(open_page: MakePage) -> None:
+    page = open_page("/")
+    page.get_by_role("button", name="Dark colours").click()
+    page.goto("/formulas")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.get_by_role("button", name="Light colours")).to_be_visible()
+
+
+def test_another_one_has_an_address_that_shows_the_same_variant(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    page.get_by_role("link", name="Another one").click()
+    page.wait_for_url("**?seed=*")
+    prompt = page.locator("#prompt").inner_text()
+    other = open_page(page.url)
+    assert other.locator("#prompt").inner_text() == prompt
+
+
+def test_the_calculator_works_while_one_types(open_page: MakePage) -> None:
+    page = open_page("/formulas/collectives.ring_all_reduce_time")
+    for name, value in (("size", "2 GB"), ("ranks", "8"), ("bandwidth", "400 Gbit/s")):
+        page.fill(f"#a-{name}", value)
+    expect(page.locator("#calculation output")).to_have_text("70 ms")
+    page.fill("#a-ranks", "2.5")
+    expect(page.locator("#calculation")).to_contain_text("ranks")
+
+
+def test_the_list_of_formulas_narrows(open_page: MakePage) -> None:
+    page = open_page("/formulas")
+    page.fill("#filter", "tree crossover")
+    expect(page.locator("[data-entry]:visible")).to_have_count(2)
+
+
+def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, server: Server) -> None:
+    page = open_page(NUMERIC)
+    page.fill("#box-1", "70")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".fb.ok")
+    cookies = page.context.cookies()
+    server.kill()
+    server.start()
+    again = open_page("/")
+    again.context.add_cookies(
+        [{**c, "url": server.url, "domain": None, "path": None} for c in cookies]
+    )  # type: ignore[arg-type, typeddict-item, list-item]
+    again.goto(f"{server.url}/progress")
+    expect(again.locator(".nums")).to_contain_text("1 of 31")
+
+
+@pytest.mark.parametrize("path", [NUMERIC, ORDER, BUG, FUNCTION])
+def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) -> None:
+    page = open_page("/nothing")
+    sizes: dict[str, int] = {}
+    scripts, styles = [], []
+
+    def count(response: object) -> None:
+        body = response.body()  # type: ignore[attr-defined]
+        kind = response.headers.get("content-type", "")  # type: ignore[attr-defined]
+        packed = len(body) if "font" in kind else len(gzip.compress(body))
+        sizes[response.url] = packed  # type: ignore[attr-defined]
+        (scripts if "javascript" in kind else styles if "css" in kind else []).append(packed)
+
+    fresh = page.context.browser.new_page() if page.context.browser else page
+    fresh.on("response", count)
+    fresh.goto(f"{server.url}{path}", wait_until="networkidle")
+    fresh.close()
+    assert sum(sizes.values()) <= 150_000
+    assert sum(scripts) <= 15_000
+    assert sum(styles) <= 6_000
