@@ -1,13 +1,34 @@
-# Two commands on a fresh machine: make serve, make test.
+# Two commands on a fresh machine: make serve, make test. They need Python 3.11 or newer and make.
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: test
+.PHONY: serve test check bench browser
 
-.venv/ready: pyproject.toml
+.venv/made: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-test: .venv/ready
-	$(BIN)/python -m pytest --ignore=app/kinds
+.venv/made-for-tests: .venv/made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+serve: .venv/made
+	$(BIN)/wallclock serve
+
+browser: .venv/made-for-tests
+	$(BIN)/python -m tests.browser.install
+
+test: browser
+	$(BIN)/python -m pytest
+
+check: browser
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/wallclock lint
+	$(BIN)/python -m pytest
+
+bench: .venv/made-for-tests
+	$(BIN)/python -m tests.bench

@@ -130,7 +130,8 @@ def _prove_hints(exercise: Exercise, seed: int) -> Iterator[Finding]:
     """No hint contains the figures of the answer."""
     if not isinstance(exercise, Numeric):
         return
-    figures = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
+    shown = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
+    figures = shown | {figure.replace(",", "") for figure in shown}
     prompt = exercise.variant(seed).prompt
     for index, hint in enumerate(exercise.variant(seed).hints):
         for figure in figures:

@@ -1,0 +1,44 @@
+"""Installs a browser for the tests where there is none, by the means that the machine has."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.browser import MISSING, find
+
+
+def main() -> int:
+    """0 when there is a browser, now or already."""
+    if _found():
+        return 0
+    sys.stderr.write("No browser yet: installing Chromium for the tests.\n")
+    for command in _means():
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        if _found():
+            return 0
+    sys.stderr.write(f"{MISSING}\n")
+    return 1
+
+
+def _found() -> bool:
+    with sync_playwright() as playwright:
+        try:
+            find(playwright)
+        except RuntimeError:
+            return False
+    return True
+
+
+def _means() -> list[list[str]]:
+    means = [[sys.executable, "-m", "playwright", "install", "chromium"]]
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        apt = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0"]
+        means = [[*apt, "update"], [*apt, "install", "--yes", "chromium"], *means]
+    return means
+
+
+if __name__ == "__main__":
+    sys.exit(main())

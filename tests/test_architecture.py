@@ -1,0 +1,74 @@
+"""Arrows between rooms point down only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from app.config import ROOT
+
+APP = ROOT / "app"
+LEAVES = {"errors", "units", "config"}
+CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "catalog"}
+SERVER = CORE | {"db", "site", "checking", "verdicts"}
+MAY: dict[str, set[str]] = {
+    "errors": set(),
+    "units": set(),
+    "config": set(),
+    "markdown": set(),
+    "yaml_file": {"errors"},
+    "formulas": {"units"},
+    "simulators": {"units"},
+    "expressions": {"errors", "units", "formulas"},
+    "db": {"errors", "config"},
+    "sandbox": {"errors", "units", "config"},
+    "kinds": {"errors", "units", "formulas", "expressions", "sandbox"},
+    "catalog": {"errors", "kinds", "yaml_file"},
+    "lint": {"errors", "expressions", "kinds", "catalog", "markdown", "sandbox", "yaml_file"},
+    "verdicts": {"errors", "kinds"},
+    "site": {"catalog", "config", "db", "sandbox"},
+    "checking": {"db", "errors", "kinds", "site"},
+    "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},
+    "web": SERVER | {"web"},
+    "api": SERVER,
+    "main": SERVER | {"api", "web"},
+    "commands": SERVER | {"main", "lint", "grading"},
+    "__main__": {"errors", "commands"},
+}
+FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]
+
+
+def room(path: Path) -> str:
+    return path.relative_to(APP).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The rooms that *path* imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("app"):
+            parts = node.module.split(".")[1:]
+            found |= {parts[0]} if parts else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("app.")}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(APP)))
+def test_a_room_imports_only_what_lies_below(path: Path) -> None:
+    own = room(path)
+    if own == "__init__":
+        return
+    assert imported(path) - {own} <= MAY[own]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(APP)))
+def test_a_file_is_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_what_runs_in_the_sandbox_needs_the_standard_library_alone() -> None:
+    for path in (APP / "sandbox" / "guest").glob("*.py"):
+        assert imported(path) == set()
+    for name in ("worker", "lockdown", "engine", "build"):
+        assert imported(APP / "sandbox" / f"{name}.py") == set()
