@@ -180,15 +180,16 @@ def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator
 
 def _topic(folder: Path, problems: list[Problem]) -> Topic | None:
     exercises = []
-    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+    paths = sorted(folder.glob(f"*{_SUFFIX}"))
+    if not paths:
+        return None  # a folder of something else
+    for path in paths:
         if path.name == TOPIC_FILE:
             continue
         try:
             exercises.append(read_exercise(path, folder.name)[0])
         except ContentError as error:
             problems += error.problems
-    if not exercises and not (folder / TOPIC_FILE).exists():
-        return None
     try:
         said = _topic_file(folder / TOPIC_FILE)
     except ContentError as error:

@@ -1,0 +1,256 @@
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from app.__main__ import main
+from app.formulas import FORMULAS
+
+RING = "collectives/ring-all-reduce-time"
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def own_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    database = tmp_path / "data" / "wallclock.db"
+    monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{database}")
+    return database
+
+
+def test_a_formula_prints_its_value(capsys: Capture) -> None:
+    arguments = ["size=2 GB", "ranks=8", "bandwidth=50 GB/s"]
+    assert main(["formula", "collectives.ring_all_reduce_time", *arguments]) == 0
+    assert capsys.readouterr().out == "70 ms\n"
+    assert main(["formula", "collectives.ring_all_reduce_time", *arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "value": pytest.approx(0.07), "unit": "s", "text": "70 ms",
+    }  # fmt: skip
+
+
+def test_without_a_name_all_formulas_are_listed(capsys: Capture) -> None:
+    assert main(["formula"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(FORMULAS)
+    assert main(["formula", "--json"]) == 0
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(FORMULAS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["formula", "collectives.ring_time"], "did you mean"),
+        (["formula", "collectives.ring_all_reduce_steps", "ranks"], "ranks=..."),
+        (["formula", "collectives.ring_all_reduce_steps", "ranks=2.5"], "2.5"),
+        (["formula", "collectives.ring_all_reduce_steps", "ranks=3", "ranks=4"], "twice"),
+        (["formula", "collectives.ring_all_reduce_steps", "rank=3"], "did you mean 'ranks'"),
+        (["grade", "/nowhere.jsonl"], "cannot be read"),
+        (["grade", "/"], "cannot be read"),
+        (["lint", "/nowhere"], "does not exist"),
+        (["token", "revoke", "nobody"], "no token is called"),
+        (["token", "create", ""], "a token's name"),
+        (["backup", "/nowhere/copy.db"], "no database"),
+        (["serve", "--port", "99999"], "0 to 65535"),
+        (["serve", "--workers", "0"], "--workers"),
+    ],
+)  # fmt: skip
+def test_a_wrong_input_gets_one_line(capsys: Capture, arguments: list[str], says: str) -> None:
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+def test_wrong_usage_is_two() -> None:
+    for arguments in ([], ["nothing"], ["formula", "--jsn"], ["token"]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 2
+
+
+def test_a_wrong_setting_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALLCLOCK_PORT", "many")
+    assert main(["token", "list"]) == 1
+    assert "WALLCLOCK_PORT" in capsys.readouterr().err
+    monkeypatch.setenv("WALLCLOCK_PORT", "8000")
+    monkeypatch.setenv("WALLCLOCK_DATABASE", "nonsense")
+    assert main(["token", "list"]) == 1
+    assert "WALLCLOCK_DATABASE" in capsys.readouterr().err
+
+
+def test_a_token_is_shown_once_and_kept_as_a_digest(capsys: Capture, own_database: Path) -> None:
+    assert main(["token", "create", "marie"]) == 0
+    secret = capsys.readouterr().out.strip()
+    assert secret.startswith("wc_")
+    assert secret.encode() not in own_database.read_bytes()
+    assert main(["token", "create", "marie"]) == 1
+    assert "already" in capsys.readouterr().err
+    assert main(["token", "revoke", "marie"]) == 0
+    assert main(["token", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert "marie" in listed
+    assert "revoked" in listed
+    assert secret not in listed
+
+
+def test_the_schema_is_one_for_editors(capsys: Capture) -> None:
+    assert main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    numeric = schema["$defs"]["Numeric"]
+    assert "id" not in numeric["properties"]
+    assert "mistakes" in numeric["properties"]
+
+
+def test_a_backup_is_whole_and_never_overwrites(
+    capsys: Capture, tmp_path: Path, own_database: Path
+) -> None:
+    main(["token", "create", "kept"])
+    copy = tmp_path / "copy.db"
+    assert main(["backup", str(copy)]) == 0
+    with sqlite3.connect(copy) as found:
+        assert found.execute("SELECT name FROM token").fetchall() == [("kept",)]
+    found.close()
+    assert main(["backup", str(copy)]) == 1
+    assert "exists already" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.glob("*.partial")] == []
+
+
+def test_lint_passes_what_we_ship_and_names_what_is_wrong(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["lint"]) == 0
+    assert "31 exercise files, no problems" in capsys.readouterr().err
+    (tmp_path / "chapter").mkdir()
+    (tmp_path / "chapter" / "a.yaml").write_text("kind: numeric\nlevel: 9\n")
+    assert main(["lint", str(tmp_path / "chapter" / "a.yaml")]) == 1
+    said = capsys.readouterr()
+    assert re.search(r"a\.yaml:2: level:", said.out)
+    assert "title: is missing" in said.out
+
+
+def answers(file: Path, rows: list[object]) -> Path:
+    file.write_text("".join(f"{json.dumps(r) if isinstance(r, dict) else r}\n" for r in rows))
+    return file
+
+
+def test_grade_keeps_the_order_and_never_stops(capsys: Capture, tmp_path: Path) -> None:
+    program = "def ring_allreduce_ms(s, n, b, a):\n    return 2*(n-1)*(s/n/b*1e3 + a/1e3)\n"
+    rows = [
+        {"exercise": RING, "seed": 0, "answer": "70 ms", "ref": "a"},
+        "not json",
+        {"exercise": "collectives/write-ring-time", "seed": 3, "answer": program, "ref": "f"},
+        {"exercise": RING, "seed": 0, "answer": "soon"},
+        {"exercise": "x/y", "answer": "1", "ref": 9},
+        {"exercise": RING, "seed": 0, "answer": "35"},
+    ]
+    output = tmp_path / "out.jsonl"
+    assert main(["grade", str(answers(tmp_path / "in.jsonl", rows)), "-o", str(output)]) == 0
+    graded = [json.loads(line) for line in output.read_text().splitlines()]
+    verdicts = [row.get("verdict", "error") for row in graded]
+    assert verdicts == ["correct", "error", "correct", "unreadable", "error", "incorrect"]
+    assert [row.get("ref") for row in graded] == ["a", None, "f", None, 9, None]
+    said = capsys.readouterr().err
+    assert "2 correct, 1 incorrect, 1 unreadable, 2 lines with an error" in said
+    assert list(tmp_path.glob("*.partial")) == []
+
+
+def python(*arguments: str, **options: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "app", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, **options
+    )  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m app schema | head -c 10"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_formulas_start_without_the_web() -> None:
+    code = (
+        "import sys; from app.__main__ import main; main(['formula', "
+        "'collectives.ring_all_reduce_steps', 'ranks=8']); "
+        "print([m for m in ('fastapi', 'sqlalchemy', 'torch', 'wasmtime') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "14\n[]\n"
+
+
+def test_the_app_needs_neither_torch_nor_a_browser() -> None:
+    code = (
+        "import sys, app.main; "
+        "print([m for m in ('torch', 'playwright', 'wasmtime', 'componentize_py', 'numpy') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def serve(*arguments: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "app", "serve", "--port", "0", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def address(process: "subprocess.Popen[str]") -> str:
+    assert process.stderr is not None
+    found = re.search(r"http://\S+", process.stderr.readline())
+    assert found
+    return found[0]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_serves_until_it_is_told_to_end(workers: str) -> None:
+    with serve("--workers", workers) as process:
+        assert b"Predict the training step" in urlopen(address(process)).read()
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_a_killed_server_leaves_no_worker_behind() -> None:
+    with serve() as process:
+        url = address(process)
+        for _ in range(300):
+            if b'"ready"' in urlopen(f"{url}/healthz").read():
+                break
+            time.sleep(0.05)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert children
+        process.kill()
+        process.wait()
+        time.sleep(0.5)
+        assert [child for child in children if is_running(child)] == []
+
+
+def is_running(process: str) -> bool:
+    """Whether it is there, and not only a dead one that nobody has asked about."""
+    status = Path(f"/proc/{process}/status")
+    return status.exists() and "State:\tZ" not in status.read_text()
+
+
+def test_a_port_in_use_is_told_in_one_line() -> None:
+    with serve() as process:
+        port = address(process).rpartition(":")[2]
+        second = python("serve", "--port", port)
+        process.kill()
+    assert second.returncode == 1
+    assert "cannot listen" in second.stderr
+    assert len(second.stderr.splitlines()) == 1
+
+
+def test_a_broken_catalog_is_told_before_serving(tmp_path: Path) -> None:
+    (tmp_path / "more" / "chapter").mkdir(parents=True)
+    (tmp_path / "more" / "chapter" / "bad.yaml").write_text("kind: numeric\nlevel: 9\n")
+    environment = {**os.environ, "WALLCLOCK_EXERCISES": str(tmp_path / "more")}
+    done = python("serve", "--port", "0", env=environment)
+    assert done.returncode == 1
+    assert "bad.yaml:2: level:" in done.stderr
+    assert "topic.yaml" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,53 @@
+"""The browser, the interface and the file say the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.__main__ import main
+from app.kinds import Exercise
+from app.markdown import html
+from app.site import Site
+
+
+def answers(exercise: Exercise, seed: int) -> list[object]:
+    wrong = [answer for answer, _ in list(exercise.mistakes(seed))[:2]]
+    return [exercise.right_answer(seed), *wrong]
+
+
+def form(exercise: Exercise, answer: object) -> dict[str, object]:
+    if isinstance(answer, dict):
+        return {f"answer.{name}": value for name, value in answer.items()}
+    return {"answer": answer}
+
+
+def test_three_ways_lead_to_the_same_verdict(
+    client: TestClient,
+    bearer: dict[str, str],
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{tmp_path / 'w.db'}")
+    asked = [
+        (exercise, seed, answer)
+        for exercise in site.catalog.exercises
+        for seed in (0, 9)
+        for answer in answers(exercise, seed)
+    ]
+    rows = [{"exercise": e.id, "seed": seed, "answer": answer} for e, seed, answer in asked]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["grade", str(file), "-o", str(tmp_path / "out.jsonl")]) == 0
+    graded = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    for (exercise, seed, answer), row, offline in zip(asked, rows, graded, strict=True):
+        online = client.post("/api/v1/check", json=row, headers=bearer).json()
+        assert online == offline
+        page = client.post(
+            f"/exercises/{exercise.id}?seed={seed}",
+            data=form(exercise, answer),
+            headers={"X-Fragment": "1"},
+        ).text
+        assert all(html(sentence) in page for sentence in offline["feedback"])
