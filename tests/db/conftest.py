@@ -1,0 +1,21 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from app.db.migrations import migrate
+from app.db.session import connect
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'wallclock.db'}"
+
+
+@pytest.fixture
+def engine(database: str) -> Iterator[Engine]:
+    migrate(database)
+    made = connect(database, patience=0.2)
+    yield made
+    made.dispose()

@@ -1,0 +1,155 @@
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from app.db.days import attempts_by_day, streak
+from app.db.personal import delete_everything, everything
+from app.db.queries import (
+    Shown,
+    attempts_at,
+    latest_attempts,
+    shown,
+    solved_drawing,
+    standings,
+)
+from app.db.session import open_session
+from app.db.signing import new_learner, sign, signing_secret, unsign
+from app.db.tables import Attempt, Reveal
+from app.db.tokens import create_token, list_tokens, name_of_token, revoke_token
+from app.db.writer import keep
+from app.errors import InputError, NotFoundError, UnavailableError
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def attempt(**changes: object) -> Attempt:
+    values: dict[str, object] = {
+        "learner": "l", "exercise": "a/b", "seed": 0, "answer": "1", "correct": False,
+        "score": 0.0, "digest": "d", "drawn": "{}", "at": NOON,
+    }  # fmt: skip
+    return Attempt.model_validate({**values, **changes})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"learner": ""}, {"learner": "x" * 65}, {"seed": -1}, {"seed": 2**60}, {"seed": "1"},
+     {"answer": "\0"}, {"answer": "\ud800"}, {"answer": "x" * 20_001}, {"score": 1.5},
+     {"score": float("nan")}, {"seconds": -1.0}, {"at": datetime(2026, 1, 1)}, {"correct": 1}],
+)  # fmt: skip
+def test_a_row_that_no_database_should_see_is_refused_at_the_door(
+    change: dict[str, object],
+) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        attempt(**change)
+
+
+def test_an_attempt_is_never_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        attempt().answer = "2"  # type: ignore[misc]
+
+
+def test_a_standing_tells_tried_solved_and_unaided(engine: Engine) -> None:
+    keep(
+        engine,
+        [
+            attempt(exercise="a/tried"),
+            attempt(exercise="a/helped", correct=True, hints=1),
+            attempt(exercise="a/alone"),
+            attempt(exercise="a/alone", correct=True),
+            attempt(exercise="a/shown", correct=True, revealed=True),
+            attempt(exercise="a/other", correct=True, learner="someone else"),
+        ],
+    )
+    with open_session(engine) as session:
+        known = standings(session, "l")
+    assert {n: (s.tried, s.solved, s.unaided) for n, s in known.items()} == {
+        "a/tried": (1, False, False),
+        "a/helped": (1, True, False),
+        "a/alone": (2, True, True),
+        "a/shown": (1, False, False),
+    }
+    assert known["a/alone"].last == NOON
+
+
+def test_what_was_shown_is_remembered_once(engine: Engine) -> None:
+    reveals = [Reveal(learner="l", exercise="a/b", seed=7, number=n) for n in (1, 2, 2, 0)]
+    for reveal in reveals:
+        keep(engine, [reveal])
+    with open_session(engine) as session:
+        assert shown(session, "l", "a/b", 7) == Shown(2, True)
+        assert shown(session, "l", "a/b", 8) == Shown(0, False)
+
+
+def test_attempts_come_newest_first(engine: Engine) -> None:
+    keep(engine, [attempt(answer=str(n), exercise=f"a/{n % 2}") for n in range(9)])
+    with open_session(engine) as session:
+        assert [a.answer for a in attempts_at(session, "l", "a/0")] == list("86420")
+        assert [a.answer for a in latest_attempts(session, "l", limit=3, skip=1)] == list("765")
+        assert not solved_drawing(session, "l", "a/0", 0)
+
+
+def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:
+    late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    keep(engine, [attempt(at=late), attempt(at=late + timedelta(hours=1)), attempt(at=NOON)])
+    with open_session(engine) as session:
+        days = attempts_by_day(session, "l", date(2026, 3, 1))
+    assert days == {date(2026, 3, 1): 2, date(2026, 3, 2): 1}
+
+
+@pytest.mark.parametrize(
+    ("ago", "length"), [((), 0), ((0,), 1), ((1,), 1), ((2,), 0), ((0, 1, 2, 4), 3), ((1, 2, 3), 3)]
+)
+def test_a_streak_lives_until_a_whole_day_is_missed(ago: tuple[int, ...], length: int) -> None:
+    today = date(2026, 3, 10)
+    assert streak({today - timedelta(days=n) for n in ago}, today) == length
+
+
+def test_everything_is_exported_and_deleted(engine: Engine) -> None:
+    keep(
+        engine,
+        [
+            attempt(),
+            attempt(learner="other"),
+            Reveal(learner="l", exercise="a/b", seed=0, number=1),
+        ],
+    )
+    with open_session(engine) as session:
+        kept = everything(session, "l")
+        assert [len(kept[k]) for k in ("attempts", "reveals")] == [1, 1]
+        assert delete_everything(session, "l") == 2
+        assert [len(everything(session, "l")[k]) for k in ("attempts", "reveals")] == [0, 0]
+        assert len(everything(session, "other")["attempts"]) == 1
+
+
+def test_a_token_opens_until_it_is_revoked(engine: Engine) -> None:
+    with open_session(engine) as session:
+        secret = create_token(session, "marie")
+        assert name_of_token(session, secret) == "marie"
+        assert name_of_token(session, secret[:-1]) is None
+        assert name_of_token(session, "\ud800") is None
+        with pytest.raises(InputError, match="already"):
+            create_token(session, "marie")
+        with pytest.raises(NotFoundError, match="did you mean 'marie'"):
+            revoke_token(session, "mari")
+        revoke_token(session, "marie")
+        assert name_of_token(session, secret) is None
+        assert [token.name for token in list_tokens(session)] == ["marie"]
+
+
+def test_a_learner_is_known_by_a_signature_alone(database: str) -> None:
+    secret, learner = signing_secret(database), new_learner()
+    assert signing_secret(database) == secret
+    assert unsign(sign(learner, secret), secret) == learner
+    assert unsign(sign(learner, "another secret"), secret) is None
+    assert unsign(learner, secret) is None
+    assert signing_secret(database, "given") == "given"
+
+
+def test_a_damaged_secret_is_told(database: str) -> None:
+    signing_secret(database)
+    path = database.removeprefix("sqlite:///") + ".secret"
+    with open(path, "w", encoding="ascii") as file:
+        file.write("x")
+    with pytest.raises(UnavailableError, match="damaged"):
+        signing_secret(database)

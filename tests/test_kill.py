@@ -1,0 +1,73 @@
+"""The whole server, killed at any moment: no verdict that was sent is missing afterwards."""
+
+import json
+import random
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from app.__main__ import main
+
+ROUNDS = 5
+
+
+def serve() -> "tuple[subprocess.Popen[str], str]":
+    command = [sys.executable, "-m", "app", "serve", "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    found = re.search(r"http://\S+", process.stderr.readline())
+    assert found
+    return process, found[0]
+
+
+def check_until_it_dies(url: str, token: str, name: str, told: list[str]) -> None:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    for n in range(10_000):
+        answer = f"{n}{name}.5 ms"
+        body = {"exercise": "collectives/ring-all-reduce-time", "answer": answer}
+        try:
+            request = Request(f"{url}/api/v1/check", json.dumps(body).encode(), headers)
+            with urlopen(request, timeout=5) as reply:
+                if json.load(reply)["verdict"] == "incorrect":
+                    told.append(answer)
+        except (OSError, ValueError, socket.timeout):
+            return
+
+
+def test_no_verdict_that_was_sent_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = tmp_path / "w.db"
+    monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{database}")
+    main(["token", "create", "load"])
+    token = capsys.readouterr().out.strip()
+    source, told = random.Random(5), []
+    for turn in range(ROUNDS):
+        process, url = serve()
+        threads = [
+            threading.Thread(target=check_until_it_dies, args=(url, token, f"{turn}{n}", told))
+            for n in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3 + source.random() * 0.4)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for thread in threads:
+            thread.join()
+        assert process.stderr is not None
+        process.stderr.close()
+    found = sqlite3.connect(database)
+    kept = {answer for (answer,) in found.execute("SELECT answer FROM attempt")}
+    found.close()
+    assert len(told) > 100
+    assert set(told) <= kept
