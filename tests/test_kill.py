@@ -4,7 +4,6 @@ import json
 import random
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -39,7 +38,7 @@ def check_until_it_dies(url: str, token: str, name: str, told: list[str]) -> Non
             with urlopen(request, timeout=5) as reply:
                 if json.load(reply)["verdict"] == "incorrect":
                     told.append(answer)
-        except (OSError, ValueError, socket.timeout):
+        except (OSError, ValueError):
             return
 
 
@@ -50,7 +49,8 @@ def test_no_verdict_that_was_sent_is_missing(
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{database}")
     main(["token", "create", "load"])
     token = capsys.readouterr().out.strip()
-    source, told = random.Random(5), []
+    source = random.Random(5)
+    told: list[str] = []
     for turn in range(ROUNDS):
         process, url = serve()
         threads = [

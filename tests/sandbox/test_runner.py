@@ -62,7 +62,8 @@ SOLUTIONS = {
         0.0,
     ),
     "closure": (
-        "def f(n):\n    k = 0\n    def up():\n        nonlocal k\n        k += n\n    up(); up()\n    return k",
+        "def f(n):\n    k = 0\n    def up():\n        nonlocal k\n        k += n\n    up(); up()\n"
+        "    return k",
         (3,),
         6,
     ),
@@ -96,14 +97,17 @@ def test_what_students_write_runs(
     assert type(outcome.value) is type(expected)
 
 
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NUMBER = st.integers() | st.floats(allow_nan=False)
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(
-        st.characters(exclude_categories=("Cs",)), max_size=20
+    st.none() | st.booleans() | NUMBER | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(TEXT, inner, max_size=3)
     ),
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner)
-    | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=5), inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @given(PLAIN)
