@@ -24,8 +24,11 @@ class Site:
     secret: str
 
 
-def site_of(request: Request) -> Site:
-    """The site that serves *request*."""
+async def site_of(request: Request) -> Site:
+    """The site that serves *request*.
+
+    (Not a plain function: FastAPI would call that in another thread, for every request.)
+    """
     site = request.app.state.site
     if not isinstance(site, Site):
         raise TypeError("the app has no site: it is made by create_app")

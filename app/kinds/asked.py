@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from pydantic import Field, field_validator
 
@@ -155,6 +156,7 @@ class Key:
         return f"{typed} is too {'large' if reading.value > self.right else 'small'}."
 
 
+@cache
 def _share(tolerance: str) -> float:
     number, _, word = tolerance.partition(" ")
     return parse_quantity(f"{number} %" if word.startswith("point") else tolerance, RATIO)

@@ -86,9 +86,18 @@ class Base(Strict, ABC):
     sources: list[HttpUrl] = Field(min_length=1)
     skills: list[str] = Field(default_factory=list)
     _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
+    _draws: dict[int, Draw] = PrivateAttr(default_factory=dict)
 
     def draw(self, seed: int) -> Draw:
         """The values that *seed* draws."""
+        if seed not in self._draws:
+            if len(self._draws) >= KEPT:
+                self._draws.clear()
+            self._draws[seed] = self.drawn_anew(seed)
+        return self._draws[seed]
+
+    def drawn_anew(self, seed: int) -> Draw:
+        """The values that *seed* draws, worked out."""
         return draw(seed, self.given, self.cases, self.let, self.where)
 
     def variant(self, seed: int) -> Variant:

@@ -61,9 +61,9 @@ class BuggyLine(Coded):
             return self.bugs[0]
         return self.bugs[int(random.Random(f"bug {seed}").random() * len(self.bugs))]
 
-    def draw(self, seed: int) -> Draw:
+    def drawn_anew(self, seed: int) -> Draw:
         """The drawn values, and the symptom of the bug that is shown."""
-        drawn = super().draw(seed)
+        drawn = super().drawn_anew(seed)
         return replace(drawn, shown={**drawn.shown, "symptom": self.bug(seed).symptom})
 
     def listing(self, bug: Bug) -> list[str]:

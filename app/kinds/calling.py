@@ -51,7 +51,7 @@ class Graded(Strict):
 class Coded(Graded, Base):
     """A kind about a Python function; `where` is a condition on its arguments."""
 
-    def draw(self, seed: int) -> Draw:
+    def drawn_anew(self, seed: int) -> Draw:
         """The values that *seed* draws for the text."""
         return draw(seed, self.given, self.cases, self.let, "")
 

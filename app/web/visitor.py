@@ -24,7 +24,7 @@ class Visitor:
     learner: str
 
 
-def visitor(request: Request, site: Here) -> Visitor:
+async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     return Visitor(unsign(request.cookies.get(COOKIE, ""), site.secret) or "")
 
@@ -32,7 +32,7 @@ def visitor(request: Request, site: Here) -> Visitor:
 Visiting = Annotated[Visitor, Depends(visitor)]
 
 
-def from_here(request: Request) -> None:
+async def from_here(request: Request) -> None:
     """Let no other site's page send our forms.
 
     Raises:
