@@ -43,7 +43,7 @@ def documented(formula: Formula) -> Documented:
         tuple(body),
         _arguments(parts.sections.get("Args", [])),
         " ".join(parts.sections.get("Convention", [])),
-        " ".join(parts.sections.get("Raises", [])),
+        " ".join(parts.sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
         " ".join(parts.sections.get("Source", [])),
     )
 

@@ -111,7 +111,10 @@ def address_of(exercise: Exercise, seed: int = 0) -> str:
 
 
 def suggestion(catalog: Catalog, known: Standings, current: str = "") -> Link | None:
-    """What to solve next: core exercises in order, then the others."""
-    open_ones = [e for e in catalog.exercises if not is_solved(e, known) and e.id != current]
+    """What to solve next: core exercises in order, first those after *current*; then the others."""
+    ids = [exercise.id for exercise in catalog.exercises]
+    here = ids.index(current) + 1 if current else 0
+    around = [*catalog.exercises[here:], *catalog.exercises[:here]]
+    open_ones = [e for e in around if not is_solved(e, known) and e.id != current]
     ordered = sorted(open_ones, key=lambda exercise: not exercise.core)
     return Link(address_of(ordered[0]), ordered[0].title) if ordered else None

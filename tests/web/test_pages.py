@@ -143,6 +143,11 @@ def test_home_suggests_what_is_not_solved_yet(client: TestClient) -> None:
     assert "1 day in a row" in page
 
 
+def test_after_a_right_answer_the_next_one_is_offered(client: TestClient) -> None:
+    page = fields(client.post(NUMERIC, data={"answer": "70 ms"}).text)
+    assert "Next: What a measured time says about the link" in page
+
+
 def test_progress_outlives_the_server(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("twice")
     settings = Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=1)
