@@ -1,0 +1,108 @@
+"""What SQLite does, PostgreSQL does too; collected where one is installed."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import Engine
+
+from app.db.backup import backup
+from app.db.days import attempts_by_day
+from app.db.health import probe
+from app.db.migrations import alembic_configuration, exclusive, migrate
+from app.db.personal import delete_everything, everything
+from app.db.queries import Shown, latest_attempts, shown, standings
+from app.db.session import connect, open_session
+from app.db.tables import Reveal
+from app.db.tokens import create_token, name_of_token
+from app.db.writer import Writer, keep
+from app.errors import InputError, UnavailableError
+from tests.db.postgresql import cluster
+from tests.db.test_rows import NOON, attempt
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with cluster() as made:
+        yield made
+
+
+@pytest.fixture
+def server(url: str) -> Iterator[Engine]:
+    migrate(url)
+    engine = connect(url)
+    yield engine
+    with open_session(engine) as session:
+        delete_everything(session, "l")
+    engine.dispose()
+
+
+def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url: str) -> None:
+    code = "import sys; from app.db.migrations import migrate; migrate(sys.argv[1])"
+    started = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(4)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 4
+    with exclusive(url) as connection:
+        configuration = alembic_configuration()
+        configuration.attributes["connection"] = connection
+        command.check(configuration)
+
+
+def test_rows_are_kept_in_their_order(server: Engine) -> None:
+    async def write() -> None:
+        writer = Writer(server)
+        writer.start()
+        await asyncio.gather(*(writer.put(attempt(answer=str(n))) for n in range(300)))
+        await writer.close()
+
+    asyncio.run(write())
+    with open_session(server) as session:
+        rows = latest_attempts(session, "l", limit=1000)
+    assert [row.answer for row in rows] == [str(n) for n in range(300)][::-1]
+    assert rows[0].at == NOON
+
+
+def test_a_bad_row_does_not_sink_its_neighbours(server: Engine) -> None:
+    with server.begin() as connection:
+        connection.exec_driver_sql(
+            "ALTER TABLE attempt ADD CONSTRAINT picky CHECK (answer <> 'bad')"
+        )
+    kept = keep(server, [attempt(answer=answer) for answer in ("good", "bad", "fine")])
+    assert [type(refusal) for refusal in kept] == [type(None), ValueError, type(None)]
+    with server.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE attempt DROP CONSTRAINT picky")
+
+
+def test_questions_have_the_same_answers(server: Engine) -> None:
+    keep(server, [attempt(), attempt(correct=True, hints=1), attempt(exercise="c", correct=True)])
+    for number in (1, 1, 0):
+        keep(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
+    with open_session(server) as session:
+        known = standings(session, "l")
+        assert {n: (s.tried, s.solved, s.unaided) for n, s in known.items()} == {
+            "a/b": (2, True, False),
+            "c": (1, True, True),
+        }
+        assert known["c"].last == NOON
+        assert shown(session, "l", "a/b", 7) == Shown(1, True)
+        assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
+        assert len(everything(session, "l")["attempts"]) == 3
+        secret = create_token(session, "marie")
+    assert name_of_token(server, secret) == "marie"
+    probe(server)
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    gone = connect("postgresql+psycopg://wallclock@/postgres?host=/nowhere")
+    with pytest.raises(UnavailableError, match="cannot be reached"):
+        probe(gone)
+    gone.dispose()
+
+
+def test_backup_names_the_tool_that_copies_it(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="pg_dump"):
+        backup(url, tmp_path / "copy")
