@@ -6,14 +6,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from app.catalog import Catalog
 from app.config import Settings
 from app.errors import AnswerError, AppError
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
-from app.verdicts import Judged, Submission, judged, unreadable
+from app.verdicts import Judged, Submission, error_row, judged, unreadable, verdict_row
 
 _WINDOW = 512  # answers that are graded at once, or wait for one that is
 
@@ -107,30 +105,11 @@ class _Grader:
         except AppError as error:
             return self._error(number, line, error)
         self._count(row)
-        return row.model_dump_json(exclude_none=True).encode() + b"\n"
+        return verdict_row(row)
 
     def _count(self, row: Judged) -> None:
         setattr(self._tally, row.verdict, getattr(self._tally, row.verdict) + 1)
 
     def _error(self, number: int, line: bytes, error: Exception) -> bytes:
         self._tally.errors += 1
-        row: dict[str, object] = {"error": _says(error), "line": number}
-        if (reference := _reference(line)) is not None:
-            row["ref"] = reference
-        return json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
-def _reference(line: bytes) -> str | int | None:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    reference = values.get("ref") if isinstance(values, dict) else None
-    return reference if isinstance(reference, str | int) else None
-
-
-def _says(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        found = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {found['msg']}"
-    return str(error) if isinstance(error, AppError) else f"this line is no JSON: {error}"
+        return error_row(number, line, error)

@@ -1,10 +1,11 @@
 """An answer handed in by a program, and what it hears: the same over HTTP and from a file."""
 
+import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from app.errors import AnswerError, InputError
+from app.errors import AnswerError, AppError, InputError
 from app.kinds import SEEDS, Answer, Verdict
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -82,6 +83,37 @@ def unreadable(submission: Submission, error: AnswerError) -> Judged:
         feedback=[str(error)],
         ref=submission.ref,
     )
+
+
+def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
+    """The line of JSON that answers line *number*, which is none that can be judged."""
+    row: dict[str, object] = {"error": _says(error), "line": number}
+    if line is not None and (reference := _reference(line)) is not None:
+        row["ref"] = reference
+    return json.dumps(row).encode() + b"\n"
+
+
+def verdict_row(verdict: Judged) -> bytes:
+    """The line of JSON that answers a line that was judged."""
+    return verdict.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+def _reference(line: bytes) -> str | int | None:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    reference = values.get("ref") if isinstance(values, dict) else None
+    return reference if isinstance(reference, str | int) else None
+
+
+def _says(error: Exception | str) -> str:
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {found['msg']}"
+    if isinstance(error, str | AppError):
+        return str(error)
+    return f"this line is no JSON: {error}"
 
 
 def _text(value: str | float) -> str:

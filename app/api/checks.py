@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
-from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -16,7 +15,15 @@ from app.api.tokens import Grader
 from app.checking import check
 from app.errors import AnswerError, AppError
 from app.site import Here, Site
-from app.verdicts import Judged, Submission, TooLongError, judged, unreadable
+from app.verdicts import (
+    Judged,
+    Submission,
+    TooLongError,
+    error_row,
+    judged,
+    unreadable,
+    verdict_row,
+)
 
 BATCH = "/api/v1/check/batch"
 _WINDOW = 64  # lines of a batch that are checked at once
@@ -124,28 +131,12 @@ async def _lines(request: Request, limit: int) -> AsyncIterator[bytes | None]:
 
 async def _answer(site: Site, learner: str, number: int, line: bytes | None) -> bytes:
     """The line that answers *line*."""
-    reference: object = None
     if line is None:
-        says = f"a line has at most {site.settings.body_limit:,} bytes"
-        return json.dumps({"error": says, "line": number}).encode() + b"\n"
+        return error_row(number, None, f"a line has at most {site.settings.body_limit:,} bytes")
     try:
-        values = json.loads(line)
-        reference = values.get("ref") if isinstance(values, dict) else None
-        verdict = await _judge(site, learner, Submission.model_validate(values))
-    except (ValueError, RecursionError, AppError, HTTPException) as error:
-        reply: dict[str, object] = {"error": _says(error), "line": number}
-        if isinstance(reference, str | int):
-            reply["ref"] = reference
-        return json.dumps(reply).encode() + b"\n"
-    return verdict.model_dump_json(exclude_none=True).encode() + b"\n"
-
-
-def _says(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        found = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {found['msg']}"
-    if isinstance(error, HTTPException):
-        return str(error.detail)
-    if isinstance(error, AppError):
-        return str(error)
-    return f"this line is no JSON: {error}"
+        submission = Submission.model_validate(json.loads(line))
+        return verdict_row(await _judge(site, learner, submission))
+    except HTTPException as error:
+        return error_row(number, line, str(error.detail))
+    except (ValueError, RecursionError, AppError) as error:
+        return error_row(number, line, error)
