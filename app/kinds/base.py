@@ -67,7 +67,7 @@ class Base(Strict, ABC):
 
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
-    title: str = Field(max_length=80, min_length=3)
+    title: str = Field(max_length=80, min_length=3, description="3 to 80 characters")
     level: int = Field(ge=1, le=5, description="1 warm-up to 5 hard")
     position: float = Field(default=1000, description="place in the chapter")
     core: bool = Field(default=False, description="on the path that everybody walks")
@@ -83,8 +83,8 @@ class Base(Strict, ABC):
     where: str = Field(default="", description="a condition that every drawing meets")
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
-    sources: list[HttpUrl] = Field(min_length=1)
-    skills: list[str] = Field(default_factory=list)
+    sources: list[HttpUrl] = Field(min_length=1, description="addresses; one at least")
+    skills: list[str] = Field(default_factory=list, description="words to find it by")
     _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
     _draws: dict[int, Draw] = PrivateAttr(default_factory=dict)
 
@@ -123,7 +123,7 @@ class Base(Strict, ABC):
 
     def fill(self, text: str, drawn: Draw) -> str:
         """*text* with the drawn values filled in."""
-        return fill(text, drawn.names, drawn.shown)
+        return fill(text, drawn.names, drawn.shown).strip()
 
     @abstractmethod
     def question(self, seed: int) -> object:

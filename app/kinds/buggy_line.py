@@ -37,7 +37,9 @@ class BuggyLine(Coded):
 
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
-    bugs: list[Bug] = Field(min_length=1, description="one of them is drawn")
+    bugs: list[Bug] = Field(
+        min_length=1, description="line, shown, says, symptom; one of them is drawn"
+    )
     elsewhere: dict[int, Markdown] = Field(
         default_factory=dict, description="what to say of a line that is right"
     )

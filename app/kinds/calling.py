@@ -36,7 +36,7 @@ class Graded(Strict):
 
     reference: str = Field(description="a formula's name, or an expression of the arguments")
     unit: str = Field(default="", description="of the result: ms, GB; nothing is the base unit")
-    result: Literal["float", "int"] = "float"
+    result: Literal["float", "int"] = Field(default="float", description="float or int")
     arguments: dict[str, list[Given]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )

@@ -46,7 +46,9 @@ class Choice(Base):
     """Choose one option, or every one that holds."""
 
     kind: Literal["choice"]
-    options: dict[Key, Offered] = Field(min_length=2)
+    options: dict[Key, Offered] = Field(
+        min_length=2, description="key: text, says, and perhaps when; shuffled by the seed"
+    )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
 
     @model_validator(mode="after")

@@ -73,8 +73,12 @@ class Function(Coded):
     kind: Literal["function"]
     starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
     right: str = Field(min_length=1, description="a whole right program")
-    examples: list[list[Given]] = Field(min_length=1, max_length=4)
-    wrong: list[Wrong] = Field(min_length=1, description="each must fail a drawn call")
+    examples: list[list[Given]] = Field(
+        min_length=1, max_length=4, description="visible calls: their arguments in order"
+    )
+    wrong: list[Wrong] = Field(
+        min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
+    )
     _entry: str = PrivateAttr(default="")
     _foreseen: dict[int, list[tuple[tuple[Outcome, ...], str]]] = PrivateAttr(default_factory=dict)
 

@@ -52,8 +52,12 @@ class Order(Base):
     """Put things in an order that is possible."""
 
     kind: Literal["order"]
-    items: dict[Key, Step] = Field(min_length=3)
-    strangers: dict[Key, Stranger] = Field(default_factory=dict)
+    items: dict[Key, Step] = Field(
+        min_length=3, description="key: text, and after: the keys that must have come before"
+    )
+    strangers: dict[Key, Stranger] = Field(
+        default_factory=dict, description="key: text and says, of what belongs nowhere"
+    )
     says: dict[str, Markdown] = Field(
         default_factory=dict, description='"b before a": what to tell somebody who puts it so'
     )

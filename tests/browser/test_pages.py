@@ -10,7 +10,7 @@ from tests.browser.test_solving import BUG, CHOICE, FUNCTION, NUMERIC, ORDER
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
-    "/formulas/memory.layer_activation_bytes", "/progress", "/api/docs", "/nothing",
+    "/formulas/memory.layer_activation_bytes", "/progress", "/authoring", "/api/docs", "/nothing",
 )  # fmt: skip
 over_screens = pytest.mark.parametrize(
     ("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]

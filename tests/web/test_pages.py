@@ -2,11 +2,13 @@ import html
 import json
 import re
 from html.parser import HTMLParser
+from typing import get_args
 
 import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
+from app.kinds import Exercise
 from app.main import create_app
 from app.site import Site
 
@@ -14,7 +16,7 @@ NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", NUMERIC, "/exercises/memory/fsdp-default",
     "/exercises/collectives/steps-of-a-ring", "/exercises/collectives/estimate-off-by-a-factor",
-    "/exercises/collectives/write-ring-time", "/formulas", "/progress", "/api/docs", "/nothing",
+    "/exercises/collectives/write-ring-time", "/formulas", "/progress", "/authoring", "/api/docs", "/nothing",
 )  # fmt: skip
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
 
@@ -65,6 +67,15 @@ def test_a_page_is_sound_html_without_inline_script(client: TestClient, path: st
     assert "script-src 'self';" in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "set-cookie" not in answer.headers
+
+
+def test_authors_are_told_every_key_of_every_kind(client: TestClient) -> None:
+    page = client.get("/authoring").text
+    for kind in get_args(Exercise):
+        for name, field in kind.model_fields.items():
+            if name not in ("id", "digest", "kind"):
+                assert f"<code>{field.alias or name}</code>" in page
+                assert field.description, f"{kind.__name__}.{name}"
 
 
 def test_every_exercise_and_every_formula_has_a_page(client: TestClient, site: Site) -> None:
