@@ -1,7 +1,6 @@
 """Where the compiled component is kept, and how it comes there: once a version and machine."""
 
 import asyncio
-import fcntl
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -12,6 +11,18 @@ import sys
 from pathlib import Path
 
 from app.errors import UnavailableError
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _hold(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _hold(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
 
 _HERE = Path(__file__).resolve().parent
 _PACKAGES = ("wasmtime", "componentize_py")
@@ -76,6 +87,8 @@ def check_owner(path: Path) -> None:
     Raises:
         UnavailableError: another user owns it or may write to it.
     """
+    if sys.platform == "win32":
+        return  # a user's own cache folder is private there by its access list
     status = path.stat()
     if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_MAY_WRITE:
         raise UnavailableError(
@@ -88,7 +101,7 @@ class _Lock:
 
     def __init__(self, path: Path) -> None:
         self._handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        _hold(self._handle)
 
     def __enter__(self) -> None:
         return None
