@@ -1,7 +1,6 @@
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from fastapi.testclient import TestClient
@@ -13,9 +12,6 @@ from app.db.tokens import create_token
 from app.main import create_app
 from app.sandbox.runner import Runner
 from app.site import Site
-
-T = TypeVar("T")
-Run = Callable[[Awaitable[T]], T]
 
 
 @pytest.fixture(scope="session")
