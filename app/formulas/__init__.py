@@ -13,10 +13,10 @@ from difflib import get_close_matches
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from app.formulas import collectives, memory
+from app.formulas import batching, collectives, memory
 from app.units import COUNT, Unit, parse, show
 
-MODULES = (collectives, memory)
+MODULES = (collectives, memory, batching)
 
 Argument = float | str | bool
 Result = float | tuple[float, ...]

@@ -14,7 +14,7 @@ from app.web.rendering import Link, frame, render
 from app.web.standing import address_of
 
 router = APIRouter(prefix="/formulas")
-_TITLES = {"collectives": "Collectives", "memory": "Memory"}
+_TITLES = {"collectives": "Collectives", "memory": "Memory", "batching": "Batching"}
 _LONGEST = 200  # characters of an argument
 
 

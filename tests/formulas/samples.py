@@ -5,9 +5,13 @@ from app.units import COUNT, Unit
 
 LEGAL: dict[str, Argument] = {
     "accumulation": 4,
+    "all_reduce_time": 0.05,
     "bandwidth": 50e9,
     "batch": 3,
     "bus_bandwidth": 40e9,
+    "communication_time": 0.3,
+    "compute_time": 2.0,
+    "data_parallel": 16,
     "gpus_per_node": 8,
     "gradient_bytes": 2,
     "heads": 96,
@@ -20,6 +24,8 @@ LEGAL: dict[str, Argument] = {
     "latency": 5e-6,
     "layers": 96,
     "memory": 192e9,
+    "micro_batch": 3,
+    "micro_time": 0.12,
     "node_bandwidth": 100e9,
     "nodes": 5,
     "optimizer_bytes": 12,
@@ -31,6 +37,8 @@ LEGAL: dict[str, Argument] = {
     "shard_ranks": 12,
     "size": 1.3e9,
     "stages": 6,
+    "step_time": 7.73,
+    "target_batch": 1000,
     "tensor_ranks": 8,
     "time": 0.09,
     "weight_bytes": 2,
@@ -52,6 +60,8 @@ HUGE: dict[str, Argument] = LEGAL | {
 }
 
 MAY_BE_ZERO = {
+    "all_reduce_time",
+    "communication_time",
     "gradient_bytes",
     "inter_latency",
     "intra_latency",
