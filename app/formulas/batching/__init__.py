@@ -7,6 +7,12 @@ from app.formulas.batching.accumulation import (
     effective_batch,
 )
 from app.formulas.batching.rates import communication_share, sequences_per_second
+from app.formulas.batching.scaling import (
+    examples_to_target,
+    linear_scaled_rate,
+    square_root_scaled_rate,
+    steps_to_target,
+)
 
 __all__ = [
     "accumulated_step_time",
@@ -14,5 +20,9 @@ __all__ = [
     "accumulation_steps",
     "communication_share",
     "effective_batch",
+    "examples_to_target",
+    "linear_scaled_rate",
     "sequences_per_second",
+    "square_root_scaled_rate",
+    "steps_to_target",
 ]
