@@ -11,5 +11,8 @@ themes.addEventListener("submit", (event) => {
   themes.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
 });
 
-if (document.querySelector("[data-answer]")) import("./exercise.js");
-if (document.querySelector("[data-filter], [data-calculator]")) import("./formulas.js");
+const parts = [];
+if (document.querySelector("[data-answer]")) parts.push(import("./exercise.js"));
+if (document.querySelector("[data-filter], [data-calculator]")) parts.push(import("./formulas.js"));
+await Promise.all(parts);
+root.dataset.ready = ""; // for programs that use the page; until then its forms work as forms

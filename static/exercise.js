@@ -93,4 +93,7 @@ form.addEventListener("input", keepDraft);
 
 if (!form.querySelector(".verdict").childElementCount) restoreDraft();
 if (kind === "order") order(form.querySelector("[data-order]"));
-if (kind === "function") import("./editor.js").then(({ editor }) => editor(form, keepDraft));
+if (kind === "function") {
+  const { editor } = await import("./editor.js");
+  editor(form, keepDraft);
+}

@@ -99,6 +99,8 @@ def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
             lambda r: None if r.url.startswith((server.url, "data:")) else complaints.append(r.url),
         )
         page.goto(path)
+        if script:
+            page.wait_for_selector("html[data-ready]", state="attached")
         return page
 
     yield make
