@@ -4,9 +4,10 @@ Authors write keys, mistakes and conditions in it, docstrings their formulas, le
 derivations. `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.expressions.evaluation import Names, Quantity, evaluate, holds
+from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.filling import fill, slots
 from app.expressions.mathematics import latex
+from app.expressions.operations import Quantity
 from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import Node, names_in
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from app.expressions.evaluation import Names, evaluate
+from app.expressions.mathematics import upright
 from app.expressions.reading import ExpressionError
 from app.units import scale_of, show_in
 
@@ -17,7 +18,7 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
-_FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>\d+)?")
+_FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?")
 
 
 def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
@@ -55,7 +56,10 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
         return str(quantity)
     match = _FORMAT.fullmatch(form)
     unit, digits = (match["unit"], match["digits"]) if match else (form, None)
-    scale = scale_of(unit)
+    try:
+        scale = scale_of(unit)
+    except ValueError as error:
+        raise ExpressionError(f"{{{slot}}}: {error}") from None
     if scale.unit.dimension != quantity.dimension:
         raise ExpressionError(f"{{{slot}}} is {quantity}, not in {unit}")
     return show_in(quantity.value, scale, int(digits or 4))
@@ -67,4 +71,4 @@ def _in_math(text: str) -> str:
     mantissa, times, exponent = figure.partition("e")
     if times and exponent.lstrip("-").isdigit():
         figure = rf"{mantissa} \cdot 10^{{{exponent}}}"
-    return rf"{figure}\,\text{{{unit}}}".replace("%", r"\%") if unit else figure
+    return rf"{figure}\,{upright(unit)}" if unit else figure

@@ -1,5 +1,7 @@
 """An expression as LaTeX, for pages that show it as mathematics."""
 
+import re
+
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
 
 _GREEK = {
@@ -7,7 +9,9 @@ _GREEK = {
     "tau", "phi", "psi", "omega",
 }  # fmt: skip
 _SIGNS = {"<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne", "<": "<", ">": ">"}
-_SUM, _TERM, _POWER, _ATOM = range(4)
+_SPECIAL = re.compile(r"[{}$&#%_]")
+_UNWRITABLE = re.compile(r"[\\^~]")
+_RELATION, _SUM, _TERM, _POWER, _ATOM = range(5)
 
 
 def latex(node: Node) -> str:
@@ -19,18 +23,26 @@ def _latex(node: Node) -> tuple[str, int]:
     """The LaTeX of *node* and how tightly it holds together."""
     match node:
         case Number(text, _, scale):
-            unit = rf"\,\text{{{scale.symbol}}}".replace("%", r"\%") if scale else ""
-            return _figure(text) + unit, _ATOM
+            figure = _figure(text)
+            written = rf"{figure}\,{upright(scale.symbol)}" if scale else figure
+            return written, _ATOM if written.replace(".", "").isdigit() else _TERM
         case Word(text):
-            return rf"\text{{{text}}}", _ATOM
+            return upright(text), _ATOM
         case Name(name):
             return symbol(name), _ATOM
         case Negative(term):
             return f"-{_within(term, _TERM)}", _SUM
-        case Call(name, arguments, _, _):
-            return _call(name, arguments), _ATOM
+        case Call():
+            return _call(node)
         case Binary(operator, left, right):
             return _binary(operator, left, right)
+
+
+def upright(text: str) -> str:
+    """*text* as words inside mathematics."""
+    plain = _UNWRITABLE.sub(" ", text)
+    escaped = _SPECIAL.sub(lambda match: "\\" + match[0], plain)
+    return rf"\text{{{escaped}}}"
 
 
 def symbol(name: str) -> str:
@@ -42,8 +54,8 @@ def symbol(name: str) -> str:
         return word
     letter, _, index = word.partition("_")
     if len(letter) == 1 and index:
-        return rf"{letter}_{{\text{{{index}}}}}"
-    return rf"\text{{{word.replace('_', ' ')}}}"
+        return rf"{letter}_{{{upright(index.replace('_', ' '))}}}"
+    return upright(word.replace("_", " "))
 
 
 def _figure(text: str) -> str:
@@ -58,11 +70,11 @@ def _within(node: Node, least: int) -> str:
 
 def _binary(operator: str, left: Node, right: Node) -> tuple[str, int]:
     if operator in COMPARISONS:
-        return f"{latex(left)} {_SIGNS[operator]} {latex(right)}", _SUM
+        return f"{_within(left, _SUM)} {_SIGNS[operator]} {_within(right, _SUM)}", _RELATION
     if operator in "+-":
         return f"{_within(left, _SUM)} {operator} {_within(right, _TERM)}", _SUM
     if operator == "/":
-        return rf"\frac{{{latex(left)}}}{{{latex(right)}}}", _ATOM
+        return rf"\frac{{{latex(left)}}}{{{latex(right)}}}", _TERM
     if operator == "^":
         return f"{_within(left, _ATOM)}^{{{latex(right)}}}", _POWER
     between = r" \cdot " if _touches(right) else r"\,"
@@ -71,24 +83,26 @@ def _binary(operator: str, left: Node, right: Node) -> tuple[str, int]:
 
 def _touches(right: Node) -> bool:
     """Whether a figure would run into what stands before it."""
-    while isinstance(right, Binary) and right.operator in "*^":
+    while isinstance(right, Binary) and right.operator in "*/^":
         right = right.left
     return isinstance(right, Number)
 
 
-def _call(name: str, arguments: tuple[Node, ...]) -> str:
-    inside = ", ".join(latex(argument) for argument in arguments)
-    match name:
+def _call(call: Call) -> tuple[str, int]:
+    named = [f"{symbol(name)} = {latex(value)}" for name, value in call.named]
+    inside = ", ".join([*map(latex, call.arguments), *named])
+    match call.name:
         case "sqrt":
-            return rf"\sqrt{{{inside}}}"
+            return rf"\sqrt{{{inside}}}", _ATOM
         case "ceil":
-            return rf"\left\lceil {inside} \right\rceil"
+            return rf"\left\lceil {inside} \right\rceil", _ATOM
         case "floor":
-            return rf"\left\lfloor {inside} \right\rfloor"
+            return rf"\left\lfloor {inside} \right\rfloor", _ATOM
         case "abs":
-            return rf"\left| {inside} \right|"
+            return rf"\left| {inside} \right|", _ATOM
         case "log2":
-            return rf"\log_2 \left({inside}\right)" if len(inside) > 1 else rf"\log_2 {inside}"
+            return rf"\log_2 \left({inside}\right)", _TERM
         case "min" | "max" | "ln" | "exp":
-            return rf"\{name} \left({inside}\right)"
-    return rf"{symbol(name)} \left({inside}\right)"
+            return rf"\{call.name} \left({inside}\right)", _TERM
+    part = f"_{{{upright(call.part)}}}" if call.part else ""
+    return rf"{symbol(call.name)}{part} \left({inside}\right)", _TERM

@@ -1,7 +1,8 @@
 """From text to a tree: arithmetic with units, and nothing that could run anything.
 
     sum        = term (("+" | "-") term)*
-    term       = power (("*" | "/" | nothing) power)*        nothing, as in 2 S (N - 1)
+    term       = power (("*" | "/" | nothing) power)*        nothing, as in 2 S (N - 1), but
+                                                             never before a figure, as in 2 3
     power      = ["-"] atom [("^" | "**") power]
     atom       = number [unit] | name | name "(" arguments ")" | "(" sum ")" | 'word'
 
@@ -18,9 +19,10 @@ from app.units.scales import SCALES
 
 LONGEST = 2000
 DEEPEST = 40
+MOST = 150  # figures and names: a tree of a long sum is as deep as it has terms
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"\s*(?:(?P<number>(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
     r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)"
     r"|(?P<word>'[^']*'|\"[^\"]*\")"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$]))"
@@ -28,6 +30,7 @@ _TOKEN = re.compile(
 _UNIT = re.compile(
     r"\s*(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)"
 )
+_LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d(.])")
 _TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
 
 
@@ -41,6 +44,7 @@ class _Reader:
     symbols: Collection[str]
     at: int = 0
     depth: int = 0
+    atoms: int = 0
     _peeked: tuple[int, str, str, int] | None = field(default=None)
 
     def peek(self) -> tuple[str, str]:
@@ -94,7 +98,7 @@ class _Reader:
         while True:
             if operator := self.accept("*", "/"):
                 node = Binary(operator, node, self.power())
-            elif self.peek()[0] in ("number", "name") or self.peek() == ("sign", "("):
+            elif self.peek()[0] == "name" or self.peek() == ("sign", "("):
                 node = Binary("*", node, self.power())
             else:
                 return node
@@ -119,6 +123,9 @@ class _Reader:
 
     def atom(self) -> Node:
         kind, text = self.take()
+        self.atoms += 1
+        if self.atoms > MOST:
+            raise ExpressionError(f"more than {MOST} figures and names are too many")
         if kind == "number":
             return self.number(text)
         if kind == "word":
@@ -156,9 +163,7 @@ class _Reader:
             if not self.accept(","):
                 self.expect(")")
                 break
-        part = ""
-        if self.accept("."):
-            part = self.take()[1]
+        part = self.take()[1] if self.accept(".") else ""
         return Call(name, tuple(arguments), tuple(named), part)
 
     def _argument(self, arguments: list[Node], named: list[tuple[str, Node]]) -> None:
@@ -181,7 +186,10 @@ def parse(text: str, symbols: Collection[str] = ()) -> Node:
         raise ExpressionError(f"an expression of {len(text)} characters is too long")
     if not text.strip():
         raise ExpressionError("an expression is missing")
-    reader = _Reader(text.translate(_TIDY), symbols)
+    tidied = text.translate(_TIDY)
+    if "x" not in symbols:
+        tidied = _LETTER_FOR_TIMES.sub("*", tidied)
+    reader = _Reader(tidied, symbols)
     node = reader.comparison()
     if reader.peek()[0] != "end":
         raise ExpressionError(f"{reader.peek()[1]!r} does not belong here")

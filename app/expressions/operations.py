@@ -1,0 +1,139 @@
+"""What an expression's signs and functions do with values, and which values go together."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from app.expressions.reading import ExpressionError
+from app.units import RATIO, Dimension, show, unit_of
+
+SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
+PLAIN: Dimension = RATIO.dimension
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value in the base unit of its dimension.
+
+    Raises:
+        ExpressionError: the value is not a finite number.
+    """
+
+    value: float
+    dimension: Dimension = PLAIN
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ExpressionError("the value is not a finite number")
+
+    def __str__(self) -> str:
+        unit = unit_of(self.dimension)
+        return show(self.value, unit) if unit else f"{self.value:g} of a mixed unit"
+
+
+def _same(left: Quantity, right: Quantity) -> Dimension:
+    if left.dimension == right.dimension or not right.value:
+        return left.dimension
+    if not left.value:
+        return right.dimension
+    raise ExpressionError(f"{left} and {right} are of different kinds")
+
+
+def _power(base: Quantity, exponent: Quantity) -> Quantity:
+    if exponent.dimension != PLAIN:
+        raise ExpressionError(f"{exponent} cannot be an exponent")
+    if isinstance(value := base.value**exponent.value, complex):
+        raise ExpressionError(f"{base} to the {exponent} is not a real number")
+    return Quantity(value, _raised(base.dimension, Fraction(exponent.value).limit_denominator(100)))
+
+
+def _raised(dimension: Dimension, exponent: Fraction) -> Dimension:
+    a, b, c, d, e = (part * exponent for part in dimension)
+    return a, b, c, d, e
+
+
+def _times(left: Quantity, right: Quantity) -> Quantity:
+    a, b, c, d, e = (x + y for x, y in zip(left.dimension, right.dimension, strict=True))
+    return Quantity(left.value * right.value, (a, b, c, d, e))
+
+
+def _over(left: Quantity, right: Quantity) -> Quantity:
+    a, b, c, d, e = (x - y for x, y in zip(left.dimension, right.dimension, strict=True))
+    return Quantity(left.value / right.value, (a, b, c, d, e))
+
+
+def _compare(test: Callable[[float, float], bool]) -> Callable[[Quantity, Quantity], Quantity]:
+    def compared(left: Quantity, right: Quantity) -> Quantity:
+        _same(left, right)
+        return Quantity(float(test(left.value, right.value)))
+
+    return compared
+
+
+def _close(left: float, right: float) -> bool:
+    return math.isclose(left, right, rel_tol=SLACK)
+
+
+OPERATIONS: Mapping[str, Callable[[Quantity, Quantity], Quantity]] = {
+    "+": lambda left, right: Quantity(left.value + right.value, _same(left, right)),
+    "-": lambda left, right: Quantity(left.value - right.value, _same(left, right)),
+    "*": _times,
+    "/": _over,
+    "^": _power,
+    "==": _compare(_close),
+    "!=": _compare(lambda left, right: not _close(left, right)),
+    "<=": _compare(lambda left, right: left < right or _close(left, right)),
+    ">=": _compare(lambda left, right: left > right or _close(left, right)),
+    "<": _compare(lambda left, right: left < right and not _close(left, right)),
+    ">": _compare(lambda left, right: left > right and not _close(left, right)),
+}
+
+
+def _plain(function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
+    def applied(values: list[Quantity]) -> Quantity:
+        if len(values) != 1 or values[0].dimension != PLAIN:
+            raise ExpressionError("this function takes one plain number")
+        try:
+            return Quantity(float(function(values[0].value)))
+        except ValueError:
+            raise ExpressionError(f"this function has no value at {values[0]}") from None
+
+    return applied
+
+
+def _chosen(function: Callable[[list[float]], float]) -> Callable[[list[Quantity]], Quantity]:
+    def applied(values: list[Quantity]) -> Quantity:
+        dimension = values[0].dimension
+        for value in values[1:]:
+            dimension = _same(Quantity(1.0, dimension), value)
+        return Quantity(function([value.value for value in values]), dimension)
+
+    return applied
+
+
+def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity]], Quantity]:
+    def applied(values: list[Quantity]) -> Quantity:
+        if len(values) != 1:
+            raise ExpressionError("this function takes one value")
+        return function(values[0])
+
+    return applied
+
+
+def _slack(x: float) -> float:
+    return SLACK * min(1.0, abs(x))
+
+
+FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
+    "ceil": _plain(lambda x: math.ceil(x - _slack(x))),
+    "floor": _plain(lambda x: math.floor(x + _slack(x))),
+    "round": _plain(lambda x: math.floor(x + 0.5)),
+    "log2": _plain(math.log2),
+    "ln": _plain(math.log),
+    "exp": _plain(math.exp),
+    "sqrt": _of_one(lambda x: _power(x, Quantity(0.5))),
+    "abs": _of_one(lambda x: Quantity(abs(x.value), x.dimension)),
+    "min": _chosen(min),
+    "max": _chosen(max),
+}
