@@ -1,18 +1,14 @@
 """From text to a quantity: generous in form, exact in value."""
 
-import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from app.units.scales import PLAIN, SCALES, Scale, close_symbols
-from app.units.unit import (
-    FLOP,
-    FLOP_PER_SECOND,
-    RATIO,
-    Unit,
-)
+from app.units.unit import FLOP, FLOP_PER_SECOND, RATIO, Unit
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/", "\u202f": " "})
 _FIGURES = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _NUMBER = re.compile(
     rf"(?P<sign>[-+]?)(?P<mantissa>{_FIGURES})"
@@ -21,6 +17,11 @@ _NUMBER = re.compile(
     rf"(?:\s*/\s*(?P<under>{_FIGURES}))?"
 )
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_POINTS_FOR_THOUSANDS = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+(?=,\d)|(?:\.\d{3}){2,})(?![\d.])"
+)
+_DOLLARS_FIRST = re.compile(r"^([-+]?)\s*\$\s*([\d.,]+(?:[eE][-+]?\d+)?)\s*(.*)$")
+_PER_SECOND = re.compile(r"\s*(?:/|\bper\b)\s*(?:s|secs?|seconds?)$")
 _LONGEST = 100
 
 
@@ -57,10 +58,12 @@ def read(text: str, wanted: Unit, shown: Scale | None = None) -> Reading:
         )
     scale = _written_scale(text, typed[match.end() :].strip(), wanted, shown)
     number, step = _number(match)
-    value = number * scale.factor
-    if not math.isfinite(value):
-        raise ValueError(f"cannot read {text.strip()!r}: that number is too large")
-    return Reading(value, abs(step * scale.factor), _other(text, wanted, shown))
+    factor = Fraction(str(scale.factor))  # as written: 5 us is 5e-6, to the last bit
+    try:
+        value, precision = float(number * factor), float(step * factor)
+    except OverflowError:
+        raise ValueError(f"cannot read {text.strip()!r}: that number is too large") from None
+    return Reading(value, precision, _other(text, wanted, shown))
 
 
 def parse(text: str, wanted: Unit) -> float:
@@ -82,38 +85,37 @@ def _tidy(text: str, wanted: Unit) -> str:
     typed = re.sub(
         r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text.strip()
     )
-    typed = typed.replace("−", "-").replace("–", "-").replace("**", "^").replace("\u202f", " ")
+    typed = typed.translate(_SIGNS).replace("**", "^")
     typed = re.sub(r"(?<=\d)[_'’\u00a0\u2009 ](?=\d{3}(?!\d))|(?<=\d)_(?=\d)", "", typed)
-    typed = (
-        re.sub(r"^([-+]?)\s*\$\s*(?=[\d.])(.*)$", r"\1\2 $", typed)
-        if wanted.symbol[:1] == "$"
-        else typed
-    )
+    if wanted.symbol.startswith("$"):
+        typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
+    typed = _POINTS_FOR_THOUSANDS.sub(lambda m: m[0].replace(".", ""), typed)
     typed = _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), typed)
     return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
 
 
-def _number(match: re.Match[str]) -> tuple[float, float]:
+def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
+    """The number, and what one unit in its last written place is worth."""
     mantissa = match["mantissa"]
     exponent = int(match["e"] or match["ten"] or 0)
     if abs(exponent) > _LONGEST * 4:
         raise ValueError(f"cannot read {match[0]!r}: that exponent is too large")
     exact = bool(match["power"] or match["under"])
-    number = float(f"{mantissa}e{exponent}")
+    number = Fraction(f"{mantissa}e{exponent}")
     if match["power"]:
-        number = _power(number, int(match["power"]), match[0])
+        number = _power(float(number), int(match["power"]), match[0])
     if match["under"]:
-        if float(match["under"]) == 0:
+        if not (under := Fraction(match["under"])):
             raise ValueError(f"cannot read {match[0]!r}: it divides by zero")
-        number /= float(match["under"])
+        number /= under
     decimals = len(mantissa.partition(".")[2])
-    step = 0.0 if exact else float(f"1e{exponent - decimals}")
+    step = Fraction(0) if exact else Fraction(10) ** (exponent - decimals)
     return (-number if match["sign"] == "-" else number), step
 
 
-def _power(base: float, exponent: int, text: str) -> float:
+def _power(base: float, exponent: int, text: str) -> Fraction:
     try:
-        return float(base**exponent)
+        return Fraction(base**exponent)
     except (OverflowError, ZeroDivisionError):
         raise ValueError(f"cannot read {text!r}: that number is too large") from None
 
@@ -125,7 +127,10 @@ def _written_scale(text: str, symbol: str, wanted: Unit, shown: Scale | None) ->
         if wanted.dimension != RATIO.dimension:
             raise ValueError(f"cannot read {text.strip()!r}: a plain number given, {wanted} wanted")
         return PLAIN
-    scale = SCALES.get(symbol) or SCALES.get(symbol.replace(" ", ""))
+    tidied = _PER_SECOND.sub("/s", symbol.rstrip("."))
+    scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", ""))
+    if scale is None and symbol[0] in "0123456789.,":
+        raise ValueError(f"cannot read {text.strip()!r}: where does its number end?")
     if scale is None:
         raise ValueError(
             f"cannot read {text.strip()!r}: {symbol!r} is not a unit here, {wanted} wanted"
@@ -139,10 +144,11 @@ def _written_scale(text: str, symbol: str, wanted: Unit, shown: Scale | None) ->
 
 
 def _other(text: str, wanted: Unit, shown: Scale | None) -> float | None:
+    """What *text* says where its only comma is a decimal one: 1,750 may be 1.75."""
     grouped = _THOUSANDS.findall(text)
-    if len(grouped) == 1 and grouped[0].count(",") == 1 and not grouped[0].startswith("0"):
-        return read(text.replace(",", "."), wanted, shown).value
-    return None
+    if len(grouped) != 1 or text.count(",") != 1 or "." in text or grouped[0].startswith("0"):
+        return None
+    return read(text.replace(",", "."), wanted, shown).value
 
 
 def _example(wanted: Unit, shown: Scale | None) -> str:

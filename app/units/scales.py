@@ -22,6 +22,7 @@ from app.units.unit import (
 DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 SMALL = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3}
 BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 HOUR, DAY = 3600.0, 86400.0
 
 
@@ -59,6 +60,8 @@ def _scales() -> dict[str, Scale]:
         add(f"{prefix}J", JOULE, scale)
         add(f"{prefix}W", WATT, scale)
     add("s sec secs second seconds", SECOND, 1.0)
+    for word, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
+        add(f"{word}second {word}seconds", SECOND, factor)
     add("min mins minute minutes", SECOND, 60.0)
     add("h hr hrs hour hours GPU-h GPU-hours GPU-hour", SECOND, HOUR)
     add("d day days", SECOND, DAY)
@@ -72,10 +75,9 @@ def _scales() -> dict[str, Scale]:
     add("% percent", RATIO, 0.01)
     add("points point", RATIO, 0.01)
     add("x × times", RATIO, 1.0)
-    add("thousand", RATIO, 1e3)
-    add("million", RATIO, 1e6)
-    add("billion", RATIO, 1e9)
-    add("trillion", RATIO, 1e12)
+    for word, factor in LARGE.items():
+        add(word, RATIO, factor)
+        add(f"${word} {word}$ {word}dollars {word}USD", DOLLAR, factor)
     add("steps step ranks rank GPUs GPU nodes node parameters params tokens sequences", RATIO, 1.0)
     add("microbatches layers stages heads elements bubbles copies", RATIO, 1.0)
     return found
