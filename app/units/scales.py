@@ -70,6 +70,7 @@ def _scales() -> dict[str, Scale]:
     add("dollar dollars", DOLLAR, 1.0)
     add("$/s USD/s", DOLLAR_PER_SECOND, 1.0)
     add("$/h USD/h $/GPU-h", DOLLAR_PER_SECOND, 1 / HOUR)
+    add("$/J USD/J", DOLLAR_PER_JOULE, 1.0)
     add("$/kWh USD/kWh", DOLLAR_PER_JOULE, 1 / (1e3 * HOUR))
     add("1/s /s Hz tokens/s sequences/s samples/s steps/s", PER_SECOND, 1.0)
     add("% percent", RATIO, 0.01)
