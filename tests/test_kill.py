@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from http.client import HTTPException
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -38,7 +39,7 @@ def check_until_it_dies(url: str, token: str, name: str, told: list[str]) -> Non
             with urlopen(request, timeout=5) as reply:
                 if json.load(reply)["verdict"] == "incorrect":
                     told.append(answer)
-        except (OSError, ValueError):
+        except (OSError, HTTPException, ValueError):  # died before, or amid its reply
             return
 
 
