@@ -1,25 +1,32 @@
 """The calculator."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from app.api.documents import responses
 from app.errors import InputError, NotFoundError
-from app.formulas import FORMULAS, Argument, Formula, evaluate, lookup
+from app.formulas import FORMULAS, Formula, Single, evaluate, lookup
 
 router = APIRouter(prefix="/api/v1", tags=["formulas"])
+Given = StrictInt | StrictFloat | StrictBool | StrictStr
 _EXAMPLE = {"size": "2 GB", "ranks": 8, "bandwidth": "50 GB/s"}
 
 
 class Taken(BaseModel):
-    """An argument: a number in *unit* (or text with another one), or one of *choices*."""
+    """An argument: a number in *unit* (or text with another one), or one of *choices*.
+
+    Where both are missing it is the name of a preset, such as "Llama-3.1-405B"; where *many* is
+    true, a list.
+    """
 
     name: str
     unit: str | None
     choices: list[str]
+    many: bool
+    required: bool
     default: float | str | bool | None
 
 
@@ -35,7 +42,7 @@ class Known(BaseModel):
 class Worked(BaseModel):
     """A result: in the base unit, and as a person writes it."""
 
-    value: float | dict[str, float]
+    value: bool | float | dict[str, float] | list[float] | list[str]
     unit: str
     text: str
 
@@ -49,9 +56,7 @@ async def list_formulas() -> list[Known]:
 @router.post("/formulas/{name}", summary="Work out a formula", responses=responses(404, 422))
 async def work_out(
     name: str,
-    arguments: Annotated[
-        dict[str, StrictInt | StrictFloat | StrictBool | StrictStr], Body(examples=[_EXAMPLE])
-    ],
+    arguments: Annotated[Mapping[str, Given | list[Given]], Body(examples=[_EXAMPLE])],
 ) -> Worked:
     """The value for arguments in base units, or as texts with units."""
     return worked_out(name, arguments)
@@ -61,21 +66,23 @@ def known(formula: Formula) -> Known:
     """*formula* as the list shows it."""
     return Known(
         name=formula.name,
-        says=formula.doc.partition("\n\n")[0].replace("\n", " "),
+        says=formula.says,
         unit=formula.result.symbol,
         arguments=[
             Taken(
                 name=taken.name,
                 unit=taken.unit.symbol if taken.unit else None,
                 choices=[str(choice).lower() for choice in taken.choices],
-                default=taken.default,
+                many=taken.many,
+                required=taken.required,
+                default=taken.default if isinstance(taken.default, Single) else None,
             )
             for taken in formula.inputs.values()
         ],
     )
 
 
-def worked_out(name: str, arguments: Mapping[str, Argument]) -> Worked:
+def worked_out(name: str, arguments: Mapping[str, Any]) -> Worked:
     """The value of the formula called *name*.
 
     Raises:
@@ -90,7 +97,9 @@ def worked_out(name: str, arguments: Mapping[str, Argument]) -> Worked:
         value = evaluate(formula, arguments)
     except ValueError as error:
         raise InputError(str(error)) from error
-    text, unit = formula.text(value), formula.result.symbol
-    if isinstance(value, tuple):
-        return Worked(value=dict(zip(formula.parts, value, strict=True)), unit=unit, text=text)
-    return Worked(value=value, unit=unit, text=text)
+    worked = {
+        "value": formula.plain(value),
+        "unit": formula.result.symbol,
+        "text": formula.text(value),
+    }
+    return Worked.model_validate(worked)

@@ -33,32 +33,25 @@ def _given(pairs: Sequence[str]) -> Mapping[str, str]:
 
 
 def _json(formula: Formula, value: Result) -> str:
-    parts: object = value
-    if isinstance(value, tuple):
-        parts = dict(zip(formula.parts, value, strict=True))
     return json.dumps(
-        {"value": parts, "unit": formula.result.symbol, "text": formula.text(value)},
+        {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)},
         ensure_ascii=False,
     )
 
 
 def _list() -> str:
     width = max(map(len, FORMULAS))
-    return "".join(f"{name:<{width}}  {_says(formula)}\n" for name, formula in FORMULAS.items())
+    return "".join(f"{name:<{width}}  {formula.says}\n" for name, formula in FORMULAS.items())
 
 
 def _list_json() -> str:
     listed = [
         {
             "name": formula.name,
-            "says": _says(formula),
+            "says": formula.says,
             "unit": formula.result.symbol,
             "arguments": list(formula.inputs),
         }
         for formula in FORMULAS.values()
     ]
     return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
-
-
-def _says(formula: Formula) -> str:
-    return formula.doc.partition("\n\n")[0].replace("\n", " ")

@@ -1,6 +1,6 @@
 """What an expression comes to: values with dimensions, checked as they meet."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from app.errors import nearest
 from app.expressions.operations import FUNCTIONS, OPERATIONS, Quantity
@@ -9,6 +9,14 @@ from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node
 from app.formulas import FORMULAS, Argument, Formula
 
 Names = Mapping[str, Quantity]
+
+_OF_A_LIST: Mapping[str, Callable[[list[float]], float]] = {
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+    "largest": max,
+    "smallest": min,
+    "length": len,
+}
 
 
 def evaluate(text: str | Node, names: Names) -> Quantity:
@@ -108,9 +116,18 @@ def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "")
     except ValueError as error:
         raise ExpressionError(str(error)) from None
     if isinstance(value, tuple):
-        if part not in formula.parts:
-            raise ExpressionError(f"{formula.name} needs one of .{', .'.join(formula.parts)}")
-        value = value[formula.parts.index(part)]
+        value = _picked(formula, value, part)
     elif part:
         raise ExpressionError(f"{formula.name} has one value, not a .{part}")
     return Quantity(float(value), formula.result.dimension)
+
+
+def _picked(formula: Formula, values: tuple[float, ...] | tuple[str, ...], part: str) -> float:
+    """One of the *values* of *formula*: by the name of the part, or by its place in a list."""
+    numbers = [value for value in values if not isinstance(value, str)]
+    if formula.form == "parts" and part in formula.parts:
+        return numbers[formula.parts.index(part)]
+    if formula.form == "list" and part in _OF_A_LIST and numbers:
+        return _OF_A_LIST[part](numbers)
+    known = formula.parts if formula.form == "parts" else _OF_A_LIST
+    raise ExpressionError(f"{formula.name} needs one of .{', .'.join(known)}")

@@ -1,10 +1,14 @@
 """What an argument may be; each check returns the value or says what is wrong with it."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from reprlib import repr as short
+from typing import Any, TypeVar
 
+from app.formulas.records import Record
 from app.units import Count
+
+R = TypeVar("R", bound=Record)
 
 # Far outside anything physical, yet no product of a formula's arguments leaves the floats.
 LARGEST = 1e30
@@ -49,6 +53,23 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
         raise ValueError(
             f"{name} must be one of {', '.join(map(str, allowed))}, not {short(value)}"
         )
+
+
+def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
+    """*values*, when it is a list of at least *least*; its items are for the caller to check."""
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise ValueError(f"{name} must be a list, not {short(values)}")
+    if len(values) < least:
+        raise ValueError(f"{name} must be a list of at least {least}, not {short(values)}")
+    return values
+
+
+def recorded(name: str, value: R, kind: type[R]) -> R:
+    """*value*, when it is a record of that *kind*."""
+    if not isinstance(value, kind):
+        such = f" such as {next(iter(kind.known()))!r}" if kind.known() else ""
+        raise ValueError(f"{name} must be a {kind.what}{such}, not {short(value)}")
+    return value
 
 
 def divides(name: str, value: int, what: str, total: int) -> None:

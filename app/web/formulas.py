@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 
 from app.errors import NotFoundError
-from app.formulas import FORMULAS, Formula, Input, evaluate, lookup
+from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_default
 from app.site import Here, Site
-from app.units import show
 from app.web.docstrings import Documented, documented
 from app.web.rendering import Link, frame, render
 from app.web.standing import address_of
@@ -46,6 +45,7 @@ class ArgumentView:
     default: str
     value: str
     needed: bool
+    many: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ async def one(request: Request, site: Here, name: str) -> Response:
 
 def _entries(module: str) -> list[Entry]:
     return [
-        Entry(f.name, f.name.partition(".")[2], f.doc.partition("\n\n")[0].replace("\n", " "))
+        Entry(f.name, f.name.partition(".")[2], f.says)
         for f in FORMULAS.values()
         if f.module == module
     ]
@@ -98,7 +98,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
     doc = documented(formula)
     result, problem = "", ""
     known = {name: text for name, text in given.items() if name in formula.inputs}
-    missing = [i.name for i in formula.inputs.values() if i.default is None and i.name not in known]
+    missing = formula.missing(known)
     if (known and not missing) or not formula.inputs:
         try:
             result = formula.text(evaluate(formula, known))
@@ -123,16 +123,23 @@ def _uses(exercise: object, formula: Formula) -> bool:
 
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
-    default = ""
-    if taken.default is not None:
-        number = taken.unit is not None and isinstance(taken.default, int | float)
-        default = show(float(taken.default), taken.unit) if number else str(taken.default).lower()  # type: ignore[arg-type]
     return ArgumentView(
         taken.name,
         says.get(taken.name, ""),
-        taken.unit.symbol if taken.unit else "",
+        _unit(taken),
         tuple(str(choice).lower() for choice in taken.choices),
-        default,
+        shown_default(taken),
         given.get(taken.name, ""),
-        taken.default is None,
+        taken.required,
+        taken.many,
     )
+
+
+def _unit(taken: Input) -> str:
+    """What stands behind the box of *taken*."""
+    if taken.record is not None:
+        return taken.record.what
+    if taken.unit is None:
+        return "list" if taken.many else ""
+    unit = taken.unit.symbol or ("count" if taken.unit.whole else "")
+    return f"{unit} list".strip() if taken.many else unit

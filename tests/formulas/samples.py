@@ -1,6 +1,9 @@
 """Legal and illegal arguments for every formula, drawn up from names and units alone."""
 
-from app.formulas import Argument, Formula, Input
+from dataclasses import replace
+from typing import Any
+
+from app.formulas import Argument, Formula, Input, Record
 from app.units import COUNT, Unit
 
 LEGAL: dict[str, Argument] = {
@@ -80,20 +83,27 @@ NAN, INFINITE = float("nan"), float("inf")
 def legal(formula: Formula, values: dict[str, Argument] = LEGAL) -> dict[str, Argument]:
     """Arguments that *formula* takes: the last of an argument's choices, and samples."""
     return {
-        name: argument.choices[-1] if argument.choices else values[name]
+        name: argument.choices[-1] if argument.choices and not argument.many else values[name]
         for name, argument in formula.inputs.items()
     }
 
 
-def illegal(argument: Input) -> list[Argument]:
+def illegal(argument: Input) -> list[Any]:
     """Values outside the domain of *argument*."""
-    if argument.choices:
+    if argument.many:
+        outside = illegal(replace(argument, many=False))
+        return [7, 2.5, "8", *((value,) for value in outside)]
+    if argument.choices or argument.record:
         return ["nonsense", 7, 2.5, NAN]
-    outside: list[Argument] = [-1, -0.5, NAN, INFINITE, -INFINITE, 1e31, 10**400, True, "8"]
-    outside += [] if argument.name in MAY_BE_ZERO else [0]
-    return outside + ([2.5, 0.5] if argument.unit is COUNT else [])
+    numbers: list[Any] = [-1, -0.5, NAN, INFINITE, -INFINITE, 1e31, 10**400, True, "8"]
+    numbers += [] if argument.name in MAY_BE_ZERO else [0]
+    return numbers + ([2.5, 0.5] if argument.unit is COUNT else [])
 
 
 def as_text(value: Argument, unit: Unit | None) -> str:
     """*value* as somebody would type it."""
+    if isinstance(value, Record):
+        return value.text
+    if isinstance(value, tuple):
+        return ", ".join(as_text(item, unit) for item in value)
     return f"{value} {unit.symbol}".strip() if unit else str(value).lower()

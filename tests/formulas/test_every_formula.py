@@ -2,6 +2,7 @@ import inspect
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from app.expressions import Quantity, evaluate, parse
 from app.formulas import FORMULAS, Argument, Formula, Result
-from app.units import COUNT
+from app.formulas.records import hints_of
+from app.units import Unit
 from tests.formulas.samples import HUGE, LEGAL, as_text, illegal, legal
 
 TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
@@ -27,7 +29,29 @@ def definitions(formula: Formula) -> list[tuple[str, str]]:
 
 
 def values(result: Result) -> tuple[float, ...]:
-    return result if isinstance(result, tuple) else (result,)
+    found = result if isinstance(result, tuple) else (result,)
+    return tuple(value for value in found if not isinstance(value, str))
+
+
+def symbols(formula: Formula) -> set[str]:
+    """What its lines may name: its arguments, the fields of its records, and its own results."""
+    records = [argument.record for argument in formula.inputs.values() if argument.record]
+    fields = {field for record in records for field in hints_of(record)}
+    return {*formula.inputs, *fields, *(name for name, _ in definitions(formula))}
+
+
+def quantities(formula: Formula, given: dict[str, Any]) -> dict[str, Quantity]:
+    """The numbers among the arguments, and among the figures of its records."""
+    found = {
+        name: Quantity(float(given[name]), argument.unit.dimension)
+        for name, argument in formula.inputs.items()
+        if argument.unit and not argument.many
+    }
+    for name, argument in formula.inputs.items():
+        for field, hint in hints_of(argument.record).items() if argument.record else ():
+            for unit in (n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)):
+                found[field] = Quantity(float(getattr(given[name], field)), unit.dimension)
+    return found
 
 
 @every_formula
@@ -59,7 +83,7 @@ def test_it_has_a_test_that_bears_its_name(formula: Formula) -> None:
 
 @every_formula
 def test_its_formula_is_mathematics_that_can_be_read(formula: Formula) -> None:
-    known = {*formula.inputs, *(name for name, _ in definitions(formula))}
+    known = symbols(formula)
     assert definitions(formula)
     for _, text in definitions(formula):
         assert parse(text, known)
@@ -86,11 +110,7 @@ NEEDS_PROSE = {
 )
 def test_the_formula_shown_is_the_formula_computed(formula: Formula) -> None:
     given = formula.read(legal(formula))
-    names = {
-        name: Quantity(float(given[name]), argument.unit.dimension)
-        for name, argument in formula.inputs.items()
-        if argument.unit
-    }
+    names = quantities(formula, given)
     for name, text in definitions(formula):
         names[name] = evaluate(text, names)
     shown = list(names.values())[-max(1, len(formula.parts)) :]
@@ -129,7 +149,7 @@ def test_it_takes_the_same_arguments_as_text(formula: Formula) -> None:
 def test_whole_numbers_may_come_as_floats(formula: Formula) -> None:
     plain = legal(formula)
     floats = {
-        name: float(value) if formula.inputs[name].unit is COUNT else value
+        name: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
         for name, value in plain.items()
     }
     assert formula.function(**floats) == formula.function(**plain)
@@ -157,19 +177,30 @@ def test_every_choice_is_taken(formula: Formula) -> None:
 def test_defaults_are_those_of_the_signature(formula: Formula) -> None:
     parameters = inspect.signature(formula.function).parameters
     required = [name for name, known in parameters.items() if known.default is known.empty]
-    assert [name for name, known in formula.inputs.items() if known.default is None] == required
+    assert [name for name, known in formula.inputs.items() if known.required] == required
+
+
+NUMBERS = st.one_of(
+    st.floats(), st.integers(), st.integers(1, 100), st.floats(1e-30, 1e30), st.booleans()
+)
+
+
+def anything(formula: Formula) -> st.SearchStrategy[dict[str, Any]]:
+    drawn: dict[str, st.SearchStrategy[Any]] = {}
+    for name, argument in formula.inputs.items():
+        one: st.SearchStrategy[Any] = NUMBERS
+        if argument.choices:
+            one = st.sampled_from(argument.choices)
+        if argument.record:
+            one = st.sampled_from([LEGAL[name], *argument.record.known().values()])
+        drawn[name] = st.lists(one, max_size=5) if argument.many else one
+    return st.fixed_dictionaries(drawn)
 
 
 @given(st.data())
 def test_whatever_is_given_comes_back_finite_or_is_refused(data: st.DataObject) -> None:
     formula = data.draw(st.sampled_from(list(FORMULAS.values())))
-    numbers = st.one_of(
-        st.floats(), st.integers(), st.integers(1, 100), st.floats(1e-30, 1e30), st.booleans()
-    )
-    given = {
-        name: data.draw(st.sampled_from(argument.choices) if argument.choices else numbers)
-        for name, argument in formula.inputs.items()
-    }
+    given = data.draw(anything(formula))
     try:
         result = formula.function(**given)
     except ValueError as refused:
