@@ -104,10 +104,10 @@ def _plain(function: Callable[[float], float]) -> Callable[[list[Quantity]], Qua
 
 def _chosen(function: Callable[[list[float]], float]) -> Callable[[list[Quantity]], Quantity]:
     def applied(values: list[Quantity]) -> Quantity:
-        dimension = values[0].dimension
-        for value in values[1:]:
-            dimension = _same(Quantity(1.0, dimension), value)
-        return Quantity(function([value.value for value in values]), dimension)
+        telling = [value for value in values if value.value] or values
+        for value in telling[1:]:
+            _same(telling[0], value)
+        return Quantity(function([value.value for value in values]), telling[0].dimension)
 
     return applied
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType, ModuleType
 
-from app.formulas import batching, collectives, memory
+from app.formulas import batching, collectives, memory, pipeline
 from app.formulas.records import Record
 from app.formulas.signature import (
     Argument,
@@ -37,7 +37,7 @@ __all__ = [
     "shown_default",
 ]
 
-MODULES = (collectives, memory, batching)
+MODULES = (collectives, memory, batching, pipeline)
 
 
 def lookup(name: str) -> Formula:

@@ -13,7 +13,12 @@ from app.web.rendering import Link, frame, render
 from app.web.standing import address_of
 
 router = APIRouter(prefix="/formulas")
-_TITLES = {"collectives": "Collectives", "memory": "Memory", "batching": "Batching"}
+_TITLES = {
+    "collectives": "Collectives",
+    "memory": "Memory",
+    "batching": "Batching",
+    "pipeline": "Pipeline parallelism",
+}
 _LONGEST = 200  # characters of an argument
 
 

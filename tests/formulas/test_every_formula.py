@@ -100,6 +100,9 @@ NEEDS_PROSE = {
     "memory.zero_smallest_ranks",
     "memory.zero_state_bytes",
     "memory.zero_traffic_bytes",
+    "pipeline.in_flight_microbatches",
+    "pipeline.layers_per_stage",
+    "pipeline.microbatches_for_fraction",
 }
 
 

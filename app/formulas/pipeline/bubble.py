@@ -1,0 +1,137 @@
+"""The bubble of GPipe, 1F1B and interleaved 1F1B, in its two conventions."""
+
+from fractions import Fraction
+
+from app.formulas.checks import one_of, positive, whole
+from app.units import Count, Ratio
+
+
+def bubble_ratio(stages: Count, microbatches: Count, virtual: Count = 1) -> Ratio:
+    """Idle time of a pipeline stage, relative to the time that its work takes.
+
+    A stage waits for the first micro-batch to come down to it and for the last gradient to come
+    back: stages - 1 passes there and back in all, each 1 / virtual as long when a device holds that
+    many chunks. Its work is all micro-batches.
+
+        r = (stages - 1) / (virtual * microbatches)
+
+    Convention:
+        Idle over ideal time, as Megatron-LM and the Llama 3 report write it. It may exceed 1; it is
+        not a share of the step. For that see bubble_fraction. GPipe and 1F1B have the same.
+
+    Args:
+        stages: devices of the pipeline.
+        microbatches: micro-batches that go through the pipeline in one step.
+        virtual: chunks of layers that each device holds.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters,
+        arXiv:2104.04473, sections 2.2.1 and 2.2.2.
+    """
+    waits = whole("stages", stages) - 1
+    return waits / (whole("virtual", virtual) * whole("microbatches", microbatches))
+
+
+def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> Ratio:
+    """Share of a step in which a pipeline stage is idle.
+
+    The idle time of stages - 1 passes, over idle time and work together.
+
+        f = (stages - 1) / (virtual * microbatches + stages - 1)
+
+    Convention:
+        Idle over the whole step, as GPipe and the zero-bubble papers write it; below 1. The ratio r
+        of bubble_ratio is the same bubble over ideal time: f = r / (1 + r).
+
+    Args:
+        stages: devices of the pipeline.
+        microbatches: micro-batches that go through the pipeline in one step.
+        virtual: chunks of layers that each device holds.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Huang et al., GPipe, arXiv:1811.06965, section 2.3; Qi et al., Zero Bubble Pipeline
+        Parallelism, arXiv:2401.10241, section 4 (bubble rate).
+    """
+    waits = whole("stages", stages) - 1
+    work = whole("virtual", virtual) * whole("microbatches", microbatches)
+    return waits / (work + waits)
+
+
+def microbatches_for_ratio(
+    stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False
+) -> Count:
+    """Fewest micro-batches with which the bubble ratio is no more than a limit.
+
+    The ratio falls as one over the micro-batches. M just meets the limit; S stays below it.
+
+        M = ceil((stages - 1) / (virtual * limit))
+        S = floor((stages - 1) / (virtual * limit)) + 1
+
+    Convention:
+        Of idle over ideal time, as in bubble_ratio. Megatron-LM's interleaved schedule also wants a
+        multiple of the stages.
+
+    Args:
+        stages: devices of the pipeline.
+        limit: largest ratio that is allowed.
+        virtual: chunks of layers that each device holds.
+        strict: whether the ratio must stay below the limit, not just meet it.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Solved from Narayanan et al., arXiv:2104.04473, section 2.2.2.
+    """
+    waits = whole("stages", stages) - 1
+    bound = _decimal(positive("limit", limit))
+    return _fewest(waits / (whole("virtual", virtual) * bound), strict)
+
+
+def microbatches_for_fraction(
+    stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False
+) -> Count:
+    """Fewest micro-batches with which the bubble is no more than a share of the step.
+
+    M just meets the limit; S stays below it.
+
+        X = (stages - 1) * (1 - limit) / (virtual * limit)
+        M = ceil(X)
+        S = floor(X) + 1
+
+    Convention:
+        Of idle over the whole step, as in bubble_fraction.
+
+    Args:
+        stages: devices of the pipeline.
+        limit: largest share of the step that may be idle, at most 1.
+        virtual: chunks of layers that each device holds.
+        strict: whether the fraction must stay below the limit, not just meet it.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Solved from Huang et al., arXiv:1811.06965, section 2.3.
+    """
+    waits = whole("stages", stages) - 1
+    bound = _decimal(positive("limit", limit))
+    if bound > 1:
+        raise ValueError(f"limit must be at most 1, the whole step, not {limit!r}")
+    return _fewest(waits * (1 - bound) / (whole("virtual", virtual) * bound), strict)
+
+
+def _decimal(limit: float) -> Fraction:
+    """*limit* as it is written: 0.05 is one twentieth, so that equality can be told."""
+    return Fraction(repr(limit))
+
+
+def _fewest(needed: Fraction, strict: bool) -> int:
+    one_of("strict", strict, (False, True))
+    return max(1, needed.__floor__() + 1 if strict else needed.__ceil__())

@@ -1,0 +1,172 @@
+"""Idle time of every schedule, in closed form where one is known."""
+
+from typing import Literal, get_args
+
+from app.formulas.checks import at_least, one_of, positive, whole
+from app.units import Count, Seconds
+
+Schedule = Literal[
+    "naive",
+    "gpipe",
+    "1f1b",
+    "interleaved",
+    "zb_h1",
+    "zb_h2",
+    "zb_v",
+    "dualpipe",
+    "dualpipe_v",
+]
+_PLAY_IT = "for other values play it out with `wallclock schedule`"
+
+
+def schedule_bubble(
+    schedule: Schedule,
+    stages: Count,
+    microbatches: Count,
+    forward: Seconds,
+    backward_input: Seconds,
+    backward_weight: Seconds,
+    communication: Seconds = 0.0,
+    virtual: Count = 1,
+) -> Seconds:
+    """Idle time of a device in one step of a pipeline schedule.
+
+    T is the work of a micro-batch on a device and c a message's time, communication. N is the naive
+    schedule, where one micro-batch at a time goes down and comes back; G GPipe; A 1F1B, whose
+    forward and backward passes wait for a message each nearly every time; I interleaved 1F1B, whose
+    longer lead hides all but the first and last messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split
+    the backward pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV.
+
+        T = forward + backward_input + backward_weight
+        N = (stages - 1) * microbatches * (T + 2 communication)
+        G = (stages - 1) * (T + 2 communication)
+        K = stages + microbatches - 2 - ceil((microbatches - 1) / stages)
+        A = (stages - 1) * T + 2 K * communication
+        I = (stages - 1) * T / virtual + 2 (stages * virtual - 1) * communication
+        Z = (stages - 1) * (forward + backward_input - min(forward, backward_weight))
+        Y = (stages - 1) * max(0, forward + backward_input - 2 * min(forward, backward_weight))
+        V = (stages - 1) * (backward_input - backward_weight)
+        X = 2 forward + max(0, backward_input - backward_weight)
+        D = (stages / 2 - 1) * X
+        E = (stages - 1) / 2 * X
+
+    Convention:
+        The times are those of one micro-batch on one device, all its chunks together; the papers'
+        B is the input gradient in zero bubble and the whole backward pass in DualPipe. A step lasts
+        from a device's first pass to its own last: zero-bubble devices do not wait for one another
+        between steps. The stages of dualpipe_v are devices, half of the report's PP; a forward
+        beside a backward pass takes the sum of both, so with equal passes D is the report's
+        (PP/2 - 1)(F&B + B - 3W). Closed forms for I want messages no longer than a chunk; Z, Y, V,
+        D and E no communication time; V weight gradients no longer than a forward and that no
+        longer than an input gradient; D and E a forward no shorter than an input gradient.
+
+    Args:
+        schedule: order of the passes.
+        stages: devices of the pipeline.
+        microbatches: micro-batches that go through the pipeline in one step.
+        forward: seconds of a micro-batch's forward pass on a device.
+        backward_input: seconds until the gradient of its input is there.
+        backward_weight: seconds for the gradient of its weights.
+        communication: seconds that a message takes to the next device, beside any computation.
+        virtual: chunks of layers that each device holds; only the interleaved schedule has several.
+
+    Raises:
+        ValueError: an argument is outside its domain, the schedule does not exist for these
+            numbers, or no closed form is known for these times.
+
+    Source:
+        Huang et al., GPipe, arXiv:1811.06965, section 2.3; Narayanan et al., arXiv:2104.04473,
+        section 2.2; Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2 and
+        table 1; DeepSeek-V3 Technical Report, arXiv:2412.19437, table 2. The terms with
+        communication, and beyond equal times, are read off the schedules played out.
+    """
+    p, m, v = exists(schedule, stages, microbatches, virtual)
+    f = positive("forward", forward)
+    b = positive("backward_input", backward_input)
+    w = at_least("backward_weight", backward_weight, 0)
+    c = at_least("communication", communication, 0)
+    if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
+        return _whole_backward(schedule, p, m, v, f, b + w, c)
+    if c > 0:
+        raise ValueError(f"communication must be 0 for {schedule}, not {c!r}; {_PLAY_IT}")
+    if schedule in ("dualpipe", "dualpipe_v"):
+        return _two_way(schedule, p, f, b, w)
+    return _split_backward(schedule, p, m, f, b, w)
+
+
+def exists(
+    schedule: Schedule, stages: Count, microbatches: Count, virtual: Count
+) -> tuple[int, int, int]:
+    """Stages, micro-batches and chunks, when there is such a schedule."""
+    one_of("schedule", schedule, get_args(Schedule))
+    p, m, v = (
+        whole("stages", stages),
+        whole("microbatches", microbatches),
+        whole("virtual", virtual),
+    )
+    if v > 1 and schedule != "interleaved":
+        raise ValueError(f"virtual must be 1 for {schedule}, not {virtual!r}")
+    if v > 1 and m % p:
+        raise ValueError(
+            f"microbatches must be a multiple of the stages, {p}, when chunks interleave, not {m}"
+        )
+    if schedule == "dualpipe" and p % 2:
+        raise ValueError(f"stages must be even for dualpipe, not {stages!r}")
+    if schedule == "dualpipe" and m % 2:
+        raise ValueError(f"microbatches must be even for dualpipe, not {microbatches!r}")
+    if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
+        raise ValueError(
+            f"microbatches must be at least twice the stages, {2 * p}, for {schedule}, not {m}"
+        )
+    return p, m, v
+
+
+def _whole_backward(
+    schedule: Schedule, p: int, m: int, v: int, forward: float, backward: float, c: float
+) -> float:
+    work = forward + backward
+    if schedule == "naive":
+        return (p - 1) * m * (work + 2 * c)
+    if schedule == "gpipe":
+        return (p - 1) * (work + 2 * c)
+    if v == 1:
+        waits = p + m - 2 - -(-(m - 1) // p)
+        return (p - 1) * work + 2 * waits * c
+    if c > min(forward, backward) / v:
+        raise ValueError(
+            f"communication must be at most a chunk's pass, {min(forward, backward) / v:g} s, for"
+            f" interleaved, not {c!r}; {_PLAY_IT}"
+        )
+    return (p - 1) * work / v + 2 * (p * v - 1) * c
+
+
+def _split_backward(
+    schedule: Schedule, p: int, m: int, forward: float, backward_input: float, weight: float
+) -> float:
+    full = p if schedule == "zb_h1" else 2 * p - 1
+    if m < full:
+        raise ValueError(
+            f"microbatches must be at least {full} to fill {schedule}, not {m}; {_PLAY_IT}"
+        )
+    filled = min(forward, weight)
+    if schedule == "zb_h1":
+        return (p - 1) * (forward + backward_input - filled)
+    if schedule == "zb_h2":
+        return (p - 1) * max(0.0, forward + backward_input - 2 * filled)
+    if not weight <= forward <= backward_input:
+        raise ValueError(
+            "forward must be between backward_weight and backward_input for zb_v,"
+            f" not {forward!r}; {_PLAY_IT}"
+        )
+    return (p - 1) * (backward_input - weight)
+
+
+def _two_way(
+    schedule: Schedule, p: int, forward: float, backward_input: float, weight: float
+) -> float:
+    if forward < backward_input:
+        raise ValueError(
+            f"forward must be at least backward_input for {schedule}, not {forward!r}; {_PLAY_IT}"
+        )
+    turns = p / 2 - 1 if schedule == "dualpipe" else (p - 1) / 2
+    return turns * (2 * forward + max(0.0, backward_input - weight))

@@ -1,0 +1,74 @@
+"""Which layers a stage holds, and what crosses from one to the next."""
+
+from app.formulas.checks import at_least, whole
+from app.units import Bytes, Count
+
+_MOST_STAGES = 10**6
+
+
+def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
+    """Layers of each pipeline stage, spread as evenly as can be.
+
+    Each stage has the floor of the mean or one more. The shorter ones are put at the ends in turn,
+    last and first, since those also hold the output head and the embedding.
+
+        L = floor(layers / stages)
+        H = ceil(layers / stages)
+
+    Convention:
+        The order is ours except that Llama 3 405B does the same: of 126 layers over 16 stages the
+        first and the last have 7 and the others 8.
+
+    Args:
+        layers: layers of the whole model.
+        stages: pipeline stages, at most as many as layers.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 (balance of
+        memory and of computation).
+    """
+    total, count = whole("layers", layers), whole("stages", stages)
+    if count > total:
+        raise ValueError(f"stages must be at most the layers, {total}, not {stages!r}")
+    if count > _MOST_STAGES:
+        raise ValueError(f"stages must be at most {_MOST_STAGES:,}, not {stages!r}")
+    short = -total % count
+    fewer = total // count if short else -(-total // count)
+    first, last = short // 2, short - short // 2
+    more = fewer + 1
+    return (fewer,) * first + (more if short else fewer,) * (count - short) + (fewer,) * last
+
+
+def point_to_point_bytes(
+    boundary_bytes: Bytes, stages: Count, microbatches: Count, virtual: Count = 1
+) -> Bytes:
+    """Bytes that all stages of a pipeline together send in a step.
+
+    With several chunks on each device there are stages * virtual pieces of model in a row, and one
+    boundary fewer. Over each goes an activation forward and its gradient back, for every
+    micro-batch.
+
+        V = 2 * boundary_bytes * microbatches * (stages * virtual - 1)
+
+    Convention:
+        The sum over all boundaries, both directions. Interleaving multiplies it by
+        (p v - 1) / (p - 1), which is more than the factor v that is often quoted.
+
+    Args:
+        boundary_bytes: bytes of one micro-batch's activation between two stages.
+        stages: devices of the pipeline.
+        microbatches: micro-batches that go through the pipeline in one step.
+        virtual: chunks of layers that each device holds.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., arXiv:2104.04473, sections 2.2.2 and 3.2.
+    """
+    boundaries = whole("stages", stages) * whole("virtual", virtual) - 1
+    each = at_least("boundary_bytes", boundary_bytes, 0)
+    return 2 * each * whole("microbatches", microbatches) * boundaries

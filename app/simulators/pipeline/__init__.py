@@ -1,0 +1,87 @@
+"""Pipeline schedules as event simulations: who does what when, and who waits."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+
+from app.simulators.pipeline.checking import violations
+from app.simulators.pipeline.classic import (
+    gpipe,
+    interleaved,
+    naive,
+    one_forward_one_backward,
+)
+from app.simulators.pipeline.passes import Block, Pass, Schedule
+from app.simulators.pipeline.playing import Played, Slot, Times, play
+from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
+from app.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
+
+__all__ = [
+    "SCHEDULES",
+    "Block",
+    "Pass",
+    "Played",
+    "Schedule",
+    "Slot",
+    "Times",
+    "build",
+    "play",
+    "violations",
+]
+
+SCHEDULES: Mapping[str, Callable[[int, int], Schedule]] = {
+    "naive": naive,
+    "gpipe": gpipe,
+    "1f1b": one_forward_one_backward,
+    "interleaved": one_forward_one_backward,
+    "zb_h1": zb_h1,
+    "zb_h2": zb_h2,
+    "zb_v": zb_v,
+    "dualpipe": dualpipe,
+    "dualpipe_v": dualpipe_v,
+}
+MOST_PASSES = 4_000_000  # of one kind; a few seconds, and a gigabyte
+
+
+def build(name: str, stages: int, microbatches: int, virtual: int = 1) -> Schedule:
+    """The schedule called *name* on *stages* devices.
+
+    *virtual* is the number of chunks that each device holds in the interleaved schedule; zb_v and
+    dualpipe_v always have two.
+
+    Raises:
+        ValueError: the name is unknown, or the schedule does not exist for these numbers.
+    """
+    if name not in SCHEDULES:
+        closest = get_close_matches(name, SCHEDULES, n=1)
+        offer = f"; did you mean {closest[0]!r}?" if closest else ""
+        raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, not {name!r}{offer}")
+    for what, value in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
+        if value < 1:
+            raise ValueError(f"{what} must be at least 1, not {value}")
+    if stages * microbatches * virtual > MOST_PASSES:
+        raise ValueError(
+            f"stages times microbatches times virtual must be at most {MOST_PASSES:,} to be played"
+            f" out, not {stages * microbatches * virtual:,}"
+        )
+    _refuse(name, stages, microbatches, virtual)
+    if name == "interleaved" and virtual > 1:
+        return interleaved(stages, microbatches, virtual)
+    return SCHEDULES[name](stages, microbatches)
+
+
+def _refuse(name: str, stages: int, microbatches: int, virtual: int) -> None:
+    if virtual > 1 and name != "interleaved":
+        raise ValueError(f"virtual must be 1 for {name}, not {virtual}: only interleaved has more")
+    if virtual > 1 and microbatches % stages:
+        raise ValueError(
+            f"microbatches must be a multiple of the stages, {stages}, when chunks interleave,"
+            f" not {microbatches}"
+        )
+    if name == "dualpipe" and (stages % 2 or microbatches % 2):
+        what, value = ("stages", stages) if stages % 2 else ("microbatches", microbatches)
+        raise ValueError(f"{what} must be even for dualpipe, not {value}")
+    if name in ("dualpipe", "dualpipe_v") and microbatches < 2 * stages:
+        raise ValueError(
+            f"microbatches must be at least twice the stages, {2 * stages}, for {name},"
+            f" not {microbatches}"
+        )

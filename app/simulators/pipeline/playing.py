@@ -1,0 +1,181 @@
+"""A schedule played out: every device does the next block of its order as soon as it can."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What a micro-batch takes on a device, all its chunks together, and on the way to the next."""
+
+    forward: float
+    backward_input: float
+    backward_weight: float
+    communication: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """All that one micro-batch is to a device."""
+        return self.forward + self.backward_input + self.backward_weight
+
+
+class Slot(NamedTuple):
+    """A pass on the clock."""
+
+    device: int
+    kind: Kind
+    microbatch: int
+    stage: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What happened."""
+
+    schedule: Schedule
+    times: Times
+    slots: tuple[tuple[Slot, ...], ...]
+    sends: tuple[int, ...]
+
+    @property
+    def step_time(self) -> float:
+        """Time after which the next step can begin: the longest that one device is taken up.
+
+        Devices need not wait for one another between steps, so a device that starts late may end
+        late.
+        """
+        return max((own[-1].end - own[0].start for own in self.slots if own), default=0)
+
+    @property
+    def makespan(self) -> float:
+        """From the first pass of any device to the last of any."""
+        return max((own[-1].end for own in self.slots if own), default=0)
+
+    @property
+    def ideal_time(self) -> float:
+        """The work of one device, without a gap."""
+        return self.schedule.microbatches * self.times.work
+
+    @property
+    def bubble(self) -> float:
+        """Idle time of a device in a step."""
+        return self.step_time - self.ideal_time
+
+    @property
+    def in_flight(self) -> tuple[float, ...]:
+        """For each device, the most micro-batches whose activations it keeps at once.
+
+        From the forward pass until all of the backward pass is done; a chunk counts as its share.
+        """
+        return tuple(_peak(own, self.schedule.chunks) for own in self.slots)
+
+
+def _peak(slots: tuple[Slot, ...], chunks: int) -> float:
+    kept = most = 0
+    for slot in slots:
+        kept += 1 if slot.kind == "F" else 0
+        most = max(most, kept)
+        kept -= 1 if slot.kind in "BW" else 0
+    return most / chunks
+
+
+def play(schedule: Schedule, times: Times) -> Played:
+    """Let every device work through its order; a message takes the time of communication.
+
+    Raises:
+        ValueError: devices wait for one another for ever.
+    """
+    return _Clock(schedule, times).run()
+
+
+class _Clock:
+    """Devices, each at a place in its order, and what has been done so far."""
+
+    def __init__(self, schedule: Schedule, times: Times) -> None:
+        self.schedule, self.times = schedule, times
+        whole = times.backward_input + times.backward_weight
+        self.taken = {
+            "F": times.forward / schedule.chunks,
+            "B": whole / schedule.chunks,
+            "I": times.backward_input / schedule.chunks,
+            "W": times.backward_weight / schedule.chunks,
+        }
+        self.done: dict[tuple[str, int, int], float] = {}
+        self.asleep: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+        self.place = [0] * schedule.devices
+        self.free: list[float] = [0] * schedule.devices
+        self.slots: list[list[Slot]] = [[] for _ in range(schedule.devices)]
+        self.sends = [0] * schedule.devices
+
+    def run(self) -> Played:
+        awake = list(range(self.schedule.devices))
+        while awake:
+            device = awake.pop()
+            order = self.schedule.orders[device]
+            while self.place[device] < len(order):
+                block = order[self.place[device]]
+                start = self.earliest(device, block)
+                if start is None:
+                    break
+                awake += self.work(device, block, start)
+                self.place[device] += 1
+        if any(p < len(o) for p, o in zip(self.place, self.schedule.orders, strict=True)):
+            raise ValueError(f"{self.schedule.name}: the devices wait for one another for ever")
+        slots = tuple(tuple(own) for own in self.slots)
+        return Played(self.schedule, self.times, slots, tuple(self.sends))
+
+    def earliest(self, device: int, block: Block) -> float | None:
+        """When *block* can start; None, and the device sleeps, when something is not yet done."""
+        start = self.free[device]
+        for one in block:
+            for key, far in self.needs(device, one):
+                end = self.done.get(key)
+                if end is None:
+                    self.asleep[key].append(device)
+                    return None
+                start = max(start, end + self.times.communication if far else end)
+        return start
+
+    def needs(self, device: int, one: Pass) -> list[tuple[tuple[str, int, int], bool]]:
+        """What must be done before, and whether it comes from another device."""
+        kind, m, stage = one
+        if kind == "F":
+            return [self.from_stage("F", m, stage - 1, device)] if stage else []
+        if kind == "W":
+            return [(("B", m, stage), False)]
+        if stage == self.schedule.depth - 1:
+            return [(("F", m, stage), False)]
+        return [(("F", m, stage), False), self.from_stage("B", m, stage + 1, device)]
+
+    def from_stage(
+        self, kind: str, m: int, stage: int, device: int
+    ) -> tuple[tuple[str, int, int], bool]:
+        return (kind, m, stage), self.schedule.device_of(m, stage) != device
+
+    def work(self, device: int, block: Block, start: float) -> list[int]:
+        """Do *block*; the devices that can go on now."""
+        woken: list[int] = []
+        clock = start
+        for kind, m, stage in block:
+            end = clock + self.taken[kind]
+            self.slots[device].append(Slot(device, kind, m, stage, clock, end))
+            clock = end
+        self.free[device] = clock
+        for kind, m, stage in block:
+            if kind == "W":
+                continue
+            key = ("F" if kind == "F" else "B", m, stage)
+            self.done[key] = clock
+            woken += self.asleep.pop(key, ())
+            self.count_send(device, kind, m, stage)
+        return woken
+
+    def count_send(self, device: int, kind: Kind, m: int, stage: int) -> None:
+        to = stage + 1 if kind == "F" else stage - 1
+        if 0 <= to < self.schedule.depth and self.schedule.device_of(m, to) != device:
+            self.sends[device] += 1

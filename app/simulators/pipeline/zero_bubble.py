@@ -1,0 +1,83 @@
+"""Schedules that split the backward pass, so that weight gradients fill the gaps.
+
+Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241.
+"""
+
+from collections import defaultdict
+
+from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
+from app.simulators.pipeline.placing import folded, straight
+
+_TURNS: tuple[tuple[Kind, int], ...] = (
+    ("F", 0), ("I", 0), ("W", 0), ("F", 1), ("I", 1), ("W", 1),
+)  # fmt: skip
+
+
+def _one(kind: Kind, microbatch: int, stage: int) -> Block:
+    return (Pass(kind, microbatch, stage),)
+
+
+def _split(device: int, microbatches: int, ahead: int, delay: int) -> list[Block]:
+    """*ahead* forwards first; each weight gradient waits for *delay* more input gradients."""
+    order = [_one("F", m, device) for m in range(min(ahead, microbatches))]
+    for m in range(microbatches):
+        order.append(_one("I", m, device))
+        if m >= delay:
+            order.append(_one("W", m - delay, device))
+        if ahead + m < microbatches:
+            order.append(_one("F", ahead + m, device))
+    waiting = range(max(0, microbatches - delay), microbatches)
+    return order + [_one("W", m, device) for m in waiting]
+
+
+def zb_h1(devices: int, microbatches: int) -> Schedule:
+    """1F1B whose weight gradients wait, as many as the micro-batches it keeps fewer than p.
+
+    Section 2.1 and figure 2, top.
+    """
+    orders = [_split(d, microbatches, devices - d, d) for d in range(devices)]
+    return Schedule("zb_h1", devices, microbatches, devices, 1, straight(devices), orders)
+
+
+def zb_h2(devices: int, microbatches: int) -> Schedule:
+    """Twice as many forwards ahead, which fills the gap before the first backward.
+
+    Section 2.2 and figure 2, bottom.
+    """
+    orders = [_split(d, microbatches, 2 * (devices - d) - 1, 2 * d) for d in range(devices)]
+    return Schedule("zb_h2", devices, microbatches, devices, 1, straight(devices), orders)
+
+
+def zb_v(devices: int, microbatches: int) -> Schedule:
+    """Two chunks a device, down and up again, so that the last stage is on the first device.
+
+    Section 6 and figure 9.
+    """
+    orders = [_folded_order(d, devices, microbatches) for d in range(devices)]
+    depth = 2 * devices
+    return Schedule("zb_v", devices, microbatches, depth, 2, folded(devices), orders)
+
+
+def _folded_order(device: int, devices: int, microbatches: int) -> list[Block]:
+    """The order with as many micro-batches as fill the pipe; those too many are left out."""
+    stages = (device, 2 * devices - 1 - device)
+    next_of: dict[tuple[Kind, int], int] = defaultdict(int)
+    order = []
+    for kind, chunk in _turns(device, devices, max(microbatches, 2 * devices - 1)):
+        m = next_of[kind, chunk]
+        next_of[kind, chunk] += 1
+        if m < microbatches:
+            order.append(_one(kind, m, stages[chunk]))
+    return order
+
+
+def _turns(device: int, devices: int, microbatches: int) -> list[tuple[Kind, int]]:
+    """Which kind of pass is next, and on which of the two chunks."""
+    f0, i0, w0, f1, i1, w1 = _TURNS
+    behind = devices - device
+    ahead = 2 * behind - 1 + device
+    filling = [f0] * (2 * behind - 1) + [f1, f0] * device + [f1, i1, w1] * behind
+    steady = [f0, i0, w0, f1, i1, w1] * (microbatches - ahead)
+    ending = [i0, w0, f1, i1, w1] * (ahead - devices)
+    draining = [i0, i1] * device + [i0, w0] * behind + [w1] * device + [w0] * device
+    return filling + steady + ending + draining

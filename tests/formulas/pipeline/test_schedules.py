@@ -1,0 +1,167 @@
+from fractions import Fraction
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
+from app.formulas.pipeline.schedules import Schedule
+from app.simulators.pipeline import SCHEDULES, Played, Times, build, play
+from tests.tables import rows
+
+NAMES: tuple[Schedule, ...] = get_args(Schedule)
+
+
+def step(name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1) -> Played:
+    return play(build(name, p, m, virtual), Times(*times))
+
+
+def test_formulas_and_simulators_know_the_same_schedules() -> None:
+    assert tuple(SCHEDULES) == NAMES
+
+
+whole = st.integers(1, 40)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_schedule_bubble_is_the_one_played_out_or_is_refused(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(NAMES))
+    virtual = data.draw(st.integers(1, 4)) if name == "interleaved" else 1
+    p = data.draw(st.integers(1, 8))
+    m = p * data.draw(st.integers(1, 4)) if virtual > 1 else data.draw(st.integers(1, 24))
+    f, b, w = data.draw(whole), data.draw(whole), data.draw(whole)
+    c = data.draw(st.sampled_from([0, 0, 1, 7]))
+    try:
+        bubble = schedule_bubble(name, p, m, f, b, w, c, virtual)
+    except ValueError as refused:
+        assert str(refused).split()[1] == "must"
+    else:
+        exact = tuple(map(Fraction, (f, b, w, c)))
+        played = step(name, p, m, exact, virtual).bubble  # type: ignore[arg-type]
+        assert bubble == pytest.approx(float(played), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schedule_bubble_is_known_where_all_passes_take_as_long(name: Schedule) -> None:
+    assert schedule_bubble(name, 4, 12, 1, 1, 1) == pytest.approx(
+        step(name, 4, 12, (1, 1, 1)).bubble, rel=1e-12
+    )
+
+
+def test_schedule_bubble_is_that_of_the_reports_table() -> None:
+    table = {row.text("method"): row.text("bubble") for row in rows("dualpipe_bubbles")}
+    assert table["1F1B"] == "(PP-1)(F+B)"
+    assert table["ZB1P"] == "(PP-1)(F+B-2W)"
+    assert table["DualPipe"] == table["DualPipeV"] == "(PP/2-1)(F&B+B-3W)"
+    forward, backward_input, weight = 5.0, 5.0, 3.0
+    backward = backward_input + weight  # the report's B is the whole backward pass
+    for pp in (4, 8, 16):
+        times = (forward, backward_input, weight)
+        one = schedule_bubble("1f1b", pp, 4 * pp, *times)
+        zero = schedule_bubble("zb_h1", pp, 4 * pp, *times)
+        assert one == pytest.approx((pp - 1) * (forward + backward))
+        assert zero == pytest.approx((pp - 1) * (forward + backward - 2 * weight))
+        pair = forward + backward
+        both = (pp / 2 - 1) * (pair + backward - 3 * weight)
+        assert schedule_bubble("dualpipe", pp, 4 * pp, *times) == pytest.approx(both)
+        # DualPipeV puts PP stages on half as many devices, each with two of them
+        twice = (2 * forward, 2 * backward_input, 2 * weight)
+        assert schedule_bubble("dualpipe_v", pp // 2, 4 * pp, *twice) == pytest.approx(both)
+
+
+def test_schedule_bubble_of_eight_stages_is_21_7_and_6() -> None:
+    known = {"1f1b": 21, "zb_h1": 7, "dualpipe": 6}
+    for name, bubble in known.items():
+        assert schedule_bubble(name, 8, 16, 1, 1, 1) == bubble  # type: ignore[arg-type]
+
+
+def test_schedule_bubble_relates_to_1f1b_as_the_zero_bubble_table_says() -> None:
+    table = {row.text("schedule"): row.text("bubble_rate") for row in rows("zb_readme_schedules")}
+    one = schedule_bubble("1f1b", 8, 24, 1, 1, 1)
+    assert table["ZB1P"] == "B/3"
+    assert schedule_bubble("zb_h1", 8, 24, 1, 1, 1) == pytest.approx(one / 3)
+    assert table["ZB2P"] == table["ZBV"] == "0"
+    assert schedule_bubble("zb_h2", 8, 24, 1, 1, 1) == 0
+    assert schedule_bubble("zb_v", 8, 24, 1, 1, 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "named"),
+    [
+        ("zb_h1", {"communication": 0.1}, "communication"),
+        ("zb_h1", {"microbatches": 7}, "microbatches"),
+        ("zb_h2", {"microbatches": 14}, "microbatches"),
+        ("zb_v", {"forward": 5.0}, "forward"),
+        ("dualpipe", {"forward": 0.5}, "forward"),
+        ("dualpipe", {"stages": 7}, "stages"),
+        ("dualpipe", {"microbatches": 25}, "microbatches"),
+        ("dualpipe_v", {"microbatches": 14}, "microbatches"),
+        ("interleaved", {"virtual": 2, "communication": 1.1}, "communication"),
+        ("interleaved", {"virtual": 2, "microbatches": 25}, "microbatches"),
+        ("gpipe", {"virtual": 2}, "virtual"),
+    ],
+)
+def test_schedule_bubble_refuses_what_no_closed_form_covers(
+    name: Schedule, changed: dict[str, float], named: str
+) -> None:
+    times = {"forward": 1.0, "backward_input": 1.0, "backward_weight": 1.0}
+    given = {"stages": 8, "microbatches": 24} | times | changed
+    with pytest.raises(ValueError, match=f"^{named} must"):
+        schedule_bubble(name, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("m", [1, 2, 5, 8, 16, 24])
+@pytest.mark.parametrize("virtual", [1, 2, 4])
+def test_in_flight_microbatches_are_the_most_that_a_stage_keeps(
+    name: Schedule, p: int, m: int, virtual: int
+) -> None:
+    try:
+        played = step(name, p, m, (1, 1, 1), virtual)
+    except ValueError:
+        with pytest.raises(ValueError, match=" must "):
+            in_flight_microbatches(name, p, m, 0, virtual)
+        return
+    kept = [in_flight_microbatches(name, p, m, stage, virtual) for stage in range(p)]
+    assert kept == list(played.in_flight)
+
+
+def test_in_flight_microbatches_are_those_of_the_tables() -> None:
+    table = {
+        row.text("method"): row.text("activation_per_device") for row in rows("dualpipe_bubbles")
+    }
+    assert table == {"1F1B": "PP", "ZB1P": "PP", "DualPipe": "PP+1", "DualPipeV": "PP+1"}
+    assert in_flight_microbatches("1f1b", 8, 24) == 8
+    assert in_flight_microbatches("zb_h1", 8, 24) == 8
+    assert in_flight_microbatches("dualpipe", 8, 24) == 9
+    assert 2 * in_flight_microbatches("dualpipe_v", 4, 24) == 9  # in chunks, as the table
+    ours = {r.text("schedule"): r.number("activation_vs_1F1B") for r in rows("zb_readme_schedules")}
+    assert ours["ZB2P"] == 2  # 2 p - 1, to the nearest
+    assert round(in_flight_microbatches("zb_h2", 8, 24) / 8) == 2
+
+
+def test_in_flight_microbatches_and_stage_activation_bytes_of_a_known_pipeline() -> None:
+    first, last = (in_flight_microbatches("1f1b", 4, 12, stage) for stage in (0, 3))
+    assert stage_activation_bytes(2e9, first) == 8e9
+    assert stage_activation_bytes(2e9, last) == 2e9
+    assert stage_activation_bytes(2e9, in_flight_microbatches("gpipe", 4, 12)) == 24e9
+    chunked = in_flight_microbatches("interleaved", 4, 12, virtual=4)
+    assert stage_activation_bytes(2e9, chunked) == 9.5e9
+
+
+def test_stage_activation_bytes_are_those_seen_on_the_clock() -> None:
+    played = step("1f1b", 4, 12, (1, 1, 1))
+    events = [(slot.end if slot.kind == "B" else slot.start, slot.kind) for slot in played.slots[1]]
+    kept = most = 0.0
+    for _, kind in sorted(events, key=lambda event: (event[0], event[1] == "F")):
+        kept += 2e9 if kind == "F" else -2e9
+        most = max(most, kept)
+    assert stage_activation_bytes(2e9, in_flight_microbatches("1f1b", 4, 12, 1)) == most
+
+
+def test_in_flight_microbatches_knows_no_stage_beyond_the_last() -> None:
+    with pytest.raises(ValueError, match=r"^stage must be below the stages, 4, not 4"):
+        in_flight_microbatches("1f1b", 4, 12, 4)
