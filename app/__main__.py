@@ -66,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     formula.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time")
     formula.add_argument("arguments", nargs="*", metavar="key=value", help='size="2 GB" ranks=8')
     formula.add_argument("--json", action="store_true", help="for programs")
+    _add_schedule(
+        commands.add_parser("schedule", help="a pipeline schedule played out, as a chart")
+    )
     _add_token(commands.add_parser("token", help="API tokens: create, list, revoke"))
     commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
     backup = commands.add_parser("backup", help="a consistent copy of the database while serving")
@@ -83,6 +86,27 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 def _add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.jsonl", help="a line an answer; - for stdin")
     parser.add_argument("-o", "--output", metavar="OUT.jsonl", default="-", help="default: stdout")
+
+
+def _add_schedule(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", help="naive, gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"
+    )
+    parser.add_argument("--stages", type=int, required=True, metavar="P", help="devices")
+    parser.add_argument("--microbatches", type=int, required=True, metavar="M", help="in one step")
+    parser.add_argument(
+        "--virtual", type=int, default=1, metavar="V", help="chunks a device, when interleaved"
+    )
+    for name, default, says in (
+        ("forward", "1 s", "of a micro-batch on a device"),
+        ("backward-input", "1 s", "until the gradient of the input is there"),
+        ("backward-weight", "1 s", "for the gradient of the weights"),
+        ("communication", "0 s", "of a message to another device"),
+    ):
+        parser.add_argument(f"--{name}", default=default, metavar="T", help=f"{says} ({default})")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for programs; times in seconds")
+    form.add_argument("--svg", action="store_true", help="a picture")
 
 
 def _add_token(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ MAY: dict[str, set[str]] = {
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},
+    "charts": {"units", "config", "formulas", "simulators"},
     "expressions": {"errors", "units", "formulas"},
     "db": {"errors", "config"},
     "sandbox": {"errors", "units", "config"},
@@ -32,7 +33,7 @@ MAY: dict[str, set[str]] = {
     "web": SERVER | {"web"},
     "api": SERVER,
     "main": SERVER | {"api", "web"},
-    "commands": SERVER | {"main", "lint", "grading"},
+    "commands": SERVER | {"main", "lint", "grading", "charts", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
-from app.units import COUNT, Unit, parse
+from app.units import COUNT, Unit, parse_or_base
 
 _HINTS: dict[type, Mapping[str, Any]] = {}
 _FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
@@ -103,7 +103,7 @@ def _value(cls: type[Record], key: str, text: str) -> Any:
     if unit is None:
         return text
     try:
-        value = parse(text, unit)
+        value = parse_or_base(text, unit)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
     return int(value) if unit is COUNT and value == int(value) else value

@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from app.formulas.records import Record
-from app.units import COUNT, RATIO, Unit, parse, show
+from app.units import COUNT, RATIO, Unit, parse_or_base, show
 
 Single = float | str | bool
 Argument = Single | Record | Sequence[float] | Sequence[bool] | None
@@ -51,7 +51,7 @@ class Input:
         if not isinstance(given, str):
             return given
         try:
-            value = parse(given, self.unit)
+            value = parse_or_base(given, self.unit)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
         return int(value) if self.unit is COUNT and value == int(value) else value

@@ -7,7 +7,7 @@ turns one back into text, and no other module multiplies by a power of ten, two 
 change a unit. GB is 1e9 bytes, GiB is 2**30.
 """
 
-from app.units.reading import Reading, parse, read
+from app.units.reading import Reading, parse, parse_or_base, read
 from app.units.scales import PLAIN, Scale, scale_of
 from app.units.unit import (
     BYTE,
@@ -49,6 +49,6 @@ __all__ = [
     "FLOP_PER_BYTE", "FLOP_PER_SECOND", "JOULE", "PER_SECOND", "PLAIN", "RATIO", "SECOND", "WATT",
     "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
-    "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "parse", "read", "scale_of", "show",
-    "show_in", "unit_of",
+    "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "parse", "parse_or_base", "read",
+    "scale_of", "show", "show_in", "unit_of",
 ]  # fmt: skip

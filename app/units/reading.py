@@ -79,6 +79,19 @@ def parse(text: str, wanted: Unit) -> float:
     return read(text, wanted).value
 
 
+def parse_or_base(text: str, wanted: Unit) -> float:
+    """Read *text* as a quantity of *wanted*; a bare number is in its base unit.
+
+    >>> from app.units import SECOND
+    >>> parse_or_base("0.07", SECOND) == parse_or_base("70 ms", SECOND)
+    True
+
+    Raises:
+        ValueError: *text* is no number, or its unit counts something else.
+    """
+    return read(text, wanted, Scale(wanted.symbol, wanted, 1)).value
+
+
 def _tidy(text: str, wanted: Unit) -> str:
     if len(text) > _LONGEST:
         raise ValueError(f"cannot read an answer of {len(text)} characters: one number is wanted")

@@ -43,9 +43,35 @@ def test_without_a_name_all_formulas_are_listed(capsys: Capture) -> None:
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(FORMULAS)
 
 
+def test_a_schedule_is_played_out(capsys: Capture) -> None:
+    shape = ["schedule", "1f1b", "--stages", "4", "--microbatches", "12"]
+    assert main(shape) == 0
+    assert "idle 25 % of the ideal time, 20 % of the step" in capsys.readouterr().out
+    assert main([*shape, "--json", "--forward", "10 ms", "--backward-input", "0.01"]) == 0
+    played = json.loads(capsys.readouterr().out)
+    assert played["bubble_ratio"] == pytest.approx(0.25)
+    assert played["ideal_time"] == pytest.approx(12 * 1.02)
+    assert played["in_flight"] == [4, 3, 2, 1]
+    assert {"device", "stage", "microbatch", "kind", "start", "end"} == played["slots"][0].keys()
+    assert main([*shape, "--svg"]) == 0
+    assert capsys.readouterr().out.startswith("<svg")
+
+
+def test_a_formula_takes_bare_numbers_in_base_units_and_gives_lists(capsys: Capture) -> None:
+    bare = ["size=2e9", "ranks=8", "bandwidth=5e10"]
+    assert main(["formula", "collectives.ring_all_reduce_time", *bare]) == 0
+    assert capsys.readouterr().out == "70 ms\n"
+    assert main(["formula", "pipeline.layers_per_stage", "layers=10", "stages=4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == [2, 3, 3, 2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["schedule", "1f1bb", "--stages", "4", "--microbatches", "8"], "did you mean '1f1b'"),
+        (["schedule", "1f1b", "--stages", "0", "--microbatches", "8"], "stages must be at least 1"),
+        (["schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--forward", "x"], "--forward"),
+        (["schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--forward", "-1"], "forward must"),
         (["formula", "collectives.ring_time"], "did you mean"),
         (["formula", "collectives.ring_all_reduce_steps", "ranks"], "ranks=..."),
         (["formula", "collectives.ring_all_reduce_steps", "ranks=2.5"], "2.5"),

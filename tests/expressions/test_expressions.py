@@ -21,7 +21,7 @@ NAMES = {
     ("text", "value"),
     [
         ("2 + 3 * 4", 14), ("2 ^ 3 ^ 2", 512), ("-2 ^ 2", -4), ("2 (n - 1) / n", 1.75),
-        ("ceil(9.6)", 10), ("log2(n)", 3), ("min(n, 3)", 3), ("1 GB / 1 MB", 1000), ("50 %", 0.5),
+        ("ceil(9.6)", 10), ("log2(n)", 3), ("min(n, 3)", 3), ("max(0, 2 GB) / 1 GB", 2), ("1 GB / 1 MB", 1000), ("50 %", 0.5),
         ("1 GiB / 1 B", 2**30), ("2 size (n - 1) / n / bandwidth / 1 ms", 70),
         ("collectives.ring_all_reduce_time / 1 ms", 70),
         ("collectives.ring_all_reduce_time(1 GB, 4, 50 GB/s) / 1 ms", 30),

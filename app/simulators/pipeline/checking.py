@@ -56,9 +56,7 @@ def _missing(played: Played, slots: list[Slot]) -> Iterator[str]:
 
 
 def _too_early(played: Played, slots: list[Slot], slack: float) -> Iterator[str]:
-    ends: dict[tuple[str, int, int], Slot] = {
-        (s.kind, s.microbatch, s.stage): s for s in slots
-    }
+    ends: dict[tuple[str, int, int], Slot] = {(s.kind, s.microbatch, s.stage): s for s in slots}
     ends |= {("B", s.microbatch, s.stage): s for s in slots if s.kind == "I"}
     for slot in slots:
         for needed in _needs(slot, played.schedule.depth):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
 
+_LONGEST = 1e30
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -15,6 +17,14 @@ class Times:
     backward_input: float
     backward_weight: float
     communication: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("forward", "backward_input", "backward_weight", "communication"):
+            value = getattr(self, name)
+            if not (0 <= value <= _LONGEST):
+                raise ValueError(f"{name} must be from 0 to {_LONGEST:g} s, not {value!r}")
+        if not self.work > 0:
+            raise ValueError("forward must be above 0 where both backward times are 0")
 
     @property
     def work(self) -> float:
@@ -65,6 +75,16 @@ class Played:
     def bubble(self) -> float:
         """Idle time of a device in a step."""
         return self.step_time - self.ideal_time
+
+    @property
+    def bubble_ratio(self) -> float:
+        """Idle over ideal time."""
+        return self.bubble / self.ideal_time
+
+    @property
+    def bubble_fraction(self) -> float:
+        """Idle time as a share of the step."""
+        return self.bubble / self.step_time
 
     @property
     def in_flight(self) -> tuple[float, ...]:

@@ -1,0 +1,1 @@
+"""Figures as plain data, and the pictures that templates draw from them."""

@@ -1,0 +1,58 @@
+"""A timeline in a terminal: a line a row, a column a while."""
+
+from app.charts.timeline import Row, Timeline
+
+_COLOURS = {"F": "34", "B": "33", "I": "33", "W": "35"}
+_IDLE = "."
+_LONGEST_CELL = 6
+
+
+def gantt(timeline: Timeline, width: int, colour: bool = False) -> str:
+    """*timeline* in at most *width* columns, bars with their labels where there is room.
+
+    A bar that is too short for a label shows the letter of its kind; one too short even for that
+    is left out, and the picture is still to scale.
+    """
+    names = max(len(row.name) for row in timeline.rows)
+    notes = max(len(row.note) for row in timeline.rows)
+    room = max(20, width - names - notes - 4)
+    scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
+    lines = [
+        f"{row.name:>{names}}  {_line(row, timeline.end, scale, colour)}  {row.note}"
+        for row in timeline.rows
+    ]
+    return "\n".join([*lines, "", _legend(timeline, colour)]) + "\n"
+
+
+def _natural(timeline: Timeline) -> float:
+    """Columns a second with which the shortest bar holds the longest label."""
+    bars = [bar for row in timeline.rows for bar in row.bars if bar.end > bar.start]
+    shortest = min(bar.end - bar.start for bar in bars)
+    longest = min(_LONGEST_CELL, max(len(bar.label) for bar in bars) + 2)
+    return longest / shortest
+
+
+def _line(row: Row, end: float, scale: float, colour: bool) -> str:
+    pieces, at = [], 0
+    for bar in row.bars:
+        start, stop = round(bar.start * scale), round(bar.end * scale)
+        pieces.append(_IDLE * (start - at))
+        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, colour))
+        at = stop
+    return "".join(pieces) + _IDLE * (round(end * scale) - at)
+
+
+def _cell(kind: str, label: str, columns: int) -> str:
+    text = f"{kind}{label}"
+    if columns > len(text):
+        return text + "-" * (columns - len(text) - 1) + " "
+    return text if columns == len(text) else kind * columns
+
+
+def _painted(text: str, kind: str, colour: bool) -> str:
+    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if colour and text else text
+
+
+def _legend(timeline: Timeline, colour: bool) -> str:
+    kinds = [f"{_painted(kind, kind, colour)} {says}" for kind, says in timeline.kinds]
+    return "   ".join([*kinds, f"{_IDLE} idle"])

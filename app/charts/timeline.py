@@ -1,0 +1,98 @@
+"""Who does what when: rows of bars over time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+from app.simulators.pipeline import Played, Slot
+from app.units import SECOND, show
+
+SAID = {
+    "F": "forward",
+    "B": "backward",
+    "I": "backward, input gradient",
+    "W": "backward, weight gradient",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Something that takes a while: *kind* decides its colour, *label* stands in it."""
+
+    start: float
+    end: float
+    kind: str
+    label: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the chart."""
+
+    name: str
+    note: str
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A chart over time, from 0 to *end* seconds."""
+
+    title: str
+    summary: str
+    rows: tuple[Row, ...]
+    end: float
+    kinds: tuple[tuple[str, str], ...]
+
+
+def schedule_timeline(played: Played) -> Timeline:
+    """The chart of a pipeline schedule."""
+    schedule = played.schedule
+    shape = f"{schedule.devices} stages, {schedule.microbatches} micro-batches"
+    found = {slot.kind for own in played.slots for slot in own}
+    return Timeline(
+        f"{schedule.name}, {shape}",
+        summary(played),
+        tuple(
+            Row(f"GPU {device}", f"{kept:g} kept", _bars(played, own))
+            for device, (own, kept) in enumerate(zip(played.slots, played.in_flight, strict=True))
+        ),
+        played.makespan,
+        tuple((kind, says) for kind, says in SAID.items() if kind in found),
+    )
+
+
+def summary(played: Played) -> str:
+    """Times and both bubbles, in a sentence."""
+    step, ideal = (show(t, SECOND) for t in (played.step_time, played.ideal_time))
+    return (
+        f"step {step}, ideal {ideal}; idle {_percent(played.bubble_ratio)} of the ideal time, "
+        f"{_percent(played.bubble_fraction)} of the step"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _bars(played: Played, own: Sequence[Slot]) -> tuple[Bar, ...]:
+    chunked = played.schedule.depth > played.schedule.devices
+    return tuple(
+        Bar(slot.start, slot.end, slot.kind, _label(played, slot, chunked), _says(slot, chunked))
+        for slot in own
+    )
+
+
+def _label(played: Played, slot: Slot, chunked: bool) -> str:
+    """The micro-batch, and with several chunks on a device a letter for which."""
+    part = ascii_lowercase[slot.stage // played.schedule.devices % 26] if chunked else ""
+    return f"{slot.microbatch}{part}"
+
+
+def _says(slot: Slot, chunked: bool) -> str:
+    where = f", part {slot.stage + 1} of the model" if chunked else ""
+    return (
+        f"{SAID[slot.kind]} of micro-batch {slot.microbatch}{where}, "
+        f"{show(slot.start, SECOND)} to {show(slot.end, SECOND)}"
+    )

@@ -1,0 +1,78 @@
+"""`wallclock schedule`: a pipeline schedule played out."""
+
+import json
+import os
+import shutil
+import sys
+from argparse import Namespace
+
+from app.charts.svg import svg
+from app.charts.text import gantt
+from app.charts.timeline import SAID, schedule_timeline
+from app.simulators.pipeline import Played, Times, build, play
+from app.units import SECOND, parse_or_base
+
+_WIDE = 2000  # columns, where no terminal says how many it has
+
+
+def run(arguments: Namespace) -> int:
+    """Print a Gantt chart, or the same as JSON or SVG."""
+    times = Times(
+        _seconds("forward", arguments.forward),
+        _seconds("backward-input", arguments.backward_input),
+        _seconds("backward-weight", arguments.backward_weight),
+        _seconds("communication", arguments.communication),
+    )
+    schedule = build(arguments.name, arguments.stages, arguments.microbatches, arguments.virtual)
+    played = play(schedule, times)
+    if arguments.json:
+        sys.stdout.write(json.dumps(_plain(played)) + "\n")
+    elif arguments.svg:
+        sys.stdout.write(svg(schedule_timeline(played)))
+    else:
+        _chart(played)
+    return 0
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        return parse_or_base(text, SECOND)
+    except ValueError as error:
+        raise ValueError(f"--{name}: {error}") from None
+
+
+def _chart(played: Played) -> None:
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((_WIDE, 24)).columns if terminal else _WIDE
+    timeline = schedule_timeline(played)
+    sys.stdout.write(f"{timeline.title}: {timeline.summary}\n\n")
+    sys.stdout.write(gantt(timeline, width, terminal and "NO_COLOR" not in os.environ))
+
+
+def _plain(played: Played) -> dict[str, object]:
+    """What programs read; times in seconds."""
+    slots = [
+        {
+            "device": slot.device,
+            "stage": slot.stage,
+            "microbatch": slot.microbatch,
+            "kind": SAID[slot.kind].replace(", ", " ").replace(" ", "_"),
+            "start": slot.start,
+            "end": slot.end,
+        }
+        for own in played.slots
+        for slot in own
+    ]
+    return {
+        "schedule": played.schedule.name,
+        "stages": played.schedule.devices,
+        "microbatches": played.schedule.microbatches,
+        "step_time": played.step_time,
+        "makespan": played.makespan,
+        "ideal_time": played.ideal_time,
+        "bubble_ratio": played.bubble_ratio,
+        "bubble_fraction": played.bubble_fraction,
+        "in_flight": list(played.in_flight),
+        "sends": list(played.sends),
+        "slots": slots,
+    }

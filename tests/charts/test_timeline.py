@@ -1,0 +1,65 @@
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from app.charts.svg import picture, svg
+from app.charts.text import gantt
+from app.charts.timeline import schedule_timeline
+from app.simulators.pipeline import SCHEDULES, Times, build, play
+
+EQUAL = Times(1, 1, 1)
+FOUR = schedule_timeline(play(build("1f1b", 4, 8), EQUAL))
+
+
+def test_the_text_shows_who_does_what_when() -> None:
+    first, second = gantt(FOUR, 500).splitlines()[:2]
+    assert first.startswith("GPU 0  F0 F1 F2 F3 ..................B0--- F4 B1---")
+    assert second.startswith("GPU 1  ...F0 F1 F2 ............B0--- F3 B1---")
+    assert first.endswith("4 kept")
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_text_is_to_scale_and_no_wider_than_asked_for(name: str, width: int) -> None:
+    timeline = schedule_timeline(play(build(name, 4, 8), Times(1.1, 1.3, 0.7, 0.2)))
+    lines = gantt(timeline, width).splitlines()[:4]
+    assert len({len(line.partition("  ")[2].rpartition("  ")[0]) for line in lines}) == 1
+    assert all(len(line) <= width for line in lines)
+
+
+def test_colour_adds_no_column() -> None:
+    plain, coloured = gantt(FOUR, 100), gantt(FOUR, 100, colour=True)
+    assert plain != coloured
+    for code in ("34", "33", "35", "0"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plain
+
+
+def test_chunks_on_one_device_are_told_apart() -> None:
+    timeline = schedule_timeline(play(build("interleaved", 2, 2, 2), EQUAL))
+    assert "F0a" in gantt(timeline, 500)
+    assert "F0b" in gantt(timeline, 500)
+
+
+def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
+    root = ET.fromstring(svg(FOUR))
+    titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles[0] == "1f1b, 4 stages, 8 micro-batches"
+    assert "backward of micro-batch 0, 10 s to 12 s" in titles
+    assert len(titles) == 1 + 4 * 8 * 2
+
+
+def test_bars_in_the_picture_lie_inside_and_do_not_overlap() -> None:
+    drawn = picture(FOUR)
+    by_row: dict[float, list[tuple[float, float]]] = {}
+    for box in drawn.boxes:
+        by_row.setdefault(box.y, []).append((box.x, box.x + box.width))
+    for spans in by_row.values():
+        assert spans == sorted(spans)
+        assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+        assert spans[0][0] >= drawn.left
+        assert spans[-1][1] <= drawn.right
+
+
+def test_the_axis_has_round_times() -> None:
+    assert [tick.label for tick in picture(FOUR).ticks][:3] == ["0 s", "5 s", "10 s"]
