@@ -107,7 +107,7 @@ def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:
         return f"{quantity.value:g}"
     if taken.unit.dimension != quantity.dimension:
         raise ExpressionError(f"{formula.name} takes {taken.unit} as {key}, not {quantity}")
-    return quantity.value
+    return quantity.value / taken.unit.size
 
 
 def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "") -> Quantity:

@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType, ModuleType
 
-from app.formulas import batching, collectives, memory, pipeline
+from app.formulas import (
+    batching,
+    collectives,
+    memory,
+    pipeline,
+    precision,
+)
 from app.formulas.records import Record
 from app.formulas.signature import (
     Argument,
@@ -37,7 +43,13 @@ __all__ = [
     "shown_default",
 ]
 
-MODULES = (collectives, memory, batching, pipeline)
+MODULES = (
+    collectives,
+    memory,
+    batching,
+    pipeline,
+    precision,
+)
 
 
 def lookup(name: str) -> Formula:

@@ -14,7 +14,9 @@ from app.units.unit import (
     BYTE_PER_SECOND,
     COUNT,
     DOLLAR,
+    DOLLAR_PER_HOUR,
     DOLLAR_PER_JOULE,
+    DOLLAR_PER_KWH,
     DOLLAR_PER_SECOND,
     FLOP,
     FLOP_PER_BYTE,
@@ -29,7 +31,9 @@ from app.units.unit import (
     Count,
     Dimension,
     Dollars,
+    DollarsPerHour,
     DollarsPerJoule,
+    DollarsPerKwh,
     DollarsPerSecond,
     Flops,
     FlopsPerByte,
@@ -45,7 +49,8 @@ from app.units.unit import (
 from app.units.writing import figures, show, show_in
 
 __all__ = [
-    "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_JOULE", "DOLLAR_PER_SECOND", "FLOP",
+    "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_HOUR", "DOLLAR_PER_JOULE",
+    "DOLLAR_PER_KWH", "DOLLAR_PER_SECOND", "DollarsPerHour", "DollarsPerKwh", "FLOP",
     "FLOP_PER_BYTE", "FLOP_PER_SECOND", "JOULE", "PER_SECOND", "PLAIN", "RATIO", "SECOND", "WATT",
     "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",

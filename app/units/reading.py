@@ -80,7 +80,7 @@ def parse(text: str, wanted: Unit) -> float:
 
 
 def parse_or_base(text: str, wanted: Unit) -> float:
-    """Read *text* as a quantity of *wanted*; a bare number is in its base unit.
+    """Read *text* as a number of *wanted*; a bare number is that already.
 
     >>> from app.units import SECOND
     >>> parse_or_base("0.07", SECOND) == parse_or_base("70 ms", SECOND)
@@ -89,7 +89,8 @@ def parse_or_base(text: str, wanted: Unit) -> float:
     Raises:
         ValueError: *text* is no number, or its unit counts something else.
     """
-    return read(text, wanted, Scale(wanted.symbol, wanted, 1)).value
+    value = read(text, wanted, Scale(wanted.symbol, wanted, wanted.size)).value
+    return value if wanted.size == 1 else float(f"{value / wanted.size:.15g}")
 
 
 def _tidy(text: str, wanted: Unit) -> str:

@@ -16,11 +16,15 @@ def _dimension(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a plain number counts: the base unit of its dimension."""
+    """What a plain number counts: the base unit of its dimension, or *size* of them.
+
+    Only where a formula's argument names another unit, as in dollars_per_kwh, is the size not 1.
+    """
 
     symbol: str
     dimension: Dimension
     whole: bool = False
+    size: float = 1.0
 
     def __str__(self) -> str:
         return self.symbol or ("a whole number" if self.whole else "a plain number")
@@ -39,6 +43,8 @@ JOULE = Unit("J", _dimension(joule=1))
 WATT = Unit("W", _dimension(joule=1, second=-1))
 DOLLAR = Unit("$", _dimension(dollar=1))
 DOLLAR_PER_SECOND = Unit("$/s", _dimension(dollar=1, second=-1))
+DOLLAR_PER_HOUR = Unit("$/h", _dimension(dollar=1, second=-1), size=1 / 3600)
+DOLLAR_PER_KWH = Unit("$/kWh", _dimension(dollar=1, joule=-1), size=1 / 3.6e6)
 DOLLAR_PER_JOULE = Unit("$/J", _dimension(dollar=1, joule=-1))
 
 Ratio = Annotated[float, RATIO]
@@ -54,6 +60,8 @@ Joules = Annotated[float, JOULE]
 Watts = Annotated[float, WATT]
 Dollars = Annotated[float, DOLLAR]
 DollarsPerSecond = Annotated[float, DOLLAR_PER_SECOND]
+DollarsPerHour = Annotated[float, DOLLAR_PER_HOUR]
+DollarsPerKwh = Annotated[float, DOLLAR_PER_KWH]
 DollarsPerJoule = Annotated[float, DOLLAR_PER_JOULE]
 
 _UNITS = (

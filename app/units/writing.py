@@ -28,6 +28,8 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
     """
     if unit.dimension == RATIO.dimension:
         return figures(value, digits)
+    if unit.size != 1:
+        return f"{figures(value, digits)} {unit.symbol}"
     for symbol, factor in _candidates(value, unit):
         scaled = float(f"{value / factor:.{digits}g}")
         if abs(scaled) >= 1:

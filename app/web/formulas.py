@@ -18,6 +18,7 @@ _TITLES = {
     "memory": "Memory",
     "batching": "Batching",
     "pipeline": "Pipeline parallelism",
+    "precision": "Precision",
 }
 _LONGEST = 200  # characters of an argument
 

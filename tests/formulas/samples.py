@@ -9,6 +9,7 @@ from app.units import COUNT, Unit
 LEGAL: dict[str, Argument] = {
     "accumulation": 4,
     "all_reduce_time": 0.05,
+    "backoff": 0.5,
     "backward_input": 0.02,
     "backward_weight": 0.015,
     "bandwidth": 50e9,
@@ -23,12 +24,18 @@ LEGAL: dict[str, Argument] = {
     "compute_time": 2.0,
     "critical_batch": 700,
     "data_parallel": 16,
+    "element_bytes": 2,
+    "elements": 10**9,
     "forward": 0.02,
     "gpus_per_node": 8,
+    "gradient": 1e-8,
     "gradient_bytes": 2,
+    "growth": 2,
+    "growth_interval": 3,
     "heads": 96,
     "hidden": 12288,
     "in_flight": 6,
+    "initial": 65536.0,
     "inter_bandwidth": 50e9,
     "inter_latency": 7e-6,
     "intra_bandwidth": 450e9,
@@ -38,12 +45,13 @@ LEGAL: dict[str, Argument] = {
     "limit": 0.07,
     "memory": 192e9,
     "micro_batch": 3,
+    "micro_time": 0.12,
     "microbatches": 24,
     "minimum_steps": 4000,
-    "micro_time": 0.12,
     "node_bandwidth": 100e9,
     "nodes": 5,
     "optimizer_bytes": 12,
+    "overflows": (False, True, False, False),
     "parameters": 7 * 10**9,
     "ranks": 12,
     "replicas": 5,
@@ -51,19 +59,24 @@ LEGAL: dict[str, Argument] = {
     "sequence": 4096,
     "shard_ranks": 12,
     "size": 1.3e9,
+    "smaller_bytes": 1,
     "stage": 2,
     "stages": 6,
     "step_time": 7.73,
     "target_batch": 1000,
     "tensor_ranks": 8,
     "time": 0.09,
+    "update": 1e-4,
+    "value": 0.02,
     "virtual": 1,
+    "weight": 0.02,
     "weight_bytes": 2,
     "weight_bytes_total": 14e9,
 }
 """A plausible value for each argument; a new name is added here, once."""
 
 HUGE: dict[str, Argument] = LEGAL | {
+    "elements": 10**18,
     "heads": 10**6,
     "layers": 10**6,
     "memory": 1e30,
@@ -74,6 +87,7 @@ HUGE: dict[str, Argument] = LEGAL | {
     "shard_ranks": 10**6,
     "size": 1e18,
     "tensor_ranks": 10**6,
+    "weight": 5.0,
 }
 
 MAY_BE_ZERO = {
@@ -90,6 +104,15 @@ MAY_BE_ZERO = {
     "optimizer_bytes",
     "reserved",
     "stage",
+    "update",
+    "value",
+    "weight",
+}
+
+MAY_BE_NEGATIVE = {
+    "update",
+    "value",
+    "weight",
 }
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -110,7 +133,8 @@ def illegal(argument: Input) -> list[Any]:
         return [7, 2.5, "8", *((value,) for value in outside)]
     if argument.choices or argument.record:
         return ["nonsense", 7, 2.5, NAN]
-    numbers: list[Any] = [-1, -0.5, NAN, INFINITE, -INFINITE, 1e31, 10**400, True, "8"]
+    numbers: list[Any] = [NAN, INFINITE, -INFINITE, 1e31, 10**400, True, "8"]
+    numbers += [] if argument.name in MAY_BE_NEGATIVE else [-1, -0.5]
     numbers += [] if argument.name in MAY_BE_ZERO else [0]
     return numbers + ([2.5, 0.5] if argument.unit is COUNT else [])
 

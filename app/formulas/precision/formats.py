@@ -1,0 +1,71 @@
+"""The formats that training uses, each as its standard lays it out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from app.formulas.checks import one_of
+from app.units import Count
+
+Format = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4"]
+# What the largest codes are kept for: a whole exponent for infinity and not-a-number, one code for
+# not-a-number, or nothing.
+Reserved = Literal["exponent", "code", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """A binary floating-point format with one bit of sign."""
+
+    name: Format
+    exponent_bits: Count
+    mantissa_bits: Count
+    reserved: Reserved
+    saturates: bool
+    source: str
+
+    @property
+    def bias(self) -> int:
+        """What is taken off the stored exponent."""
+        return int(2 ** (self.exponent_bits - 1)) - 1
+
+    @property
+    def least_exponent(self) -> int:
+        """The exponent of the smallest normal number, and of all subnormal ones."""
+        return 1 - self.bias
+
+    @property
+    def largest_exponent(self) -> int:
+        """The exponent of the largest finite number."""
+        return self.bias if self.reserved == "exponent" else self.bias + 1
+
+
+_IEEE = "IEEE 754-2019, table 3.5"
+_OCP = "OCP 8-bit Floating Point Specification (OFP8) 1.0, tables 1 and 2; saturating conversion"
+
+FORMATS: Mapping[str, NumberFormat] = MappingProxyType(
+    {
+        known.name: known
+        for known in (
+            NumberFormat("fp64", 11, 52, "exponent", False, _IEEE),
+            NumberFormat("fp32", 8, 23, "exponent", False, _IEEE),
+            NumberFormat("tf32", 8, 10, "exponent", False, "NVIDIA A100 whitepaper, TF32"),
+            NumberFormat("bf16", 8, 7, "exponent", False, "Kalamkar et al., arXiv:1905.12322"),
+            NumberFormat("fp16", 5, 10, "exponent", False, _IEEE),
+            NumberFormat("fp8_e4m3", 4, 3, "code", True, _OCP),
+            NumberFormat("fp8_e5m2", 5, 2, "exponent", True, _OCP),
+            NumberFormat("mxfp4", 2, 1, "nothing", True, "OCP Microscaling Formats (MX) 1.0: E2M1"),
+        )
+    }
+)
+
+
+def format_of(name: Format) -> NumberFormat:
+    """The format called *name*.
+
+    Raises:
+        ValueError: there is none.
+    """
+    one_of("format", name, FORMATS)
+    return FORMATS[name]
