@@ -14,9 +14,12 @@ from types import MappingProxyType, ModuleType
 from app.formulas import (
     batching,
     collectives,
+    cost,
+    faults,
     memory,
     pipeline,
     precision,
+    sampling,
 )
 from app.formulas.records import Record
 from app.formulas.signature import (
@@ -49,6 +52,9 @@ MODULES = (
     batching,
     pipeline,
     precision,
+    faults,
+    cost,
+    sampling,
 )
 
 

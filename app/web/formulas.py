@@ -19,6 +19,9 @@ _TITLES = {
     "batching": "Batching",
     "pipeline": "Pipeline parallelism",
     "precision": "Precision",
+    "faults": "Checkpoints and failures",
+    "cost": "Cost",
+    "sampling": "Sampling",
 }
 _LONGEST = 200  # characters of an argument
 

@@ -43,7 +43,7 @@ def symbols(formula: Formula) -> set[str]:
 def quantities(formula: Formula, given: dict[str, Any]) -> dict[str, Quantity]:
     """The numbers among the arguments, and among the figures of its records."""
     found = {
-        name: Quantity(float(given[name]), argument.unit.dimension)
+        name: Quantity(float(given[name]) * argument.unit.size, argument.unit.dimension)
         for name, argument in formula.inputs.items()
         if argument.unit and not argument.many
     }
@@ -92,6 +92,7 @@ def test_its_formula_is_mathematics_that_can_be_read(formula: Formula) -> None:
 # Formulas whose lines leave a letter to the prose, or differ by case.
 NEEDS_PROSE = {
     "collectives.bus_bandwidth",
+    "faults.exact_interval",
     "memory.activation_bytes",
     "memory.layer_activation_bytes",
     "memory.zero_accumulated_traffic_bytes",
@@ -112,6 +113,7 @@ NEEDS_PROSE = {
     "precision.smallest_subnormal",
     "precision.spacing",
     "precision.update_survives",
+    "sampling.pass_at_k",
 }
 
 

@@ -10,5 +10,5 @@ from tests.tables import HERE, rows
 def test_a_table_names_its_source_and_has_whole_rows(path: Path) -> None:
     table = json.loads(path.read_text(encoding="utf-8"))
     assert table["id"] == path.stem
-    assert {"arxiv", "repo", "spec"} & table["source"].keys()
+    assert {"arxiv", "repo", "spec", "papers", "paper", "src"} & table["source"].keys()
     assert rows(path.stem)

@@ -1,0 +1,48 @@
+"""The chance that one of several answers is right."""
+
+from app.formulas.checks import whole
+from app.units import Count, Ratio
+
+_MOST = 10**6
+
+
+def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
+    """Chance that at least one of k answers is right, estimated from more answers without bias.
+
+    Of all ways to pick k of the samples, those that pick only wrong ones are left out. With W the
+    wrong ones, and the product over i from W + 1 to samples:
+
+        W = samples - correct
+        P = 1 - product
+
+    where product is that of 1 - k / i, which is C(W, k) / C(samples, k) without large numbers.
+
+    Convention:
+        Unbiased for any number of samples from k up. Putting the share c/n into 1 - (1 - c/n)^k
+        instead is biased: too low.
+
+    Args:
+        samples: answers that were drawn and checked.
+        correct: how many of them are right.
+        k: answers that may be drawn, at most as many as samples.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Chen et al., Evaluating Large Language Models Trained on Code, arXiv:2107.03374, section
+        2.1, equation 1 and figure 3.
+    """
+    drawn, right = whole("samples", samples), whole("correct", correct, 0)
+    if drawn > _MOST:
+        raise ValueError(f"samples must be at most {_MOST:,}, not {samples!r}")
+    if right > drawn:
+        raise ValueError(f"correct must be at most the samples, {drawn}, not {correct!r}")
+    if whole("k", k) > drawn:
+        raise ValueError(f"k must be at most the samples, {drawn}, not {k!r}")
+    if drawn - right < k:
+        return 1.0
+    missed = 1.0
+    for place in range(drawn - right + 1, drawn + 1):
+        missed *= 1 - k / place
+    return 1 - missed

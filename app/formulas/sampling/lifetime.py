@@ -1,0 +1,102 @@
+"""Computation for training and for everything that is served afterwards."""
+
+from app.formulas.checks import at_least, positive, whole
+from app.units import Count, Flops, Ratio
+
+
+def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
+    """Computation of a forward pass over tokens.
+
+    A multiplication and an addition with each parameter for each token.
+
+        C = 2 * parameters * tokens * 1 FLOP
+
+    Convention:
+        Without attention's own products and without padding; of a mixture of experts only the
+        active parameters count.
+
+    Args:
+        parameters: parameters that a token meets.
+        tokens: tokens that are read or written.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
+    """
+    return 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
+
+
+def lifetime_flops(
+    parameters: Count, training_tokens: Ratio, served_tokens: Ratio, samples: Count = 1
+) -> Flops:
+    """Computation for training a model and for serving it ever after.
+
+    Six for each parameter and training token, two for each token that is served, as often as
+    answers are drawn.
+
+        C = (6 * training_tokens + 2 * served_tokens * samples) * parameters * 1 FLOP
+
+    Convention:
+        *served_tokens* counts one answer to every question; with several samples each costs as
+        much again.
+
+    Args:
+        parameters: parameters that a token meets.
+        training_tokens: tokens of training.
+        served_tokens: tokens served over the model's life, for one sample each.
+        samples: answers drawn to every question.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., arXiv:2001.08361, section 2.1; Sardana et al., Beyond Chinchilla-Optimal,
+        arXiv:2401.00448, section 2.
+    """
+    trained = 6 * at_least("training_tokens", training_tokens, 0)
+    served = 2 * at_least("served_tokens", served_tokens, 0) * whole("samples", samples)
+    return (trained + served) * whole("parameters", parameters)
+
+
+def smaller_model_breakeven(
+    small_parameters: Count,
+    small_tokens: Ratio,
+    large_parameters: Count,
+    large_tokens: Ratio,
+    samples: Count = 1,
+) -> Ratio:
+    """Tokens served after which a smaller model that was trained longer has cost less in all.
+
+    The smaller model's training costs E more, and every token that it serves costs less.
+
+        E = 6 * (small_parameters * small_tokens - large_parameters * large_tokens)
+        T = max(0, E) / (2 * (large_parameters - small_parameters) * samples)
+
+    Convention:
+        Counted for one sample to every question. Zero where the smaller model is cheaper from the
+        start. That both are equally good is for the reader to know.
+
+    Args:
+        small_parameters: parameters of the smaller model.
+        small_tokens: tokens it is trained on.
+        large_parameters: parameters of the larger model.
+        large_tokens: tokens that one is trained on.
+        samples: answers drawn to every question.
+
+    Raises:
+        ValueError: an argument is outside its domain, or the smaller model is not smaller.
+
+    Source:
+        Solved from lifetime_flops; Sardana et al., arXiv:2401.00448, section 2.
+    """
+    small = whole("small_parameters", small_parameters)
+    large = whole("large_parameters", large_parameters)
+    if small >= large:
+        raise ValueError(
+            f"small_parameters must be below large_parameters, {large}, not {small_parameters!r}"
+        )
+    spent = small * positive("small_tokens", small_tokens)
+    extra = 6 * (spent - large * positive("large_tokens", large_tokens))
+    return max(0.0, extra) / (2 * (large - small) * whole("samples", samples))

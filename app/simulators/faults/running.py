@@ -1,0 +1,60 @@
+"""A clock, a random number generator and a run that falls back to its last checkpoint."""
+
+import math
+from dataclasses import dataclass
+from random import Random
+
+
+@dataclass(slots=True)
+class Run:
+    """Where the time went."""
+
+    kept: float = 0.0
+    clock: float = 0.0
+    failures: int = 0
+
+
+def run_once(
+    source: Random, interval: float, checkpoint: float, mtbf: float, restart: float, run: Run
+) -> None:
+    """Work through one interval and its checkpoint, however many failures that takes."""
+    until = source.expovariate(1 / mtbf)
+    left = interval + checkpoint
+    while until < left:
+        run.failures += 1
+        run.clock += until
+        left = restart + interval + checkpoint  # failures strike during a restart too
+        until = source.expovariate(1 / mtbf)
+    run.clock += left
+    run.kept += interval
+
+
+def run_until(
+    seed: int, intervals: int, interval: float, checkpoint: float, mtbf: float, restart: float = 0.0
+) -> Run:
+    """A whole run of so many intervals."""
+    source, run = Random(seed), Run()
+    for _ in range(intervals):
+        run_once(source, interval, checkpoint, mtbf, restart, run)
+    return run
+
+
+def least_wasteful(checkpoint: float, mtbf: float) -> float:
+    """The interval with the least expected time for each second of work, by narrowing it down.
+
+    The expected time is summed up over the number of failed attempts, each of which takes the mean
+    time of those that fail.
+    """
+
+    def spent(interval: float) -> float:
+        tried = interval + checkpoint
+        through = math.exp(-tried / mtbf)
+        failing = (mtbf - (mtbf + tried) * through) / (1 - through)
+        return (tried + failing * (1 / through - 1)) / interval
+
+    low, high = 1e-6 * mtbf, 1.5 * mtbf
+    shrink = (math.sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - shrink * (high - low), low + shrink * (high - low)
+        low, high = (low, right) if spent(left) < spent(right) else (left, high)
+    return (low + high) / 2
