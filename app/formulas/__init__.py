@@ -20,6 +20,7 @@ from app.formulas import (
     pipeline,
     precision,
     sampling,
+    transformer,
 )
 from app.formulas.records import Record
 from app.formulas.signature import (
@@ -55,6 +56,7 @@ MODULES = (
     faults,
     cost,
     sampling,
+    transformer,
 )
 
 

@@ -22,6 +22,7 @@ _TITLES = {
     "faults": "Checkpoints and failures",
     "cost": "Cost",
     "sampling": "Sampling",
+    "transformer": "The transformer",
 }
 _LONGEST = 200  # characters of an argument
 

@@ -114,6 +114,11 @@ NEEDS_PROSE = {
     "precision.spacing",
     "precision.update_survives",
     "sampling.pass_at_k",
+    "transformer.active_parameters",
+    "transformer.attention_parameters",
+    "transformer.layer_flops",
+    "transformer.layer_parameters",
+    "transformer.model_parameters",
 }
 
 

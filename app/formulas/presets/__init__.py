@@ -1,0 +1,58 @@
+"""GPUs, links, clusters and model shapes that were published, each number with its source."""
+
+from app.formulas.presets.clusters import CLUSTERS, Cluster
+from app.formulas.presets.gpus import GPUS, Gpu
+from app.formulas.presets.links import LINKS, Link
+from app.formulas.presets.models import MODELS
+from app.formulas.presets.shapes import ModelShape
+
+__all__ = [
+    "CLUSTERS",
+    "GPUS",
+    "LINKS",
+    "MODELS",
+    "Cluster",
+    "Gpu",
+    "Link",
+    "ModelShape",
+    "cluster",
+    "gpu",
+    "link",
+    "model",
+]
+
+
+def gpu(name: str) -> Gpu:
+    """The GPU called *name*, such as "H100 SXM".
+
+    Raises:
+        ValueError: none is; the message offers the closest name.
+    """
+    return Gpu.named(name)
+
+
+def link(name: str) -> Link:
+    """The link called *name*, such as "NVLink 4".
+
+    Raises:
+        ValueError: none is; the message offers the closest name.
+    """
+    return Link.named(name)
+
+
+def cluster(name: str) -> Cluster:
+    """The cluster called *name*, such as "Meta 24K H100".
+
+    Raises:
+        ValueError: none is; the message offers the closest name.
+    """
+    return Cluster.named(name)
+
+
+def model(name: str) -> ModelShape:
+    """The shape of the model called *name*, such as "Llama-3.1-405B".
+
+    Raises:
+        ValueError: none is; the message offers the closest name.
+    """
+    return ModelShape.named(name)

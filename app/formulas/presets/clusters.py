@@ -1,0 +1,114 @@
+"""Clusters: how many GPUs, and what joins them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from app.formulas.checks import at_least, divides, positive, recorded, whole
+from app.formulas.presets.gpus import GPUS, Gpu
+from app.formulas.records import Record
+from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+
+_GIGA, _MICRO = 1e9, 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster(Record):
+    """GPUs in nodes, nodes in pods.
+
+    *intra_bandwidth* and *inter_bandwidth* are one direction of one GPU, inside a node and to other
+    nodes; between pods the network gives *oversubscription* times less at worst. *rack* and *pod*
+    count GPUs; 0 means that there is no such level.
+    """
+
+    what: ClassVar[str] = "cluster"
+
+    name: str
+    gpu: Gpu
+    gpus: Count
+    gpus_per_node: Count = 8
+    rack: Count = 0
+    pod: Count = 0
+    intra_bandwidth: BytesPerSecond
+    inter_bandwidth: BytesPerSecond
+    intra_latency: Seconds = 3.4 * _MICRO
+    inter_latency: Seconds = 14 * _MICRO
+    oversubscription: Ratio = 1.0
+    source: str = "as given"
+
+    def __post_init__(self) -> None:
+        recorded("gpu", self.gpu, Gpu)
+        total, node = whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node)
+        divides("gpus_per_node", min(node, total), "GPUs", total)
+        whole("rack", self.rack, 0)
+        whole("pod", self.pod, 0)
+        for name in ("intra_bandwidth", "inter_bandwidth"):
+            positive(name, getattr(self, name))
+        for name in ("intra_latency", "inter_latency"):
+            at_least(name, getattr(self, name), 0)
+        at_least("oversubscription", self.oversubscription, 1)
+
+    @property
+    def memory(self) -> Bytes:
+        """Of all GPUs together."""
+        return self.gpus * self.gpu.memory
+
+    @property
+    def peak(self) -> FlopsPerSecond:
+        """Of all GPUs together, dense, in 16 bits."""
+        return self.gpus * self.gpu.peak
+
+    @property
+    def levels(self) -> tuple[tuple[str, int], ...]:
+        """The nested groups of GPUs, from the smallest."""
+        sizes = (("node", self.gpus_per_node), ("rack", self.rack), ("pod", self.pod))
+        return (*((name, size) for name, size in sizes if size), ("cluster", self.gpus))
+
+    @property
+    def cross_pod_bandwidth(self) -> BytesPerSecond:
+        """One direction of one GPU to another pod, when all send at once."""
+        return self.inter_bandwidth / self.oversubscription
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """All that are listed here."""
+        return CLUSTERS  # type: ignore[return-value]
+
+
+_LLAMA = "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.1"
+_CLUSTERS = (
+    Cluster(
+        name="One node of 8 A100", gpu=GPUS["A100"], gpus=8, intra_bandwidth=300 * _GIGA,
+        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX A100 data sheet",
+    ),
+    Cluster(
+        name="One node of 8 H100", gpu=GPUS["H100"], gpus=8, intra_bandwidth=450 * _GIGA,
+        inter_bandwidth=50 * _GIGA, source="NVIDIA DGX H100 data sheet",
+    ),
+    Cluster(
+        name="64 H100", gpu=GPUS["H100"], gpus=64, intra_bandwidth=450 * _GIGA,
+        inter_bandwidth=50 * _GIGA, source="eight nodes of the NVIDIA DGX H100 data sheet",
+    ),
+    Cluster(
+        name="Llama 3 405B, 16384 H100", gpu=GPUS["H100"], gpus=16384, rack=16, pod=3072,
+        intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
+        source=f"{_LLAMA} and table 4",
+    ),
+    Cluster(
+        name="Meta 24K H100", gpu=GPUS["H100"], gpus=24576, rack=16, pod=3072,
+        intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
+        source=f"{_LLAMA}: 2 servers a rack, 192 racks a pod, 8 pods; RoCE, 400 Gbit/s a GPU",
+    ),
+    Cluster(
+        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=160 * _GIGA,
+        inter_bandwidth=50 * _GIGA,
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2",
+    ),
+    Cluster(
+        name="Megatron 3072 A100", gpu=GPUS["A100"], gpus=3072, intra_bandwidth=300 * _GIGA,
+        inter_bandwidth=25 * _GIGA, source="Narayanan et al., arXiv:2104.04473, section 5 (Selene)",
+    ),
+)  # fmt: skip
+
+CLUSTERS: Mapping[str, Cluster] = MappingProxyType({known.name: known for known in _CLUSTERS})

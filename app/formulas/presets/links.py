@@ -1,0 +1,82 @@
+"""What a rank can send in one direction while it receives as much in the other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from app.formulas.checks import at_least, positive
+from app.formulas.records import Record
+from app.units import BytesPerSecond, Seconds
+
+_GIGA, _MICRO = 1e9, 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link(Record):
+    """A link of one GPU.
+
+    *bandwidth* is one direction of the wire; *effective* what NCCL has been seen to reach, 0 where
+    nobody says; *latency* that of one step, 0 where nobody says.
+    """
+
+    what: ClassVar[str] = "link"
+
+    name: str
+    bandwidth: BytesPerSecond
+    effective: BytesPerSecond = 0.0
+    latency: Seconds = 0.0
+    source: str
+
+    def __post_init__(self) -> None:
+        positive("bandwidth", self.bandwidth)
+        at_least("effective", self.effective, 0)
+        at_least("latency", self.latency, 0)
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """All that are listed here."""
+        return LINKS  # type: ignore[return-value]
+
+
+_TUNER = "NCCL, src/graph/tuning.cc (latency of a ring's step, protocol Simple)"
+_LINKS = (
+    Link(
+        name="NVLink 2", bandwidth=150 * _GIGA, latency=3.4 * _MICRO,
+        source=f"V100 data sheet: 300 GB/s both ways added; {_TUNER}",
+    ),
+    Link(
+        name="NVLink 3", bandwidth=300 * _GIGA, effective=230 * _GIGA, latency=3.4 * _MICRO,
+        source=f"A100 data sheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}",
+    ),
+    Link(
+        name="NVLink 4", bandwidth=450 * _GIGA, effective=370 * _GIGA, latency=3.4 * _MICRO,
+        source=f"H100 data sheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER}",
+    ),
+    Link(
+        name="NVLink 4, H800", bandwidth=200 * _GIGA, effective=160 * _GIGA, latency=3.4 * _MICRO,
+        source=f"DeepSeek-V3 report, section 3.2.2 (160 effective); {_TUNER}",
+    ),
+    Link(
+        name="NVLink 5", bandwidth=900 * _GIGA, latency=3.4 * _MICRO,
+        source=f"B200 data sheet: 1.8 TB/s both ways added; {_TUNER}",
+    ),
+    Link(
+        name="400 Gbit/s network", bandwidth=50 * _GIGA, latency=14 * _MICRO,
+        source=f"one NIC a GPU, InfiniBand NDR or RoCE; {_TUNER}",
+    ),
+    Link(
+        name="200 Gbit/s network", bandwidth=25 * _GIGA, latency=14 * _MICRO,
+        source=f"one NIC a GPU, InfiniBand HDR; {_TUNER}",
+    ),
+    Link(
+        name="Cross-pod 1:7", bandwidth=50 * _GIGA / 7, latency=14 * _MICRO,
+        source="Llama 3 report, arXiv:2407.21783, section 3.3.1: a 400 Gbit/s NIC at 1:7, at worst",
+    ),
+    Link(
+        name="TPU v5p ICI", bandwidth=300 * _GIGA,
+        source="Cloud TPU v5p documentation: 4,800 Gbit/s a chip, both ways added",
+    ),
+)  # fmt: skip
+
+LINKS: Mapping[str, Link] = MappingProxyType({known.name: known for known in _LINKS})

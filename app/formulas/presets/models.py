@@ -1,0 +1,85 @@
+"""Models whose shape was published."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from app.formulas.presets.shapes import ModelShape
+
+_LLAMA_2 = "Touvron et al., Llama 2, arXiv:2307.09288, and the released configuration"
+_LLAMA_3 = (
+    "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 3; vocabulary as"
+    " released, 128,256 (the table says 128,000)"
+)
+_QWEN_3 = "Qwen3 Technical Report, arXiv:2505.09388, and the released configuration"
+
+
+def _llama_3(name: str, layers: int, hidden: int, heads: int, feed_forward: int) -> ModelShape:
+    return ModelShape(
+        name=name, layers=layers, hidden=hidden, heads=heads, key_value_heads=8, head_size=128,
+        feed_forward=feed_forward, vocabulary=128_256, source=_LLAMA_3,
+    )  # fmt: skip
+
+
+_MODELS = (
+    ModelShape(
+        name="Llama-2-7B", layers=32, hidden=4096, heads=32, key_value_heads=32, head_size=128,
+        feed_forward=11_008, vocabulary=32_000, source=_LLAMA_2,
+    ),
+    ModelShape(
+        name="Llama-2-13B", layers=40, hidden=5120, heads=40, key_value_heads=40, head_size=128,
+        feed_forward=13_824, vocabulary=32_000, source=_LLAMA_2,
+    ),
+    ModelShape(
+        name="Llama-2-70B", layers=80, hidden=8192, heads=64, key_value_heads=8, head_size=128,
+        feed_forward=28_672, vocabulary=32_000, source=_LLAMA_2,
+    ),
+    _llama_3("Llama-3-8B", 32, 4096, 32, 14_336),
+    _llama_3("Llama-3-70B", 80, 8192, 64, 28_672),
+    _llama_3("Llama-3.1-8B", 32, 4096, 32, 14_336),
+    _llama_3("Llama-3.1-70B", 80, 8192, 64, 28_672),
+    _llama_3("Llama-3.1-405B", 126, 16_384, 128, 53_248),
+    ModelShape(
+        name="GPT-3 175B", layers=96, hidden=12_288, heads=96, key_value_heads=96, head_size=128,
+        feed_forward=49_152, vocabulary=50_257, gated=False, tied=True, biases="all", norm="layer",
+        positions=2048, source="Brown et al., arXiv:2005.14165, table 2.1",
+    ),
+    ModelShape(
+        name="Mixtral-8x7B", layers=32, hidden=4096, heads=32, key_value_heads=8, head_size=128,
+        feed_forward=0, vocabulary=32_000, experts=8, active_experts=2,
+        expert_feed_forward=14_336, source="Jiang et al., Mixtral of Experts, arXiv:2401.04088",
+    ),
+    ModelShape(
+        name="DeepSeek-V3", layers=61, hidden=7168, heads=128, key_value_heads=128, head_size=128,
+        feed_forward=18_432, vocabulary=129_280, experts=256, active_experts=8,
+        expert_feed_forward=2048, shared=1, dense_layers=3, router_bias=True, latent=512,
+        query_latent=1536, rope=64,
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; main model without"
+        " the module that predicts further tokens",
+    ),
+    ModelShape(
+        name="Qwen2.5-72B", layers=80, hidden=8192, heads=64, key_value_heads=8, head_size=128,
+        feed_forward=29_568, vocabulary=152_064, biases="qkv",
+        source="Qwen2.5 Technical Report, arXiv:2412.15115, and the released configuration",
+    ),
+    ModelShape(
+        name="Qwen3-32B", layers=64, hidden=5120, heads=64, key_value_heads=8, head_size=128,
+        feed_forward=25_600, vocabulary=151_936, query_key_norm=True, source=_QWEN_3,
+    ),
+    ModelShape(
+        name="Qwen3-30B-A3B", layers=48, hidden=2048, heads=32, key_value_heads=4, head_size=128,
+        feed_forward=0, vocabulary=151_936, query_key_norm=True, experts=128, active_experts=8,
+        expert_feed_forward=768, source=_QWEN_3,
+    ),
+    ModelShape(
+        name="Qwen3-235B-A22B", layers=94, hidden=4096, heads=64, key_value_heads=4, head_size=128,
+        feed_forward=0, vocabulary=151_936, query_key_norm=True, experts=128, active_experts=8,
+        expert_feed_forward=1536, source=_QWEN_3,
+    ),
+)  # fmt: skip
+
+_SHORT = {"405B": "Llama-3.1-405B", "GPT-3": "GPT-3 175B", "Mixtral": "Mixtral-8x7B"}
+
+MODELS: Mapping[str, ModelShape] = MappingProxyType(
+    {known.name: known for known in _MODELS}
+    | {short: known for known in _MODELS for short, name in _SHORT.items() if name == known.name}
+)

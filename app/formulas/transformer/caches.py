@@ -1,0 +1,71 @@
+"""What a model keeps of each token that it has read, so as to write the next."""
+
+from app.formulas.checks import at_least, positive, whole
+from app.units import Bytes, Count, Ratio
+
+
+def key_value_cache_bytes(
+    tokens: Ratio,
+    layers: Count,
+    key_value_heads: Count,
+    head_size: Count,
+    element_bytes: Bytes = 2,
+) -> Bytes:
+    """Bytes of keys and values of so many tokens.
+
+    A key and a value for each head, in every layer.
+
+        M = 2 tokens * layers * key_value_heads * head_size * element_bytes
+
+    Convention:
+        With the heads that are kept: grouped queries keep 8 of 128 in Llama 3.1 405B, 16 times
+        less.
+
+    Args:
+        tokens: tokens of all sequences together.
+        layers: layers of the model.
+        key_value_heads: heads of keys and values.
+        head_size: width of a head.
+        element_bytes: bytes of one number.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al., arXiv:2305.13245.
+    """
+    wide = whole("key_value_heads", key_value_heads) * whole("head_size", head_size)
+    each = 2.0 * whole("layers", layers) * wide * positive("element_bytes", element_bytes)
+    return at_least("tokens", tokens, 0) * each
+
+
+def latent_cache_bytes(
+    tokens: Ratio, layers: Count, latent: Count, rope: Count, element_bytes: Bytes = 2
+) -> Bytes:
+    """Bytes that multi-head latent attention keeps of so many tokens.
+
+    One compressed vector, from which keys and values of all heads are made, and one part of a key
+    that carries the position.
+
+        M = tokens * layers * (latent + rope) * element_bytes
+
+    Convention:
+        No factor two and no heads: both are made from the same vector. DeepSeek-V3 keeps 512 + 64
+        numbers in each of 61 layers, 57 times less than 128 full heads would.
+
+    Args:
+        tokens: tokens of all sequences together.
+        layers: layers of the model.
+        latent: width of the compressed vector.
+        rope: width of the key's part for the position.
+        element_bytes: bytes of one number.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 2.1.1 and 4.2.
+    """
+    wide = whole("latent", latent) + whole("rope", rope, 0)
+    each = 1.0 * whole("layers", layers) * wide * positive("element_bytes", element_bytes)
+    return at_least("tokens", tokens, 0) * each

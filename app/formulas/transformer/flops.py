@@ -1,0 +1,186 @@
+"""Computation of a layer, of a step and of a token, with the term for attention."""
+
+from typing import Literal, get_args
+
+from app.formulas.checks import one_of, whole
+from app.units import Count, Flops, Ratio
+
+Recompute = Literal["none", "selective", "full"]
+
+
+def layer_flops(
+    sequence: Count,
+    batch: Count,
+    hidden: Count,
+    causal: bool = False,
+    recompute: Recompute = "none",
+) -> Flops:
+    """Computation of one transformer layer, forward and backward.
+
+    Products with the weights, 12 h² of them, cost 24 h² a token; scores and their products with
+    values 4 s h, which a causal mask can halve: A is without, C with it. The backward pass costs
+    twice as much again, 3 F; selective recomputation adds the attention once more, and full
+    recomputation a whole forward pass, 4 F.
+
+        W = 24 batch * sequence * hidden^2
+        A = 4 batch * sequence^2 * hidden
+        C = A / 2
+
+    Convention:
+        For a layer of 12 h² parameters: a feed-forward of four times the hidden size, no gate, no
+        grouped heads. The papers of Megatron and FlashAttention do not halve attention for causal
+        masks; Megatron's code does now. With recomputation it is hardware FLOP, which MFU leaves
+        out.
+
+    Args:
+        sequence: tokens of one sequence.
+        batch: sequences.
+        hidden: width of the layer.
+        causal: whether only the half of the scores that a causal mask leaves is counted.
+        recompute: none, selective (attention scores) or full (everything).
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., arXiv:2104.04473, appendix; Korthikanti et al., arXiv:2205.05198,
+        appendix A.
+    """
+    one_of("causal", causal, (False, True))
+    one_of("recompute", recompute, get_args(Recompute))
+    tokens, wide = whole("batch", batch) * whole("sequence", sequence), whole("hidden", hidden)
+    weights = 24.0 * tokens * wide**2
+    attention = (2.0 if causal else 4.0) * tokens * sequence * wide
+    passes, again = {"none": (3, 0), "selective": (3, 1), "full": (4, 0)}[recompute]
+    return passes * (weights + attention) + again * attention
+
+
+def step_flops(
+    batch: Count,
+    sequence: Count,
+    layers: Count,
+    hidden: Count,
+    vocabulary: Count,
+    recompute: Recompute = "none",
+) -> Flops:
+    """Computation of a training step of a whole model.
+
+    The layers, and the products with the output head, which are not recomputed. With V for it, and
+    the three cases none, N, selective, S, and full recomputation, R:
+
+        B = 72 FLOP * batch * sequence * layers * hidden^2
+        V = vocabulary / (12 hidden * layers)
+        N = B * (1 + sequence / (6 hidden) + V)
+        S = B * (1 + sequence / (3 hidden) + V)
+        R = B * 4 / 3 * (1 + sequence / (6 hidden) + vocabulary / (16 hidden * layers))
+
+    Convention:
+        N is model FLOP, for MFU; S and R are hardware FLOP, for HFU. Megatron's table of 2021 is R,
+        so its per cent of peak is no MFU. S counts the attention once more forward and, as the
+        paper does, its backward pass too. Attention is not halved for the causal mask.
+
+    Args:
+        batch: sequences of the step.
+        sequence: tokens of one sequence.
+        layers: layers of the model.
+        hidden: width of the model.
+        vocabulary: entries of the vocabulary.
+        recompute: none, selective (attention scores) or full (every layer).
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., arXiv:2104.04473, equation 3; Korthikanti et al., arXiv:2205.05198,
+        equations 7 and 8.
+    """
+    one_of("recompute", recompute, get_args(Recompute))
+    deep, wide = whole("layers", layers), whole("hidden", hidden)
+    words, length = whole("vocabulary", vocabulary), whole("sequence", sequence)
+    base = 72.0 * whole("batch", batch) * length * deep * wide**2
+    head = words / (12.0 * wide * deep)
+    if recompute == "full":
+        return base * 4 / 3 * (1 + length / (6.0 * wide) + words / (16.0 * wide * deep))
+    attention = length / ((3.0 if recompute == "selective" else 6.0) * wide)
+    return base * (1 + attention + head)
+
+
+def token_flops(
+    parameters: Count,
+    layers: Count,
+    heads: Count,
+    head_size: Count,
+    sequence: Count,
+    causal: bool = False,
+) -> Flops:
+    """Computation of training for each token, with attention.
+
+    Six for each parameter: two forward, four backward. In each layer a token's query meets the keys
+    and values of the sequence: 12 a d s in all, half of that under a causal mask. T is without a
+    mask, C with it.
+
+        C = (6 parameters + 6 layers * heads * head_size * sequence) * 1 FLOP
+        T = (6 parameters + 12 layers * heads * head_size * sequence) * 1 FLOP
+
+    Convention:
+        PaLM, whose MFU this is, and the FlashAttention papers do not halve it. Of a mixture of
+        experts the active parameters count.
+
+    Args:
+        parameters: parameters that a token meets.
+        layers: layers of the model.
+        heads: query heads.
+        head_size: width of a head.
+        sequence: tokens of one sequence.
+        causal: whether only the half of the scores that a causal mask leaves is counted.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
+    """
+    one_of("causal", causal, (False, True))
+    wide = whole("heads", heads) * whole("head_size", head_size)
+    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
+    return 6.0 * whole("parameters", parameters) + (6 if causal else 12) * scores
+
+
+def attention_share(
+    parameters: Count,
+    layers: Count,
+    heads: Count,
+    head_size: Count,
+    sequence: Count,
+    causal: bool = False,
+) -> Ratio:
+    """Computation for attention scores, relative to the six FLOP for each parameter.
+
+    What 6 N D leaves out. T is without a causal mask, C with it.
+
+        C = layers * heads * head_size * sequence / parameters
+        T = 2 layers * heads * head_size * sequence / parameters
+
+    Convention:
+        Relative to 6 N D, not a share of the whole. For Llama 3.1 405B, causal: 4.2 % at 8,192
+        tokens and 66.8 % at 131,072.
+
+    Args:
+        parameters: parameters that a token meets.
+        layers: layers of the model.
+        heads: query heads.
+        head_size: width of a head.
+        sequence: tokens of one sequence.
+        causal: whether only the half of the scores that a causal mask leaves is counted.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., arXiv:2001.08361, section 2.1; Chowdhery et al., arXiv:2204.02311,
+        appendix B.
+    """
+    one_of("causal", causal, (False, True))
+    wide = whole("heads", heads) * whole("head_size", head_size)
+    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
+    return (1 if causal else 2) * scores / whole("parameters", parameters)

@@ -1,0 +1,202 @@
+"""Parameters of a layer and of a whole model, to the last one."""
+
+from app.formulas.checks import divides, one_of, recorded, whole
+from app.formulas.presets import ModelShape
+from app.units import Count
+
+
+def attention_parameters(
+    hidden: Count, heads: Count, key_value_heads: Count, head_size: Count | None = None
+) -> Count:
+    """Parameters of a layer's attention.
+
+    Matrices to queries and back from the heads, d wide for each head, and to keys and values, which
+    several heads may share.
+
+        P = 2 hidden * heads * d + 2 hidden * key_value_heads * d
+
+    Convention:
+        Without biases and norms. 4 h² is this with as many key and value heads as heads: for
+        Llama 3.1 405B, with 8 of 128, it would be 1.9 times too many.
+
+    Args:
+        hidden: width of the model.
+        heads: query heads.
+        key_value_heads: heads of keys and values; must divide the heads.
+        head_size: width of a head, d; by default hidden / heads.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Ainslie et al., GQA, arXiv:2305.13245; Grattafiori et al., arXiv:2407.21783, table 3.
+    """
+    wide, queries = whole("hidden", hidden), whole("heads", heads)
+    shared = whole("key_value_heads", key_value_heads)
+    divides("key_value_heads", shared, "heads", queries)
+    if head_size is None:
+        divides("heads", queries, "width of the model", wide)
+        return 2 * wide * wide + 2 * wide * shared * (wide // queries)
+    return 2 * wide * whole("head_size", head_size) * (queries + shared)
+
+
+def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = True) -> Count:
+    """Parameters of a layer's feed-forward network.
+
+    A matrix up and one down; a gated one, as SwiGLU, has a second one up. U is without a gate, G
+    with it.
+
+        G = 3 hidden * feed_forward
+        U = 2 hidden * feed_forward
+
+    Convention:
+        Without biases. The 8 h² of older papers is U at a width of 4 h.
+
+    Args:
+        hidden: width of the model.
+        feed_forward: width inside.
+        gated: whether there is a gate.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Shazeer, GLU Variants Improve Transformer, arXiv:2002.05202.
+    """
+    one_of("gated", gated, (False, True))
+    return (3 if gated else 2) * whole("hidden", hidden) * whole("feed_forward", feed_forward)
+
+
+def layer_parameters(
+    hidden: Count,
+    heads: Count,
+    key_value_heads: Count,
+    feed_forward: Count,
+    gated: bool = True,
+    head_size: Count | None = None,
+) -> Count:
+    """Parameters of one dense transformer layer.
+
+    Attention, feed-forward and two norms with a gain for each element. A and F are the parameters
+    of attention and feed-forward.
+
+        L = A + F + 2 hidden
+
+    Convention:
+        Without biases, norms by root mean square. With 8 of 128 heads for keys and values, a layer
+        of Llama 3.1 405B has 3.188 billion.
+
+    Args:
+        hidden: width of the model.
+        heads: query heads.
+        key_value_heads: heads of keys and values; must divide the heads.
+        feed_forward: width of the feed-forward network.
+        gated: whether the feed-forward has a gate.
+        head_size: width of a head; by default hidden / heads.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Grattafiori et al., arXiv:2407.21783, table 3.
+    """
+    attention = attention_parameters(hidden, heads, key_value_heads, head_size)
+    return attention + feed_forward_parameters(hidden, feed_forward, gated) + 2 * int(hidden)
+
+
+def model_parameters(shape: ModelShape) -> Count:
+    """Parameters of a whole model.
+
+    Its layers, L each on average, the last norm, and the embedding, which is the output head too
+    where the two are tied, and else there twice, E times.
+
+        P = layers * L + hidden + E * vocabulary * hidden
+
+    Convention:
+        All parameters, embeddings included, as the released weights have them. The vocabulary is
+        the one of the weights: 128,256 for Llama 3, whose paper says 128,000.
+
+    Args:
+        shape: the model.
+
+    Raises:
+        ValueError: *shape* is no model shape.
+
+    Source:
+        Counted from the released weights; Grattafiori et al., arXiv:2407.21783, table 3;
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2.
+    """
+    recorded("shape", shape, ModelShape)
+    return _model(shape, shape.experts)
+
+
+def active_parameters(shape: ModelShape) -> Count:
+    """Parameters of a model that one token meets.
+
+    Of the experts only those that a token is sent to; all else is there for every token. N are the
+    parameters of the model, X those of one expert, M its layers with experts.
+
+        P = N - M * (experts - active_experts) * X
+
+    Convention:
+        With embeddings and the router. Reports often leave the embeddings out: 37 billion for
+        DeepSeek-V3 are 37.55 with them.
+
+    Args:
+        shape: the model.
+
+    Raises:
+        ValueError: *shape* is no model shape.
+
+    Source:
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; Qwen3 Technical Report,
+        arXiv:2505.09388.
+    """
+    recorded("shape", shape, ModelShape)
+    return _model(shape, shape.active_experts)
+
+
+def _model(shape: ModelShape, experts: int) -> int:
+    norm = shape.hidden * (1 if shape.norm == "rms" else 2)
+    mixtures = shape.expert_layers
+    dense = (shape.layers - mixtures) * _feed_forward(shape, shape.feed_forward)
+    embeddings = shape.vocabulary * (1 if shape.tied else 2) + shape.positions
+    return (
+        shape.layers * (_attention(shape) + 2 * norm)
+        + dense
+        + mixtures * (_mixture(shape, experts) if mixtures else 0)
+        + norm
+        + embeddings * shape.hidden
+    )
+
+
+def _attention(shape: ModelShape) -> int:
+    if shape.latent:
+        return _latent_attention(shape)
+    queries, shared = shape.heads * shape.head_size, shape.key_value_heads * shape.head_size
+    weights = 2 * shape.hidden * (queries + shared)
+    biases = 0 if shape.biases == "none" else queries + 2 * shared
+    biases += shape.hidden if shape.biases == "all" else 0
+    return weights + biases + (2 * shape.head_size if shape.query_key_norm else 0)
+
+
+def _latent_attention(shape: ModelShape) -> int:
+    heads, head = shape.heads, shape.head_size
+    queries = shape.hidden * shape.query_latent + shape.query_latent
+    queries += shape.query_latent * heads * (head + shape.rope)
+    keys = shape.hidden * (shape.latent + shape.rope) + shape.latent
+    keys += shape.latent * heads * 2 * head
+    return queries + keys + heads * head * shape.hidden
+
+
+def _feed_forward(shape: ModelShape, width: int) -> int:
+    if not width:
+        return 0
+    weights = feed_forward_parameters(shape.hidden, width, shape.gated)
+    return weights + (width + shape.hidden if shape.biases == "all" else 0)
+
+
+def _mixture(shape: ModelShape, experts: int) -> int:
+    each = _feed_forward(shape, shape.expert_feed_forward)
+    router = shape.hidden * shape.experts + (shape.experts if shape.router_bias else 0)
+    return (experts + shape.shared) * each + router

@@ -1,0 +1,121 @@
+import pytest
+
+from app.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, link, model
+from app.formulas.presets.clusters import Cluster
+from app.formulas.presets.gpus import Gpu
+from app.formulas.presets.shapes import ModelShape
+from app.formulas.records import Record
+from tests.tables import Row, rows
+
+CALLED = {"V100 SXM2 (fp16)": "V100 SXM2", "GB200 (per chip)": "GB200"}
+# Data sheets print these with more digits than the survey, which rounds.
+FINER = {"A100 SXM 80GB": 2.039, "H100 SXM": 3.352, "TPU v5p": 2.765}
+
+
+@pytest.mark.parametrize("row", rows("gpu_datasheets"), ids=lambda row: row.text("gpu"))
+def test_a_gpu_is_what_its_data_sheet_says(row: Row) -> None:
+    name = CALLED.get(row.text("gpu"), row.text("gpu"))
+    known = gpu(name)
+    assert known.peak == 1e12 * row.number("bf16_dense")
+    assert known.memory == 1e9 * row.number("memory")
+    assert known.memory_bandwidth == pytest.approx(
+        1e12 * FINER.get(name, row.number("hbm_bw")), rel=1e-12
+    )
+    assert known.memory_bandwidth == pytest.approx(1e12 * row.number("hbm_bw"), rel=0.02)
+    if row.cells["nvlink_unidir"]:
+        assert (
+            known.nvlink
+            == 1e9 * row.number("nvlink_unidir")
+            == 1e9 * row.number("nvlink_bidir") / 2
+        )
+    if row.cells["fp8_dense"]:
+        assert known.peak_8bit == 1e12 * row.number("fp8_dense")
+    if row.cells["fma_per_tc_clk"]:
+        cycles = 1e6 * row.number("clock") * row.number("sm_tensor_cores")
+        assert known.peak == pytest.approx(2 * row.number("fma_per_tc_clk") * cycles, rel=6e-3)
+
+
+def test_the_tpu_agrees_with_the_book_on_its_own_hardware() -> None:
+    book = next(row for row in rows("tpu_scaling_book") if row.text("tpu") == "v5p")
+    assert gpu("TPU v5p").peak == book.number("bf16")
+    assert gpu("TPU v5p").memory == pytest.approx(1e9 * book.number("hbm"), rel=0.02)
+
+
+def test_dense_peaks_grew_450_times_from_k40_to_b200() -> None:
+    assert gpu("B200").peak / gpu("K40").peak == 450
+
+
+def test_metas_cluster_has_its_levels() -> None:
+    meta = cluster("Meta 24K H100")
+    assert meta.levels == (("node", 8), ("rack", 16), ("pod", 3072), ("cluster", 24576))
+    assert meta.memory == pytest.approx(1.966e15, rel=1e-4)
+    assert meta.peak == pytest.approx(24.3e18, rel=1e-3)
+    assert meta.cross_pod_bandwidth == pytest.approx(7.14e9, rel=1e-3)
+    assert meta.gpus % meta.pod == 0
+
+
+@pytest.mark.parametrize(
+    "known",
+    [*GPUS.values(), *LINKS.values(), *CLUSTERS.values(), *MODELS.values()],
+    ids=lambda known: known.name,
+)
+def test_every_record_names_its_source_and_reads_back(known: Record) -> None:
+    assert len(known.source) > 5  # type: ignore[attr-defined]
+    assert type(known).read(known.text) == known
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "says"),
+    [
+        (gpu, "H10", "no GPU is called 'H10'; did you mean 'H100'"),
+        (gpu, "RTX 4090", "no GPU is called 'RTX 4090'; known are K40"),
+        (link, "NVLink4x", "did you mean 'NVLink 4'"),
+        (cluster, "Meta 24K", "did you mean 'Meta 24K H100'"),
+        (model, "Llama-3.1-406B", "did you mean 'Llama-3.1-405B'"),
+        (model, "", "no model shape is called ''"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(call: object, name: str, says: str) -> None:
+    with pytest.raises(ValueError, match="is called") as refused:
+        call(name)  # type: ignore[operator]
+    assert says in str(refused.value)
+
+
+def test_names_are_found_however_they_are_written() -> None:
+    assert gpu("h100 sxm") is gpu("H100") is gpu("H100-SXM")
+    assert model("llama 3.1 405b") is model("Llama-3.1-405B") is model("405B")
+
+
+def test_a_record_may_be_changed_in_some_fields() -> None:
+    deeper = ModelShape.read("Llama-3.1-8B layers=40 hidden=5120")
+    assert (deeper.layers, deeper.hidden, deeper.heads) == (40, 5120, 32)
+    fewer = Cluster.read("64 H100 gpus=32, inter_bandwidth=400 Gbit/s gpu=A100 SXM 80GB")
+    assert (fewer.gpus, fewer.inter_bandwidth, fewer.gpu.name) == (32, 50e9, "A100 SXM 80GB")
+    assert Cluster.read(fewer.text) == fewer
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        (ModelShape, "Llama-3.1-8B layer=40", "no field 'layer'; did you mean 'layers'"),
+        (ModelShape, "Llama-3.1-8B layers=2.5", "layers must be a whole number, not 2.5"),
+        (ModelShape, "Llama-3.1-8B layers=forty", "layers: cannot read 'forty'"),
+        (ModelShape, "layers=40", "a model shape also needs name, hidden"),
+        (ModelShape, "Llama-3.1-8B biases=some", "biases must be one of none, qkv, all"),
+        (ModelShape, "Llama-3.1-8B key_value_heads=7", "key_value_heads must divide the heads"),
+        (
+            ModelShape,
+            "Mixtral-8x7B active_experts=9",
+            "active_experts must be at most the experts, 8",
+        ),
+        (ModelShape, "DeepSeek-V3 layers=2", "dense_layers must be at most the layers, 2"),
+        (ModelShape, "Llama-3.1-8B feed_forward=0", "feed_forward must be at least 1"),
+        (Cluster, "64 H100 gpus=60", "gpus_per_node must divide the GPUs, 60"),
+        (Cluster, "64 H100 gpu=H99", "no GPU is called 'H99'"),
+        (Gpu, "H100 memory=80 s", "memory: cannot read '80 s'"),
+    ],
+)
+def test_an_impossible_record_is_refused_by_field(kind: type[Record], text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=".") as refused:
+        kind.read(text)
+    assert says in str(refused.value)
