@@ -17,9 +17,11 @@ from app.formulas import (
     cost,
     faults,
     memory,
+    overlap,
     pipeline,
     precision,
     sampling,
+    throughput,
     transformer,
 )
 from app.formulas.records import Record
@@ -57,6 +59,8 @@ MODULES = (
     cost,
     sampling,
     transformer,
+    throughput,
+    overlap,
 )
 
 

@@ -78,6 +78,13 @@ def divides(name: str, value: int, what: str, total: int) -> None:
         raise ValueError(f"{name} must divide the {what}, {total}, not {short(value)}")
 
 
+def fraction(name: str, value: float) -> float:
+    """*value*, when it is a number above zero and at most one."""
+    if positive(name, value) > 1:
+        raise ValueError(f"{name} must be at most 1, not {short(value)}")
+    return value
+
+
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False

@@ -23,6 +23,8 @@ _TITLES = {
     "cost": "Cost",
     "sampling": "Sampling",
     "transformer": "The transformer",
+    "throughput": "Throughput",
+    "overlap": "Overlap",
 }
 _LONGEST = 200  # characters of an argument
 

@@ -114,6 +114,8 @@ NEEDS_PROSE = {
     "precision.spacing",
     "precision.update_survives",
     "sampling.pass_at_k",
+    "throughput.matmul_intensity",
+    "throughput.utilization_comb",
     "transformer.active_parameters",
     "transformer.attention_parameters",
     "transformer.layer_flops",

@@ -1,0 +1,136 @@
+"""How much of the communication hides behind computation."""
+
+from app.formulas.checks import at_least, positive, whole
+from app.units import Count, FlopsPerSecond, Ratio, Seconds
+
+
+def communication_compute_ratio(communication_time: Seconds, compute_time: Seconds) -> Ratio:
+    """Communication for each second of computation.
+
+        R = communication_time / compute_time
+
+    Convention:
+        Of the compute, not of the step: above 1 the communication cannot hide. For the share of the
+        step see batching.communication_share.
+
+    Args:
+        communication_time: seconds of communication in a step.
+        compute_time: seconds of computation in a step.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Counted from the definition.
+    """
+    talking = at_least("communication_time", communication_time, 0)
+    return talking / positive("compute_time", compute_time)
+
+
+def exposed_communication_time(
+    layers: Count, layer_compute_time: Seconds, layer_communication_time: Seconds
+) -> Seconds:
+    """Time by which the all-reduces of a backward pass outlast its computation.
+
+    Each layer's gradients are reduced as soon as they are there, one layer after the other, while
+    earlier layers are still computed. The last layer's all-reduce has nothing left to hide behind;
+    where an all-reduce takes longer than a layer, the backlog adds up.
+
+        B = (layers - 1) * max(0, layer_communication_time - layer_compute_time)
+        E = layer_communication_time + B
+
+    Convention:
+        One bucket for each layer, all layers alike, and links that computation does not slow down.
+
+    Args:
+        layers: layers of the model.
+        layer_compute_time: seconds of one layer's backward pass.
+        layer_communication_time: seconds of one layer's all-reduce.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Li et al., PyTorch Distributed, arXiv:2006.15704, section 3.2 (bucketed overlap).
+    """
+    talking = at_least("layer_communication_time", layer_communication_time, 0)
+    overrun = max(0.0, talking - positive("layer_compute_time", layer_compute_time))
+    return talking + (whole("layers", layers) - 1) * overrun
+
+
+def overlapped_fraction(
+    layers: Count, layer_compute_time: Seconds, layer_communication_time: Seconds
+) -> Ratio:
+    """Share of a backward pass's communication that hides behind its computation.
+
+    E is the part that shows.
+
+        B = (layers - 1) * max(0, layer_communication_time - layer_compute_time)
+        E = layer_communication_time + B
+        F = 1 - E / (layers * layer_communication_time)
+
+    Convention:
+        As exposed_communication_time. The last bucket never hides: at most 1 - 1/L.
+
+    Args:
+        layers: layers of the model.
+        layer_compute_time: seconds of one layer's backward pass.
+        layer_communication_time: seconds of one layer's all-reduce.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Li et al., PyTorch Distributed, arXiv:2006.15704, section 3.2.
+    """
+    each = at_least("layer_communication_time", layer_communication_time, 0)
+    exposed = exposed_communication_time(layers, layer_compute_time, each)
+    return 1 - exposed / (whole("layers", layers) * each) if each else 1.0
+
+
+def exposed_gather_time(gather_time: Seconds, compute_time: Seconds) -> Seconds:
+    """Time by which fetching the next layer's weights outlasts computing this one.
+
+        E = max(0, gather_time - compute_time)
+
+    Convention:
+        Fully sharded data parallelism that fetches one layer ahead, in its steady state; the first
+        layer's fetch always shows.
+
+    Args:
+        gather_time: seconds of one layer's all-gather.
+        compute_time: seconds of one layer's computation.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.3.2 (prefetching).
+    """
+    fetched = at_least("gather_time", gather_time, 0)
+    return max(0.0, fetched - positive("compute_time", compute_time))
+
+
+def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPerSecond) -> Ratio:
+    """Tokens on a GPU with which a layer's forward pass takes as long as fetching the next.
+
+    The pass costs two FLOP for each parameter and token.
+
+        T = gather_time * rate / (2 FLOP * layer_parameters)
+
+    Convention:
+        Of one GPU, forward; the backward pass takes twice as long, so it hides with half as many.
+
+    Args:
+        gather_time: seconds of one layer's all-gather.
+        layer_parameters: parameters of the layer.
+        rate: what the GPU really computes in a second.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Solved from 2 N FLOP a token; Kaplan et al., arXiv:2001.08361, section 2.1.
+    """
+    work = at_least("gather_time", gather_time, 0) * positive("rate", rate)
+    return work / (2 * whole("layer_parameters", layer_parameters))

@@ -1,0 +1,152 @@
+"""Matrix products: computation, traffic and the ratio of the two."""
+
+import math
+
+from app.formulas.checks import at_least, one_of, positive, whole
+from app.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond
+
+
+def matmul_flops(m: Count, n: Count, k: Count) -> Flops:
+    """Computation of a product of an m by k matrix with a k by n matrix.
+
+    Each of m n results is a sum of k products.
+
+        C = 2 m * n * k * 1 FLOP
+
+    Convention:
+        A multiply-add is two FLOP, as data sheets have it.
+
+    Args:
+        m: rows of the result.
+        n: columns of the result.
+        k: length of each sum.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        NVIDIA, Matrix Multiplication Background User's Guide, section 2.
+    """
+    return 2.0 * whole("m", m) * whole("n", n) * whole("k", k)
+
+
+def matmul_bytes(
+    m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True
+) -> Bytes:
+    """Bytes that a matrix product has to move, at least.
+
+    Both factors are read and the result is written, once each. A is with the result, I without.
+
+        A = (m * k + k * n + m * n) * element_bytes
+        I = (m * k + k * n) * element_bytes
+
+    Convention:
+        The least: a cache that is too small reads factors again. Some books count only what is
+        read; the result has to be written too.
+
+    Args:
+        m: rows of the result.
+        n: columns of the result.
+        k: length of each sum.
+        element_bytes: bytes of one number.
+        count_output: whether writing the result counts.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        NVIDIA, Matrix Multiplication Background User's Guide, section 2.
+    """
+    one_of("count_output", count_output, (False, True))
+    rows, columns, depth = whole("m", m), whole("n", n), whole("k", k)
+    elements = float(rows) * depth + float(depth) * columns
+    elements += float(rows) * columns if count_output else 0.0
+    return elements * positive("element_bytes", element_bytes)
+
+
+def matmul_intensity(
+    m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True
+) -> FlopsPerByte:
+    """Computation of a matrix product for each byte that it moves.
+
+    C is the computation and V the traffic.
+
+        C = 2 m * n * k * 1 FLOP
+        V = (m * k + k * n + m * n) * element_bytes
+        I = C / V
+
+    Convention:
+        With the result written unless *count_output* is off: 1,365 for 4096³ in 16 bits, where
+        2,048 counts the factors alone.
+
+    Args:
+        m: rows of the result.
+        n: columns of the result.
+        k: length of each sum.
+        element_bytes: bytes of one number.
+        count_output: whether writing the result counts.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009 (intensity); NVIDIA, Matrix
+        Multiplication Background User's Guide, section 2.
+    """
+    moved = matmul_bytes(m, n, k, element_bytes, count_output)
+    return matmul_flops(m, n, k) / moved
+
+
+def smallest_square_matmul(
+    peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
+) -> Count:
+    """Smallest square matrices whose product computes for longer than it moves bytes.
+
+    2 n³ FLOP over 3 n² elements is an intensity of 2 n / (3 e); it has to reach the ridge.
+
+        N = ceil(3 * element_bytes * peak / (2 * bandwidth * 1 FLOP))
+
+    Convention:
+        Factors read and result written once each, at dense peak.
+
+    Args:
+        peak: what the GPU could compute in a second.
+        bandwidth: bytes per second of its memory.
+        element_bytes: bytes of one number.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Solved from Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
+    """
+    ridge = positive("peak", peak) / positive("bandwidth", bandwidth)
+    side = 3 * positive("element_bytes", element_bytes) * ridge / 2
+    return max(1, math.ceil(side * (1 - 1e-12)))
+
+
+def elementwise_intensity(
+    element_bytes: Bytes, reads: Count = 1, writes: Count = 1, operations: Count = 1
+) -> FlopsPerByte:
+    """Computation for each byte of an operation that works number by number.
+
+        I = operations * 1 FLOP / ((reads + writes) * element_bytes)
+
+    Convention:
+        What is read and what is written: 0.25 for a ReLU in 16 bits, where 0.5 counts the reading
+        alone.
+
+    Args:
+        element_bytes: bytes of one number.
+        reads: numbers read for each result.
+        writes: numbers written for each result; 0 where it stays on the chip.
+        operations: FLOP for each result.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
+    """
+    moved = whole("reads", reads) + at_least("writes", whole("writes", writes, 0), 0)
+    return whole("operations", operations) / (moved * positive("element_bytes", element_bytes))
