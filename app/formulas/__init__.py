@@ -21,6 +21,7 @@ from app.formulas import (
     pipeline,
     precision,
     sampling,
+    sharding,
     throughput,
     transformer,
 )
@@ -61,6 +62,7 @@ MODULES = (
     transformer,
     throughput,
     overlap,
+    sharding,
 )
 
 

@@ -25,6 +25,7 @@ _TITLES = {
     "transformer": "The transformer",
     "throughput": "Throughput",
     "overlap": "Overlap",
+    "sharding": "Splitting layers",
 }
 _LONGEST = 200  # characters of an argument
 

@@ -91,6 +91,7 @@ def test_its_formula_is_mathematics_that_can_be_read(formula: Formula) -> None:
 
 # Formulas whose lines leave a letter to the prose, or differ by case.
 NEEDS_PROSE = {
+    "batching.cosine_rate",
     "collectives.bus_bandwidth",
     "faults.exact_interval",
     "memory.activation_bytes",
@@ -114,6 +115,9 @@ NEEDS_PROSE = {
     "precision.spacing",
     "precision.update_survives",
     "sampling.pass_at_k",
+    "sharding.context_ring_hides",
+    "sharding.expert_imbalance",
+    "sharding.parallelism_order",
     "throughput.matmul_intensity",
     "throughput.utilization_comb",
     "transformer.active_parameters",

@@ -1,0 +1,79 @@
+"""How noisy a gradient is, and up to which batch averaging pays."""
+
+from app.formulas.checks import positive
+from app.units import Ratio
+
+_LEAST_LOSS, _MOST_LOSS = 0.001, 1000.0
+
+
+def gradient_noise_scale(
+    small_batch: Ratio, large_batch: Ratio, small_norm_squared: Ratio, large_norm_squared: Ratio
+) -> Ratio:
+    """Batch at which noise and signal of a gradient are equal, from its size at two batches.
+
+    The squared length of an averaged gradient is that of the true one, G, plus noise S over the
+    batch. Two batches give two equations.
+
+        E = large_batch * large_norm_squared - small_batch * small_norm_squared
+        G = E / (large_batch - small_batch)
+        S = (small_norm_squared - large_norm_squared) / (1 / small_batch - 1 / large_batch)
+        B = S / G
+
+    Convention:
+        The simple noise scale, in the unit of the batches. G and S have to be averaged over many
+        steps before they are divided: their ratio is biased for one step. It grows as the loss
+        falls.
+
+    Args:
+        small_batch: a batch, such as that of one rank.
+        large_batch: a larger one, such as that of all ranks.
+        small_norm_squared: mean squared length of the gradient of small batches.
+        large_norm_squared: that of large batches, smaller.
+
+    Raises:
+        ValueError: an argument is outside its domain, or no noise or no signal is left.
+
+    Source:
+        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, appendix
+        A.1.
+    """
+    few, many = positive("small_batch", small_batch), positive("large_batch", large_batch)
+    rough = positive("small_norm_squared", small_norm_squared)
+    fine = positive("large_norm_squared", large_norm_squared)
+    if few >= many:
+        raise ValueError(f"small_batch must be below large_batch, {many:g}, not {small_batch!r}")
+    if not few / many * rough < fine <= rough:
+        raise ValueError(
+            f"large_norm_squared must be above {few / many * rough:g}, all noise, and at most"
+            f" {rough:g}, no noise, not {large_norm_squared!r}"
+        )
+    signal = (many * fine - few * rough) / (many - few)
+    return (rough - fine) / (1 / few - 1 / many) / signal
+
+
+def critical_batch(loss: Ratio) -> Ratio:
+    """Tokens of a batch beyond which more of them hardly save steps.
+
+    A power law in the loss that has been reached, whatever the size of the model.
+
+        B = 2e8 / loss^(1 / 0.21)
+
+    Convention:
+        In tokens, with the loss in nats a token on the paper's data. It depends on the loss, not on
+        the size of the model: 1.07 million at 3.0, 3.8 at 2.3, 7.4 at 2.0.
+
+    Args:
+        loss: loss that has been reached, in nats a token.
+
+    Raises:
+        ValueError: *loss* is outside its domain.
+
+    Source:
+        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 5.1,
+        equation 5.3.
+    """
+    if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
+        raise ValueError(
+            f"loss must be from {_LEAST_LOSS} to {_MOST_LOSS} nats a token, not {loss!r}"
+        )
+    return float(2e8 / loss ** (1 / 0.21))

@@ -1,0 +1,141 @@
+"""A long sequence in parts: what keys and values have to travel."""
+
+from app.formulas.checks import divides, positive, whole
+from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond
+
+
+def context_ring_bytes(
+    batch: Count,
+    sequence: Count,
+    key_value_heads: Count,
+    head_size: Count,
+    element_bytes: Bytes,
+    ranks: Count,
+) -> Bytes:
+    """Bytes that each rank sends in ring attention, in one layer, forward.
+
+    Each rank has a part of the sequence. Keys and values of a part go round the ring: in each of
+    ranks - 1 steps a rank passes on the block that it has.
+
+        B = 2 batch * sequence / ranks * key_value_heads * head_size * element_bytes
+        V = (ranks - 1) * B
+
+    Convention:
+        Forward, for one layer and micro-batch. With the key and value heads that are kept, not the
+        query heads.
+
+    Args:
+        batch: sequences in one micro-batch.
+        sequence: tokens of one whole sequence.
+        key_value_heads: heads of keys and values.
+        head_size: width of a head.
+        element_bytes: bytes of one number.
+        ranks: ranks of context parallelism; must divide the sequence.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Liu et al., Ring Attention with Blockwise Transformers, arXiv:2310.01889, section 3.
+    """
+    block = _block(batch, sequence, key_value_heads, head_size, element_bytes, ranks)
+    return (int(ranks) - 1) * block
+
+
+def context_gather_bytes(
+    batch: Count,
+    sequence: Count,
+    key_value_heads: Count,
+    head_size: Count,
+    element_bytes: Bytes,
+    ranks: Count,
+) -> Bytes:
+    """Bytes that each rank sends when keys and values are gathered, in one layer, forward.
+
+    All keys and values are gathered to every rank before attention starts; a ring's all-gather of
+    an array of S bytes.
+
+        S = 2 batch * sequence * key_value_heads * head_size * element_bytes
+        V = S * (ranks - 1) / ranks
+
+    Convention:
+        As Llama 3 does it, with few key and value heads. The bytes are those of ring attention; the
+        difference is that nothing hides behind the attention, and any mask is easy.
+
+    Args:
+        batch: sequences in one micro-batch.
+        sequence: tokens of one whole sequence.
+        key_value_heads: heads of keys and values.
+        head_size: width of a head.
+        element_bytes: bytes of one number.
+        ranks: ranks of context parallelism; must divide the sequence.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Grattafiori et al., arXiv:2407.21783, section 3.3.2.
+    """
+    block = _block(batch, sequence, key_value_heads, head_size, element_bytes, ranks)
+    return block * ranks * (ranks - 1) / ranks
+
+
+def context_ring_hides(
+    sequence: Count,
+    heads: Count,
+    key_value_heads: Count,
+    ranks: Count,
+    rate: FlopsPerSecond,
+    bandwidth: BytesPerSecond,
+    element_bytes: Bytes = 2,
+) -> bool:
+    """Whether passing a block on takes no longer than attending to it.
+
+    With c tokens of the sequence on a rank, attending to a block costs 4 c² FLOP for each query
+    head and element of a head, and the next block has 2 c numbers for each key and value head and
+    element. Width cancels out; left over is
+
+        C = sequence / ranks
+        L = key_value_heads * element_bytes * rate / (2 heads * bandwidth * 1 FLOP)
+
+    Convention:
+        It hides where C is at least L. Without a causal mask, and with the rate that attention
+        really reaches.
+
+    Args:
+        sequence: tokens of one whole sequence.
+        heads: query heads.
+        key_value_heads: heads of keys and values; must divide the heads.
+        ranks: ranks of context parallelism; must divide the sequence.
+        rate: what the GPU really computes in a second.
+        bandwidth: bytes per second that one rank sends.
+        element_bytes: bytes of one number.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Liu et al., arXiv:2310.01889, section 3 (arithmetic intensity between hosts), with shared
+        key and value heads.
+    """
+    long, parts = whole("sequence", sequence), whole("ranks", ranks)
+    divides("ranks", parts, "tokens of a sequence", long)
+    queries, shared = whole("heads", heads), whole("key_value_heads", key_value_heads)
+    divides("key_value_heads", shared, "heads", queries)
+    least = shared * positive("element_bytes", element_bytes) * positive("rate", rate)
+    return long / parts >= least / (2 * queries * positive("bandwidth", bandwidth))
+
+
+def _block(
+    batch: Count,
+    sequence: Count,
+    key_value_heads: Count,
+    head_size: Count,
+    element_bytes: Bytes,
+    ranks: Count,
+) -> float:
+    long, parts = whole("sequence", sequence), whole("ranks", ranks)
+    divides("ranks", parts, "tokens of a sequence", long)
+    wide = whole("key_value_heads", key_value_heads) * whole("head_size", head_size)
+    tokens = whole("batch", batch) * (long // parts)
+    return 2.0 * tokens * wide * positive("element_bytes", element_bytes)

@@ -1,0 +1,95 @@
+"""Experts on different ranks: what tokens travel, what they find, and who waits."""
+
+import math
+from collections.abc import Sequence
+
+from app.formulas.checks import at_least, positive, several, whole
+from app.units import Bytes, Count, Ratio
+
+
+def expert_all_to_all_bytes(
+    tokens: Count, hidden: Count, top_k: Count, element_bytes: Bytes, ranks: Count
+) -> Bytes:
+    """Bytes that each rank sends to take its tokens to their experts.
+
+    A copy of a token goes to each of its experts; when all ranks hold equally many of the experts
+    that are chosen, one of ranks copies stays at home.
+
+        V = tokens * top_k * hidden * element_bytes * (ranks - 1) / ranks
+
+    Convention:
+        One way, in one layer: bringing the results back costs as much again, in its own number
+        format, and the backward pass both once more. A token that meets several experts on one rank
+        is sent once for each here; DeepSeek-V3 sends it once to each node.
+
+    Args:
+        tokens: tokens of one rank.
+        hidden: width of the model.
+        top_k: experts that each token is sent to.
+        element_bytes: bytes of one number.
+        ranks: ranks that the experts are spread over.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Lepikhin et al., GShard, arXiv:2006.16668, section 3.2; DeepSeek-V3 Technical Report,
+        arXiv:2412.19437, section 3.2.2.
+    """
+    copies = whole("tokens", tokens) * whole("top_k", top_k)
+    size = float(copies * whole("hidden", hidden)) * positive("element_bytes", element_bytes)
+    return size * (whole("ranks", ranks) - 1) / ranks
+
+
+def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio = 1.0) -> Count:
+    """Most tokens that an expert takes.
+
+    Its fair share of all copies of tokens, times a factor of safety; what comes beyond is dropped
+    or goes elsewhere.
+
+        C = ceil(tokens * top_k * factor / experts)
+
+    Convention:
+        Rounded up. Implementations round differently, which matters only for small batches.
+
+    Args:
+        tokens: tokens that are routed together.
+        experts: experts that they are spread over.
+        top_k: experts that each token is sent to.
+        factor: room over the fair share.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Fedus et al., Switch Transformers, arXiv:2101.03961, section 2.2, equation 3.
+    """
+    copies = whole("tokens", tokens) * whole("top_k", top_k)
+    share = copies * positive("factor", factor) / whole("experts", experts)
+    return max(1, math.ceil(share * (1 - 1e-12)))
+
+
+def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
+    """How much longer the fullest expert works than all would with equal loads.
+
+    The largest load over the mean. Everybody waits for the fullest.
+
+        I = largest / mean
+
+    Convention:
+        1 is perfect; as many as there are experts when one takes all.
+
+    Args:
+        loads: tokens that each expert got, not all zero.
+
+    Raises:
+        ValueError: *loads* is empty, or a load is outside its domain.
+
+    Source:
+        Lepikhin et al., GShard, arXiv:2006.16668, section 2.2 (load balance).
+    """
+    several("loads", loads)
+    largest = max(at_least("loads", load, 0) for load in loads)
+    if not largest:
+        raise ValueError(f"loads must not all be 0, but {len(loads)} of them are")
+    return largest * len(loads) / math.fsum(loads)

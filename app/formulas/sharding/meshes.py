@@ -1,0 +1,69 @@
+"""How the GPUs of a run are divided, and which division goes where."""
+
+from app.formulas.checks import whole
+from app.units import Count
+
+
+def data_parallel_degree(
+    gpus: Count, tensor: Count, pipeline: Count, context: Count = 1, expert: Count = 1
+) -> Count:
+    """Copies of the model that work at once.
+
+    Tensor, pipeline, context and data parallelism share out the GPUs, so their product is all of
+    them.
+
+        D = gpus / (tensor * pipeline * context)
+
+    Convention:
+        Expert parallelism is no further factor: experts are spread over ranks that are data or
+        context parallel for everything else, so it has to divide those.
+
+    Args:
+        gpus: GPUs of the run.
+        tensor: ranks of tensor parallelism.
+        pipeline: stages of the pipeline.
+        context: ranks of context parallelism.
+        expert: ranks that experts are spread over.
+
+    Raises:
+        ValueError: an argument is outside its domain, or the degrees do not divide the GPUs.
+
+    Source:
+        Grattafiori et al., arXiv:2407.21783, section 3.3.2 and table 4; Megatron-LM, expert
+        parallelism.
+    """
+    total, one_copy = whole("gpus", gpus), 1
+    for name, degree in (("tensor", tensor), ("pipeline", pipeline), ("context", context)):
+        one_copy *= whole(name, degree)
+        if total % one_copy:
+            raise ValueError(
+                f"{name} must leave a product that divides the GPUs, {total:,}, not {one_copy:,}"
+                f" with {degree!r}"
+            )
+    copies = total // one_copy
+    if copies * int(context) % whole("expert", expert):
+        raise ValueError(
+            f"expert must divide the data and context parallel ranks, {copies * int(context)},"
+            f" not {expert!r}"
+        )
+    return copies
+
+
+def parallelism_order() -> tuple[str, ...]:
+    """Kinds of parallelism from the fastest links to the slowest.
+
+    Who talks most often, and waits for the answer, sits closest. In a layer, N all-reduces of
+    tensor parallelism; context parallelism gathers keys and values once a layer; the pipeline sends
+    one activation a stage; data parallelism talks once a step.
+
+        N = 4
+
+    Convention:
+        The order of Llama 3: tensor, context, pipeline, data. Others put context outside the
+        pipeline; it talks for every layer, the pipeline only between stages.
+
+    Source:
+        Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 and
+        figure 5.
+    """
+    return ("tensor", "context", "pipeline", "data")

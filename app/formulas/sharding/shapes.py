@@ -1,0 +1,118 @@
+"""The part of a matrix, or of the heads, that a rank has."""
+
+from typing import NamedTuple
+
+from app.formulas.checks import divides, whole
+from app.units import Count
+
+
+class Shard(NamedTuple):
+    """A rank's part of a matrix."""
+
+    rows: Count
+    columns: Count
+
+
+class Heads(NamedTuple):
+    """A rank's heads, and how many ranks hold the same key and value head."""
+
+    query: Count
+    key_value: Count
+    copies: Count
+
+
+def column_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
+    """Shape of a rank's part when a weight matrix is split by columns.
+
+    Each rank computes some columns of the result from the whole input; put side by side they are
+    the result, and nothing is added up.
+
+        R = rows
+        C = columns / ranks
+
+    Convention:
+        For a product X A with A of rows by columns. PyTorch stores a Linear's weight the other way
+        round.
+
+    Args:
+        rows: rows of the whole matrix.
+        columns: columns of the whole matrix.
+        ranks: ranks of tensor parallelism; must divide the columns.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
+    """
+    wide, parts = whole("columns", columns), whole("ranks", ranks)
+    divides("ranks", parts, "columns", wide)
+    return Shard(whole("rows", rows), wide // parts)
+
+
+def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
+    """Shape of a rank's part when a weight matrix is split by rows.
+
+    Each rank has some columns of the input and computes a partial sum of the whole result; an
+    all-reduce adds them up.
+
+        R = rows / ranks
+        C = columns
+
+    Convention:
+        For a product X A with A of rows by columns. After a column split it needs no communication
+        in between.
+
+    Args:
+        rows: rows of the whole matrix.
+        columns: columns of the whole matrix.
+        ranks: ranks of tensor parallelism; must divide the rows.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
+    """
+    high, parts = whole("rows", rows), whole("ranks", ranks)
+    divides("ranks", parts, "rows", high)
+    return Shard(high // parts, whole("columns", columns))
+
+
+def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> Heads:
+    """Attention heads of a rank of tensor parallelism.
+
+    Query heads are dealt out evenly. Where there are fewer key and value heads than ranks, several
+    ranks hold a copy of the same one.
+
+        Q = query_heads / ranks
+        K = max(1, key_value_heads / ranks)
+        C = max(1, ranks / key_value_heads)
+
+    Convention:
+        Copies count the ranks that hold one head. Sequence parallelism does not split heads: it
+        cannot take the place of copies.
+
+    Args:
+        query_heads: query heads of the layer.
+        key_value_heads: heads of keys and values; must divide the query heads.
+        ranks: ranks of tensor parallelism; must divide the query heads, and divide or be a multiple
+            of the key and value heads.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Grattafiori et al., arXiv:2407.21783, table 3 (8 heads for 8 ranks); Megatron-LM, attention
+        with grouped queries.
+    """
+    queries, shared = whole("query_heads", query_heads), whole("key_value_heads", key_value_heads)
+    parts = whole("ranks", ranks)
+    divides("key_value_heads", shared, "query heads", queries)
+    divides("ranks", parts, "query heads", queries)
+    if shared % parts and parts % shared:
+        raise ValueError(
+            f"ranks must divide or be a multiple of the key and value heads, {shared},"
+            f" not {ranks!r}"
+        )
+    return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))

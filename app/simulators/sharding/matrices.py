@@ -1,0 +1,82 @@
+"""Two matrices with something bent between them, on one rank and on several."""
+
+from dataclasses import dataclass
+
+Matrix = list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What came out on every rank, the parts that they had, and the numbers that each sent."""
+
+    results: list[Matrix]
+    first_shapes: list[tuple[int, int]]
+    second_shapes: list[tuple[int, int]]
+    sent: list[int]
+
+
+def multiply(left: Matrix, right: Matrix) -> Matrix:
+    """The product, number by number."""
+    return [
+        [sum(a * right[k][j] for k, a in enumerate(row)) for j in range(len(right[0]))]
+        for row in left
+    ]
+
+
+def bend(values: Matrix) -> Matrix:
+    """Something that is not linear: negative numbers become zero."""
+    return [[max(0, value) for value in row] for row in values]
+
+
+def parallel_mlp(
+    given: Matrix, up: Matrix, down: Matrix, ranks: int, *, in_rows: bool = False
+) -> Split:
+    """Columns of *up* and rows of *down* on each rank; partial results added round a ring.
+
+    With *in_rows* the input lies in parts along its rows, and the result ends so: it is gathered
+    before and scattered after.
+    """
+    wide = len(up[0]) // ranks
+    sent = [0] * ranks
+    partial = []
+    ups, downs = [], []
+    if in_rows:
+        _gather(given, ranks, sent)
+    for rank in range(ranks):
+        columns = slice(rank * wide, (rank + 1) * wide)
+        ups.append([row[columns] for row in up])
+        downs.append(down[columns])
+        partial.append(multiply(bend(multiply(given, ups[-1])), downs[-1]))
+    total = _scatter(partial, sent)
+    if not in_rows:
+        _gather(total, ranks, sent)
+    shapes = [[(len(part), len(part[0])) for part in parts] for parts in (ups, downs)]
+    return Split([total] * ranks, shapes[0], shapes[1], sent)
+
+
+def _parts(numbers: int, ranks: int) -> list[range]:
+    return [range(r * numbers // ranks, (r + 1) * numbers // ranks) for r in range(ranks)]
+
+
+def _scatter(partial: list[Matrix], sent: list[int]) -> Matrix:
+    """Each part goes once round the ring and grows on its way."""
+    ranks, columns = len(partial), len(partial[0][0])
+    flat = [[value for row in matrix for value in row] for matrix in partial]
+    for owner, part in enumerate(_parts(len(flat[0]), ranks)):
+        for hop in range(1, ranks):
+            sender, receiver = (owner + hop) % ranks, (owner + hop + 1) % ranks
+            for place in part:
+                flat[receiver][place] += flat[sender][place]
+            sent[sender] += len(part)
+    whole = [0] * len(flat[0])
+    for owner, part in enumerate(_parts(len(whole), ranks)):
+        for place in part:
+            whole[place] = flat[owner][place]
+    return [whole[at : at + columns] for at in range(0, len(whole), columns)]
+
+
+def _gather(matrix: Matrix, ranks: int, sent: list[int]) -> None:
+    """Each part goes round until everybody has it."""
+    for owner, part in enumerate(_parts(len(matrix) * len(matrix[0]), ranks)):
+        for hop in range(ranks - 1):
+            sent[(owner + hop) % ranks] += len(part)

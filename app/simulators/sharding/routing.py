@@ -1,0 +1,28 @@
+"""Tokens sent to experts that have only so much room."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Routed:
+    """Copies that each expert took, copies that were dropped, and copies that left their rank."""
+
+    loads: list[int]
+    dropped: int
+    sent: list[int]
+
+
+def route(choices: list[list[list[int]]], experts: int, room: int | None = None) -> Routed:
+    """Send each token of each rank to its chosen experts; experts are dealt out to ranks evenly."""
+    ranks = len(choices)
+    routed = Routed([0] * experts, 0, [0] * ranks)
+    for rank, tokens in enumerate(choices):
+        for chosen in tokens:
+            for expert in chosen:
+                if room is not None and routed.loads[expert] >= room:
+                    routed.dropped += 1
+                    continue
+                routed.loads[expert] += 1
+                if expert * ranks // experts != rank:
+                    routed.sent[rank] += 1
+    return routed
