@@ -16,6 +16,7 @@ from app.formulas import (
     collectives,
     cost,
     faults,
+    layout,
     memory,
     overlap,
     pipeline,
@@ -63,6 +64,7 @@ MODULES = (
     throughput,
     overlap,
     sharding,
+    layout,
 )
 
 

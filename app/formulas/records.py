@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 from app.units import COUNT, Unit, parse_or_base
 
 _HINTS: dict[type, Mapping[str, Any]] = {}
+_YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
 
 
@@ -98,7 +99,7 @@ def _value(cls: type[Record], key: str, text: str) -> Any:
     if isinstance(hint, type) and issubclass(hint, Record):
         return hint.read(text)
     if choices := _choices(hint):
-        return _chosen(key, text, choices)
+        return chosen(key, text, choices)
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
     if unit is None:
         return text
@@ -115,9 +116,18 @@ def _choices(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if str(get_origin(hint)) == "typing.Literal" else ()
 
 
-def _chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
-    for choice in choices:
-        if text.lower() == str(choice).lower():
-            return choice
-    allowed = ", ".join(str(choice).lower() for choice in choices)
-    raise ValueError(f"{key} must be one of {allowed}, not {text!r}")
+def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
+    """The one of *choices* that *text* means; yes and no mean true and false.
+
+    Raises:
+        ValueError: it means none; the message offers the closest.
+    """
+    written = text.strip().lower()
+    if choices == (True, False) and written in _YES | _NO:
+        return written in _YES
+    known = {str(choice).lower(): choice for choice in choices}
+    if written in known:
+        return known[written]
+    closest = get_close_matches(written, known, n=1)
+    offer = f"; did you mean {closest[0]!r}?" if closest else ""
+    raise ValueError(f"{key} must be one of {', '.join(known)}, not {text!r}{offer}")

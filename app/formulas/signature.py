@@ -1,22 +1,19 @@
 """What a function's signature says of a formula: its arguments, and what comes back."""
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from app.formulas.records import Record
+from app.formulas.records import Record, chosen
 from app.units import COUNT, RATIO, Unit, parse_or_base, show
 
 Single = float | str | bool
 Argument = Single | Record | Sequence[float] | Sequence[bool] | None
 Result = float | tuple[float, ...] | tuple[str, ...]
 Form = Literal["number", "parts", "list", "yes or no", "words"]
-
-_YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Input:
         if self.record is not None:
             return self._record(given)
         if self.unit is None:
-            return self._chosen(given)
+            return chosen(self.name, str(given), self.choices)
         if not isinstance(given, str):
             return given
         try:
@@ -71,18 +68,6 @@ class Input:
             return self.record.read(given)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
-
-    def _chosen(self, given: Argument) -> Single:
-        text = str(given).lower()
-        if self.choices == (True, False) and text in _YES | _NO:
-            return text in _YES
-        for choice in self.choices:
-            if text == str(choice).lower():
-                return choice
-        allowed = ", ".join(str(choice).lower() for choice in self.choices)
-        closest = get_close_matches(text, [str(choice).lower() for choice in self.choices], n=1)
-        offer = f"; did you mean {closest[0]!r}?" if closest else ""
-        raise ValueError(f"{self.name} must be one of {allowed}, not {given!r}{offer}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +155,11 @@ def shown_default(taken: Input) -> str:
     """The default of *taken* as a person writes it; nothing where there is none."""
     if taken.required or taken.default is None:
         return ""
+    if isinstance(taken.default, Record):
+        return taken.default.text
     if taken.unit is not None and isinstance(taken.default, int | float):
         return show(taken.default, taken.unit)
-    return str(taken.default).lower() if taken.choices else json.dumps(taken.default)
+    return str(taken.default).lower()
 
 
 def _unit(hint: Any) -> Unit | None:

@@ -26,6 +26,7 @@ _TITLES = {
     "throughput": "Throughput",
     "overlap": "Overlap",
     "sharding": "Splitting layers",
+    "layout": "Layouts",
 }
 _LONGEST = 200  # characters of an argument
 

@@ -219,7 +219,7 @@ def test_a_formula_with_several_values_names_each(client: Client) -> None:
         "/api/v1/formulas/memory.hybrid_shard_traffic",
         json={"weight_bytes_total": "14 GB", "shard_ranks": 8, "replicas": 4},
     ).json()
-    assert set(answer["value"]) == {"intra", "inter"}
+    assert set(answer["value"]) == {"intra_bytes", "inter_bytes"}
 
 
 def test_every_operation_is_described_and_its_examples_work(client: Client, bearer: Bearer) -> None:

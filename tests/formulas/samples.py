@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from app.formulas import Argument, Formula, Input, Record
-from app.formulas.presets import model
+from app.formulas.presets import Cluster, Layout, Recipe, model
 from app.units import COUNT, Unit
+
+LAYOUT = Layout(tensor=4, pipeline=2, context=2, data=4, microbatches=8, virtual=2, zero_stage=2)
 
 LEGAL: dict[str, Argument] = {
     "accumulation": 4,
@@ -26,6 +28,7 @@ LEGAL: dict[str, Argument] = {
     "bytes_per_microbatch": 2e9,
     "bytes_per_parameter": 14,
     "checkpoint_time": 98.0,
+    "cluster": Cluster.named("64 H100"),
     "columns": 24576,
     "communication": 0.0,
     "communication_time": 0.3,
@@ -39,6 +42,7 @@ LEGAL: dict[str, Argument] = {
     "dollars_per_gpu_hour": 2,
     "dollars_per_kwh": 0.05,
     "duration": 6.6e6,
+    "efficiency": 0.55,
     "element_bytes": 2,
     "elements": 10**9,
     "expert": 4,
@@ -81,6 +85,7 @@ LEGAL: dict[str, Argument] = {
     "layer_compute_time": 0.005,
     "layer_parameters": 855654400,
     "layers": 96,
+    "layout": LAYOUT,
     "limit": 0.07,
     "loads": (3.0, 5.0, 4.0),
     "loss": 2.3,
@@ -90,6 +95,7 @@ LEGAL: dict[str, Argument] = {
     "micro_time": 0.12,
     "microbatches": 24,
     "minimum_steps": 4000,
+    "model": model("Llama-3.1-8B"),
     "model_flops": 1e18,
     "mtbf": 86400.0,
     "n": 2048,
@@ -109,6 +115,7 @@ LEGAL: dict[str, Argument] = {
     "rate": 494.5e12,
     "rate_of_one": 46000.0,
     "reads": 2,
+    "recipe": Recipe.named("mixed"),
     "repeats": 3,
     "replicas": 5,
     "reserved": 8e9,

@@ -9,6 +9,7 @@ from app.formulas.memory.activations import (
     checkpointing_overhead,
     layer_activation_bytes,
 )
+from app.formulas.memory.budget import memory_budget
 from app.formulas.memory.fitting import zero_largest_model, zero_smallest_ranks
 from app.formulas.memory.states import (
     hybrid_shard_state_bytes,
@@ -28,6 +29,7 @@ __all__ = [
     "hybrid_shard_state_bytes",
     "hybrid_shard_traffic",
     "layer_activation_bytes",
+    "memory_budget",
     "state_bytes",
     "zero_accumulated_traffic_bytes",
     "zero_largest_model",

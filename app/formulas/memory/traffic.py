@@ -10,8 +10,8 @@ from app.units import Bytes, Count
 class HybridTraffic(NamedTuple):
     """Bytes that a rank sends inside its group, and across groups."""
 
-    intra: Bytes
-    inter: Bytes
+    intra_bytes: Bytes
+    inter_bytes: Bytes
 
 
 def _others(name: str, ranks: Count) -> float:

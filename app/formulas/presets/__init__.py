@@ -2,6 +2,7 @@
 
 from app.formulas.presets.clusters import CLUSTERS, Cluster
 from app.formulas.presets.gpus import GPUS, Gpu
+from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
 from app.formulas.presets.models import MODELS
 from app.formulas.presets.shapes import ModelShape
@@ -9,12 +10,16 @@ from app.formulas.presets.shapes import ModelShape
 __all__ = [
     "CLUSTERS",
     "GPUS",
+    "LAYOUTS",
     "LINKS",
     "MODELS",
+    "RECIPES",
     "Cluster",
     "Gpu",
+    "Layout",
     "Link",
     "ModelShape",
+    "Recipe",
     "cluster",
     "gpu",
     "link",

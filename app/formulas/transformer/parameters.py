@@ -1,5 +1,7 @@
 """Parameters of a layer and of a whole model, to the last one."""
 
+from typing import NamedTuple
+
 from app.formulas.checks import divides, one_of, recorded, whole
 from app.formulas.presets import ModelShape
 from app.units import Count
@@ -156,16 +158,34 @@ def active_parameters(shape: ModelShape) -> Count:
     return _model(shape, shape.active_experts)
 
 
+class LayerParts(NamedTuple):
+    """Parameters of a layer by what parallelism does with them; *expert* is one of many."""
+
+    attention: int
+    norms: int
+    feed_forward: int
+    router: int
+    shared: int
+    expert: int
+
+
+def layer_parts(shape: ModelShape) -> LayerParts:
+    """The parts of a layer of *shape*; feed_forward is that of a dense layer."""
+    expert = _feed_forward(shape, shape.expert_feed_forward)
+    router = shape.hidden * shape.experts + (shape.experts if shape.router_bias else 0)
+    norms = 2 * shape.hidden * (1 if shape.norm == "rms" else 2)
+    dense = _feed_forward(shape, shape.feed_forward)
+    return LayerParts(_attention(shape), norms, dense, router, shape.shared * expert, expert)
+
+
 def _model(shape: ModelShape, experts: int) -> int:
-    norm = shape.hidden * (1 if shape.norm == "rms" else 2)
-    mixtures = shape.expert_layers
-    dense = (shape.layers - mixtures) * _feed_forward(shape, shape.feed_forward)
+    parts, mixtures = layer_parts(shape), shape.expert_layers
     embeddings = shape.vocabulary * (1 if shape.tied else 2) + shape.positions
     return (
-        shape.layers * (_attention(shape) + 2 * norm)
-        + dense
-        + mixtures * (_mixture(shape, experts) if mixtures else 0)
-        + norm
+        shape.layers * (parts.attention + parts.norms)
+        + (shape.layers - mixtures) * parts.feed_forward
+        + mixtures * (parts.router + parts.shared + experts * parts.expert)
+        + parts.norms // 2
         + embeddings * shape.hidden
     )
 
@@ -194,9 +214,3 @@ def _feed_forward(shape: ModelShape, width: int) -> int:
         return 0
     weights = feed_forward_parameters(shape.hidden, width, shape.gated)
     return weights + (width + shape.hidden if shape.biases == "all" else 0)
-
-
-def _mixture(shape: ModelShape, experts: int) -> int:
-    each = _feed_forward(shape, shape.expert_feed_forward)
-    router = shape.hidden * shape.experts + (shape.experts if shape.router_bias else 0)
-    return (experts + shape.shared) * each + router

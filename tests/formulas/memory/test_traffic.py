@@ -43,8 +43,8 @@ def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(
     inside, across = simulated.hybrid_step(SIZE, shard_ranks, replicas)
     traffic = memory.hybrid_shard_traffic(SIZE, shard_ranks, replicas)
     for rank in range(shard_ranks * replicas):
-        assert traffic.intra == pytest.approx(inside.sent(rank), rel=1e-12)
-        assert traffic.inter == pytest.approx(across.sent(rank), rel=1e-12)
+        assert traffic.intra_bytes == pytest.approx(inside.sent(rank), rel=1e-12)
+        assert traffic.inter_bytes == pytest.approx(across.sent(rank), rel=1e-12)
 
 
 @pytest.mark.parametrize(("row", "stages"), [(0, [0]), (1, [1, 2]), (2, [3])])

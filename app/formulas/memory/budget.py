@@ -1,0 +1,136 @@
+"""Everything that a GPU of a layout keeps, part by part."""
+
+from typing import NamedTuple
+
+from app.formulas.checks import recorded
+from app.formulas.memory.placing import Share, fits_together, share_of
+from app.formulas.pipeline import in_flight_microbatches
+from app.formulas.pipeline.schedules import Schedule
+from app.formulas.presets import Layout, ModelShape, Recipe
+from app.units import Bytes
+
+_MIXED = Recipe.named("mixed")
+_LOGIT_BYTES = 4
+
+
+class Budget(NamedTuple):
+    """Bytes of the fullest GPU; they add up."""
+
+    weights: Bytes
+    gradients: Bytes
+    optimizer: Bytes
+    activations: Bytes
+    buffers: Bytes
+
+    @property
+    def total(self) -> Bytes:
+        """All parts together."""
+        return sum(self)
+
+
+def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) -> Budget:
+    """Bytes of weights, gradients, optimizer state, activations and buffers on the fullest GPU.
+
+    P are the parameters of a stage's share, split by tensor and expert parallelism; N ranks hold
+    the same ones, and ZeRO divides among them what its stage says. M micro-batches are in flight,
+    each with A bytes for every layer of the stage. B are logits in 32 bits on the last stage, and,
+    when weights are sharded, two gathered layers.
+
+        W = P * weight_bytes
+        G = P * gradient_bytes
+        O = P * optimizer_bytes
+        X = M * layers * A
+
+    where ZeRO 1 divides O by N, ZeRO 2 also G, and ZeRO 3 also W.
+
+    Convention:
+        One-forward-one-backward, interleaved where *virtual* is above 1. A counts what a layer of
+        today keeps, tensor by tensor, in the recipe's elements and without dropout: both inputs of
+        both norms, queries, keys, values, attention's result, and the feed-forward's; selective
+        recomputation, or a fused attention, keeps no scores. For the layer of 2022 with dropout
+        see layer_activation_bytes. What frameworks and fragmentation add is left out.
+
+    Args:
+        model: shape of the model.
+        layout: how it is laid out.
+        recipe: bytes of every kind of number.
+
+    Raises:
+        ValueError: an argument is no such record, or the layout does not fit the model's shape.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; Korthikanti et al.,
+        arXiv:2205.05198, section 4 (what is kept); Narayanan et al., arXiv:2104.04473, section 2.
+    """
+    recorded("model", model, ModelShape)
+    recorded("layout", layout, Layout)
+    recorded("recipe", recipe, Recipe)
+    fits_together(model, layout)
+    stages = {0, min(1, layout.pipeline - 1), layout.pipeline - 1}
+    budgets = [_of_stage(model, layout, recipe, stage) for stage in sorted(stages)]
+    return max(budgets, key=sum)
+
+
+def _of_stage(model: ModelShape, layout: Layout, recipe: Recipe, stage: int) -> Budget:
+    share = share_of(model, layout, stage)
+    zero = layout.zero_stage
+    weights = _kept(share, layout, zero >= 3)  # noqa: PLR2004
+    gradients = _kept(share, layout, zero >= 2)  # noqa: PLR2004
+    optimizer = _kept(share, layout, zero >= 1)
+    return Budget(
+        weights * recipe.weight_bytes,
+        gradients * recipe.gradient_bytes,
+        optimizer * recipe.optimizer_bytes,
+        _activations(model, layout, recipe, stage, share),
+        _buffers(model, layout, recipe, stage, share),
+    )
+
+
+def _kept(share: Share, layout: Layout, sharded: bool) -> float:
+    """Parameters of which a rank holds this part of the state."""
+    if not sharded:
+        return float(share.dense + share.experts)
+    return share.dense / layout.shards + share.experts / (layout.shards / layout.expert)
+
+
+def _activations(
+    model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: Share
+) -> float:
+    schedule: Schedule = "interleaved" if layout.virtual > 1 else "1f1b"
+    in_flight = in_flight_microbatches(
+        schedule, layout.pipeline, layout.microbatches, stage, layout.virtual
+    )
+    tokens = layout.micro_batch * layout.sequence / layout.context
+    return in_flight * share.layers * tokens * _token_bytes(model, layout, recipe)
+
+
+def _token_bytes(model: ModelShape, layout: Layout, recipe: Recipe) -> float:
+    """What one layer keeps of one token."""
+    split = layout.tensor if layout.sequence_parallel else 1
+    if layout.recompute == "full":
+        return recipe.element_bytes * model.hidden / split
+    outside, inside = 4.0 * model.hidden, _inside(model)
+    if layout.recompute == "none":
+        inside += 2.0 * model.heads * layout.sequence / layout.context
+    return recipe.element_bytes * (outside / split + inside / layout.tensor)
+
+
+def _inside(model: ModelShape) -> float:
+    """Numbers that tensor parallelism divides: attention's, and the mean layer's feed-forward."""
+    keys = 2 * model.key_value_heads * model.head_size
+    attention = 2 * model.heads * (model.head_size + model.rope) + keys
+    bent = 3 if model.gated else 2
+    met = (model.active_experts + model.shared) * model.expert_feed_forward
+    mixture = bent * met + model.active_experts * model.hidden
+    dense = model.layers - model.expert_layers
+    total = dense * bent * model.feed_forward + model.expert_layers * mixture
+    return attention + total / model.layers
+
+
+def _buffers(model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: Share) -> float:
+    tokens = layout.micro_batch * layout.sequence / layout.context
+    logits = tokens * model.vocabulary / layout.tensor * _LOGIT_BYTES
+    gathered = 0.0
+    if layout.zero_stage == 3:  # noqa: PLR2004
+        gathered = 2 * share.layer * recipe.weight_bytes
+    return (logits if stage == layout.pipeline - 1 else 0.0) + gathered

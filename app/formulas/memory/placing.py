@@ -1,0 +1,71 @@
+"""Which parameters of a model a GPU of a layout has to itself."""
+
+from typing import NamedTuple
+
+from app.formulas.pipeline import layers_per_stage
+from app.formulas.presets import Layout, ModelShape
+from app.formulas.transformer.parameters import layer_parts
+
+
+class Share(NamedTuple):
+    """A rank's parameters, before ZeRO divides them.
+
+    *dense* are shared by all data and context parallel ranks, *experts* by those that have the same
+    experts; *layer* is the fullest layer of both together.
+    """
+
+    layers: int
+    dense: float
+    experts: float
+    layer: float
+
+
+def share_of(model: ModelShape, layout: Layout, stage: int) -> Share:
+    """What a rank of pipeline stage *stage* holds."""
+    counts = layers_per_stage(model.layers, layout.pipeline)
+    first = sum(counts[:stage])
+    mixtures = max(0, min(counts[stage], first + counts[stage] - model.dense_layers))
+    mixtures = mixtures if model.experts else 0
+    plain = counts[stage] - mixtures
+    parts = layer_parts(model)
+    attention = parts.attention / layout.tensor + parts.norms
+    dense_layer = attention + parts.feed_forward / layout.tensor
+    mixed_layer = attention + parts.router + parts.shared / layout.tensor
+    experts = parts.expert * model.experts / layout.expert / layout.tensor
+    dense = plain * dense_layer + mixtures * mixed_layer + _ends(model, layout, stage)
+    fullest = max(dense_layer if plain else 0.0, mixed_layer + experts if mixtures else 0.0)
+    return Share(counts[stage], dense, mixtures * experts, fullest)
+
+
+def _ends(model: ModelShape, layout: Layout, stage: int) -> float:
+    """Embedding on the first stage, norm and output head on the last."""
+    table = model.vocabulary * model.hidden / layout.tensor
+    first, last = stage == 0, stage == layout.pipeline - 1
+    held = model.positions * model.hidden if first else 0
+    norm = model.hidden * (1 if model.norm == "rms" else 2) if last else 0
+    head = last and not (model.tied and layout.pipeline == 1)
+    return table * (first + head) + held + norm
+
+
+def fits_together(model: ModelShape, layout: Layout) -> None:
+    """Refuse a layout that cannot divide *model*."""
+    asked = (
+        ("tensor", layout.tensor, "heads", model.heads),
+        ("context", layout.context, "tokens of a sequence", layout.sequence),
+        ("expert", layout.expert, "experts", model.experts or 1),
+    )
+    for name, degree, what, total in asked:
+        if total % degree:
+            raise ValueError(
+                f"layout must have a {name} degree that divides the {what}, {total}, not {degree}"
+            )
+    if layout.pipeline * layout.virtual > model.layers:
+        raise ValueError(
+            f"layout must have at most as many pieces of pipeline as layers, {model.layers}, not"
+            f" {layout.pipeline * layout.virtual}"
+        )
+    if layout.sequence_parallel and layout.sequence // layout.context % layout.tensor:
+        raise ValueError(
+            f"layout must have a tensor degree that divides the tokens of a rank,"
+            f" {layout.sequence // layout.context}, with sequence parallelism, not {layout.tensor}"
+        )

@@ -1,0 +1,71 @@
+"""Ranks of a mesh, each of which takes its slice of every tensor of its stage."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """Degrees of tensor, context, expert, data and pipeline parallelism."""
+
+    tensor: int = 1
+    context: int = 1
+    expert: int = 1
+    data: int = 1
+    pipeline: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Elements of a weight; whether tensor parallelism cuts it; which expert it belongs to."""
+
+    stage: int
+    elements: int
+    cut: bool
+    expert: int | None = None
+
+
+@dataclass(slots=True)
+class Rank:
+    """What a rank holds, in elements."""
+
+    place: tuple[int, int, int, int]
+    weights: float = 0.0
+    gradients: float = 0.0
+    optimizer: float = 0.0
+    seen: set[int] = field(default_factory=set)
+
+
+def place(mesh: Mesh, tensors: Iterable[Tensor], experts: int, zero: int) -> list[Rank]:
+    """Give every rank its slices; what ZeRO shards is dealt out among those with the same slice."""
+    ranks = [Rank(where) for where in _places(mesh)]
+    known = list(tensors)
+    for number, tensor in enumerate(known):
+        owners = [rank for rank in ranks if _holds(mesh, rank, tensor, experts)]
+        for rank in owners:
+            same = [other for other in owners if other.place[0] == rank.place[0]]
+            own = tensor.elements / mesh.tensor if tensor.cut else tensor.elements
+            share = own / len(same)
+            rank.weights += share if zero in {3} else own
+            rank.gradients += share if zero in {2, 3} else own
+            rank.optimizer += share if zero >= 1 else own
+            rank.seen.add(number)
+    return ranks
+
+
+def _places(mesh: Mesh) -> Iterator[tuple[int, int, int, int]]:
+    for p in range(mesh.pipeline):
+        for d in range(mesh.data):
+            for c in range(mesh.context):
+                for t in range(mesh.tensor):
+                    yield t, c, d, p
+
+
+def _holds(mesh: Mesh, rank: Rank, tensor: Tensor, experts: int) -> bool:
+    _, c, d, p = rank.place
+    if p != tensor.stage:
+        return False
+    if tensor.expert is None:
+        return True
+    group = (d * mesh.context + c) % mesh.expert
+    return tensor.expert * mesh.expert // experts == group
