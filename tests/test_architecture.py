@@ -10,7 +10,7 @@ from app.config import ROOT
 APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "catalog"}
-SERVER = CORE | {"db", "site", "checking", "verdicts"}
+SERVER = CORE | {"db", "errata", "site", "checking", "verdicts"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -19,6 +19,7 @@ MAY: dict[str, set[str]] = {
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},
+    "errata": {"errors", "expressions", "yaml_file"},
     "charts": {"units", "config", "formulas", "simulators"},
     "expressions": {"errors", "units", "formulas"},
     "db": {"errors", "config"},

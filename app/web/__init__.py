@@ -3,12 +3,34 @@
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from app.web import authoring, docs, exercise, formulas, home, progress, static, theme
+from app.web import (
+    authoring,
+    docs,
+    errata,
+    exercise,
+    formulas,
+    hardware,
+    home,
+    progress,
+    static,
+    theme,
+)
 from app.web.headers import SecurityHeaders
 from app.web.trouble import page_for
 
 router = APIRouter(include_in_schema=False)
-for part in (home, exercise, formulas, progress, authoring, docs, theme, static):
+for part in (
+    home,
+    exercise,
+    formulas,
+    hardware,
+    errata,
+    progress,
+    authoring,
+    docs,
+    theme,
+    static,
+):
     router.include_router(part.router)
 
 

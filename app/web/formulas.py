@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
+from app.errata import errata
 from app.errors import NotFoundError
 from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_default
 from app.site import Here, Site
@@ -16,16 +17,16 @@ router = APIRouter(prefix="/formulas")
 _TITLES = {
     "collectives": "Collectives",
     "memory": "Memory",
-    "batching": "Batching",
+    "batching": "Batches and rates",
+    "overlap": "Overlap",
     "pipeline": "Pipeline parallelism",
-    "precision": "Precision",
+    "sharding": "Splitting layers",
     "faults": "Checkpoints and failures",
-    "cost": "Cost",
-    "sampling": "Sampling",
+    "precision": "Precision",
     "transformer": "The transformer",
     "throughput": "Throughput",
-    "overlap": "Overlap",
-    "sharding": "Splitting layers",
+    "cost": "Cost",
+    "sampling": "Sampling",
     "layout": "Layouts",
 }
 _LONGEST = 200  # characters of an argument
@@ -74,6 +75,7 @@ class FormulaPage:
     result: str
     problem: str
     exercises: tuple[Link, ...]
+    errata: tuple[Link, ...]
 
 
 @router.get("")
@@ -129,6 +131,11 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         result,
         problem,
         tuple(Link(address_of(e), e.title) for e in site.catalog.exercises if _uses(e, formula)),
+        tuple(
+            Link(f"/errata#{known.id}", known.title)
+            for known in errata()
+            if any(formula.name in row.formulas for row in known.worked)
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from app.db.queries import Shown, attempts_at, shown, solved_drawing
 from app.db.session import open_session
+from app.errata import of_exercise
 from app.errors import AnswerError, UnavailableError
 from app.kinds import Exercise, PartVerdict, Verdict
 from app.kinds.function import Trial, TrialRun
@@ -77,6 +78,7 @@ class Sheet:
     core: bool
     skills: tuple[str, ...]
     sources: tuple[Link, ...]
+    errata: tuple[Link, ...]
     topic: Link
     place: str
     seed: int
@@ -145,6 +147,7 @@ def sheet_of(
         core=exercise.core,
         skills=tuple(exercise.skills),
         sources=tuple(Link(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
+        errata=tuple(Link(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
         topic=Link(f"/chapters/{topic.id}", topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         seed=seed,

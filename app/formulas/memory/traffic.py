@@ -115,6 +115,6 @@ def hybrid_shard_traffic(
     """
     size = positive("weight_bytes_total", weight_bytes_total)
     return HybridTraffic(
-        intra=3 * size * _others("shard_ranks", shard_ranks),
-        inter=2 * size / shard_ranks * _others("replicas", replicas),
+        intra_bytes=3 * size * _others("shard_ranks", shard_ranks),
+        inter_bytes=2 * size / shard_ranks * _others("replicas", replicas),
     )
