@@ -77,15 +77,23 @@ def _binary(operator: str, left: Node, right: Node) -> tuple[str, int]:
         return rf"\frac{{{latex(left)}}}{{{latex(right)}}}", _TERM
     if operator == "^":
         return f"{_within(left, _ATOM)}^{{{latex(right)}}}", _POWER
-    between = r" \cdot " if _touches(right) else r"\,"
+    between = r" \cdot " if _touches(left, right) else r"\,"
     return f"{_within(left, _TERM)}{between}{_within(right, _TERM)}", _TERM
 
 
-def _touches(right: Node) -> bool:
-    """Whether a figure would run into what stands before it."""
-    while isinstance(right, Binary) and right.operator in "*/^":
+def _touches(left: Node, right: Node) -> bool:
+    """Whether a figure, or one word after another, would run into what stands before it."""
+    while isinstance(right, Binary) and right.operator in "*^":
         right = right.left
-    return isinstance(right, Number)
+    while isinstance(left, Binary) and left.operator == "*":
+        left = left.right
+    if isinstance(left, Binary) and left.operator == "^":
+        left = left.left
+    return isinstance(right, Number) or (_is_word(left) and _is_word(right))
+
+
+def _is_word(node: Node) -> bool:
+    return isinstance(node, Name) and len(node.name) > 1
 
 
 def _call(call: Call) -> tuple[str, int]:

@@ -7,9 +7,9 @@ docstring.
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 
 from app.formulas import (
     batching,
@@ -97,17 +97,30 @@ def evaluate(formula: Formula, given: Mapping[str, Argument]) -> Result:
     return value
 
 
-def _formulas(module: ModuleType) -> dict[str, Formula]:
-    chapter = module.__name__.rpartition(".")[2]
-    return {
-        f"{chapter}.{name}": formula_of(f"{chapter}.{name}", function)
-        for name, function in vars(module).items()
-        if not name.startswith("_")
-        and inspect.isfunction(function)
-        and function.__module__.startswith(module.__name__)
-    }
+class _Formulas(Mapping[str, Formula]):
+    """Every formula by its name; what its signature says is read when it is first asked for."""
+
+    def __init__(self, modules: Iterable[ModuleType]) -> None:
+        self._functions = {
+            f"{module.__name__.rpartition('.')[2]}.{name}": function
+            for module in modules
+            for name, function in vars(module).items()
+            if not name.startswith("_")
+            and inspect.isfunction(function)
+            and function.__module__.startswith(module.__name__)
+        }
+        self._known: dict[str, Formula] = {}
+
+    def __getitem__(self, name: str) -> Formula:
+        if name not in self._known:
+            self._known[name] = formula_of(name, self._functions[name])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
 
 
-FORMULAS: Mapping[str, Formula] = MappingProxyType(
-    {name: formula for module in MODULES for name, formula in _formulas(module).items()}
-)
+FORMULAS: Mapping[str, Formula] = _Formulas(MODULES)

@@ -126,16 +126,23 @@ class Formula:
             return dict(zip(self.parts, value, strict=True))
         return list(value) if isinstance(value, tuple) else value
 
+    def shown_parts(self, value: Result) -> tuple[tuple[str, str], ...]:
+        """Each part of *value* with its name, as a person writes it; none where there is one."""
+        if self.form != "parts" or not isinstance(value, tuple):
+            return ()
+        numbers = [part for part in value if not isinstance(part, str)]
+        shown = [show(number, self.result) for number in numbers]
+        return tuple(zip(self.parts, shown, strict=True))
+
     def text(self, value: Result) -> str:
         """*value* as a person writes it."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if not isinstance(value, tuple):
             return show(value, self.result)
-        shown = [v if isinstance(v, str) else show(v, self.result) for v in value]
-        if self.form == "parts":
-            shown = [f"{part} {text}" for part, text in zip(self.parts, shown, strict=True)]
-        return ", ".join(shown)
+        if named := self.shown_parts(value):
+            return ", ".join(f"{part} {text}" for part, text in named)
+        return ", ".join(v if isinstance(v, str) else show(v, self.result) for v in value)
 
 
 def formula_of(name: str, function: Callable[..., Result]) -> Formula:

@@ -45,6 +45,7 @@ class Entry:
 class Group:
     """The formulas of one chapter."""
 
+    id: str
     title: str
     entries: tuple[Entry, ...]
 
@@ -73,6 +74,7 @@ class FormulaPage:
     documented: Documented
     arguments: tuple[ArgumentView, ...]
     result: str
+    parts: tuple[tuple[str, str], ...]
     problem: str
     exercises: tuple[Link, ...]
     errata: tuple[Link, ...]
@@ -82,7 +84,7 @@ class FormulaPage:
 async def reference(request: Request) -> Response:
     """All formulas."""
     modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
-    groups = tuple(Group(_TITLES.get(m, m.title()), tuple(_entries(m))) for m in modules)
+    groups = tuple(Group(m, _TITLES[m], tuple(_entries(m))) for m in modules)
     says = "Every formula of the course, with its derivation, its source and a calculator."
     return render("formulas.html", frame(request, "Formulas", says, "formulas"), groups)
 
@@ -113,11 +115,13 @@ def _entries(module: str) -> list[Entry]:
 def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage:
     doc = documented(formula)
     result, problem = "", ""
+    parts: tuple[tuple[str, str], ...] = ()
     known = {name: text for name, text in given.items() if name in formula.inputs}
     missing = formula.missing(known)
     if (known and not missing) or not formula.inputs:
         try:
-            result = formula.text(evaluate(formula, known))
+            value = evaluate(formula, known)
+            result, parts = formula.text(value), formula.shown_parts(value)
         except ValueError as error:
             problem = str(error)
     elif known:
@@ -129,6 +133,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         doc,
         tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
         result,
+        parts,
         problem,
         tuple(Link(address_of(e), e.title) for e in site.catalog.exercises if _uses(e, formula)),
         tuple(

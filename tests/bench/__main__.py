@@ -5,7 +5,7 @@ from importlib import import_module
 
 from tests.bench.figures import Figure
 
-BENCHES = ("start", "formulas", "page", "sandbox", "grade", "http")
+BENCHES = ("start", "formulas", "schedules", "page", "sandbox", "grade", "http", "rivals")
 
 
 def main(names: list[str]) -> int:
