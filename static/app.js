@@ -11,6 +11,18 @@ themes.addEventListener("submit", (event) => {
   themes.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
 });
 
+// What is wider than the page scrolls in itself; then the keyboard has to reach it.
+function reachable() {
+  for (const block of document.querySelectorAll("math[display=block], table, pre")) {
+    const wide = block.scrollWidth > block.clientWidth;
+    if (wide) block.setAttribute("tabindex", "0");
+    else if (block.getAttribute("tabindex") === "0" && !block.dataset.stays) block.removeAttribute("tabindex");
+  }
+}
+addEventListener("resize", reachable);
+document.fonts.ready.then(reachable);
+reachable();
+
 const parts = [];
 if (document.querySelector("[data-answer]")) parts.push(import("./exercise.js"));
 if (document.querySelector("[data-filter], [data-calculator]")) parts.push(import("./formulas.js"));

@@ -195,7 +195,7 @@ def test_a_function_by_mouse(open_page: MakePage, theme: str, width: int) -> Non
 
 def test_a_function_by_keyboard(open_page: MakePage) -> None:
     page = stay(open_page(FUNCTION))
-    to(page, "#source")
+    to(page, "#source, .cm-content")  # the editor takes the place of the box as it gets the focus
     page.wait_for_selector(".cm-content")
     page.wait_for_function("document.activeElement.classList.contains('cm-content')")
     page.keyboard.press("Control+a")

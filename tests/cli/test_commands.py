@@ -203,7 +203,7 @@ def test_help_and_formulas_start_without_the_web() -> None:
     code = (
         "import sys; from app.__main__ import main; main(['formula', "
         "'collectives.ring_all_reduce_steps', 'ranks=8']); "
-        "print([m for m in ('fastapi', 'sqlalchemy', 'torch', 'wasmtime') if m in sys.modules])"
+        "print([m for m in ('fastapi', 'sqlalchemy', 'torch', 'wasmtime', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "14\n[]\n"

@@ -16,7 +16,7 @@ NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", NUMERIC, "/exercises/memory/fsdp-default",
     "/exercises/collectives/steps-of-a-ring", "/exercises/collectives/estimate-off-by-a-factor",
-    "/exercises/collectives/write-ring-time", "/formulas", "/progress", "/authoring", "/api/docs", "/nothing",
+    "/exercises/collectives/write-ring-time", "/formulas", "/hardware", "/errata", "/progress", "/authoring", "/api/docs", "/nothing",
 )  # fmt: skip
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
 

@@ -41,6 +41,26 @@ def test_the_tpu_agrees_with_the_book_on_its_own_hardware() -> None:
     assert gpu("TPU v5p").memory == pytest.approx(1e9 * book.number("hbm"), rel=0.02)
 
 
+def test_latencies_of_links_are_those_of_nccls_tuner() -> None:
+    ring = {
+        r.text("link"): r.number("Simple")
+        for r in rows("nccl_tuner_constants")
+        if r.text("algo") == "Ring"
+    }
+    for known in LINKS.values():
+        if known.name.startswith("NVLink"):
+            assert known.latency == pytest.approx(1e-6 * ring["NVLINK hop"], rel=1e-12)
+        if "network" in known.name:
+            assert known.latency == pytest.approx(1e-6 * ring["NET hop"], rel=1e-12)
+
+
+def test_links_say_what_nccl_reaches_beside_the_wire() -> None:
+    table = {row.text("gpu"): row for row in rows("nvlink_effective_bandwidth")}
+    for name, gpu_name in (("NVLink 4", "H100 NVLink4"), ("NVLink 3", "A100 NVLink3")):
+        assert link(name).bandwidth == 1e9 * table[gpu_name].number("line_rate_per_direction")
+        assert link(name).effective == 1e9 * table[gpu_name].number("effective_busbw")
+
+
 def test_dense_peaks_grew_450_times_from_k40_to_b200() -> None:
     assert gpu("B200").peak / gpu("K40").peak == 450
 
