@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from fastapi.testclient import TestClient
 
@@ -12,6 +13,11 @@ from app.db.tokens import create_token
 from app.main import create_app
 from app.sandbox.runner import Runner
 from app.site import Site
+
+# The same examples on every machine, however slow; `pytest --hypothesis-profile=explore` draws others.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

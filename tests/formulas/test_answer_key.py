@@ -236,7 +236,7 @@ KEY: dict[str, Entry] = {
     ),
     "moe-04": (
         lambda: H100.peak / 1e12 * throughput.model_utilization(RUN, 30.84e6 * HOUR, 1, H100.peak),
-        341.4, 1e-4,
+        341.4, 2e-4,
     ),
     "moe-05": (lambda: MLA / 1e3, 70.27, 1e-4),
     "moe-06": (

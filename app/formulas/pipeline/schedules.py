@@ -35,7 +35,8 @@ def schedule_bubble(
     schedule, where one micro-batch at a time goes down and comes back; G GPipe; A 1F1B, whose
     forward and backward passes wait for a message each nearly every time; I interleaved 1F1B, whose
     longer lead hides all but the first and last messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split
-    the backward pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV.
+    the backward pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV. One device
+    alone waits for nothing.
 
         T = forward + backward_input + backward_weight
         N = (stages - 1) * microbatches * (T + 2 communication)
@@ -124,6 +125,8 @@ def exists(
 def _whole_backward(
     schedule: Schedule, p: int, m: int, v: int, forward: float, backward: float, c: float
 ) -> float:
+    if p == 1:
+        return 0.0  # nobody to wait for, however many chunks
     work = forward + backward
     if schedule == "naive":
         return (p - 1) * m * (work + 2 * c)
