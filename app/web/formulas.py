@@ -62,6 +62,7 @@ class ArgumentView:
     value: str
     needed: bool
     many: bool
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,7 @@ def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -
         given.get(taken.name, ""),
         taken.required,
         taken.many,
+        tuple(taken.record.known()) if taken.record else (),
     )
 
 

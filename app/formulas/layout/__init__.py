@@ -4,6 +4,14 @@ The record itself, Layout, is among the presets: what papers ran has a name ther
 """
 
 from app.formulas.layout.fitting import fits
-from app.formulas.layout.timing import projected_utilization, step_time, total_step_time
+from app.formulas.layout.timing import StepTime, projected_utilization, step_time, total_step_time
+from app.formulas.presets import Layout
 
-__all__ = ["fits", "projected_utilization", "step_time", "total_step_time"]
+__all__ = [
+    "Layout",
+    "StepTime",
+    "fits",
+    "projected_utilization",
+    "step_time",
+    "total_step_time",
+]
