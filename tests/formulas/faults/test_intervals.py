@@ -1,4 +1,5 @@
 import math
+from decimal import Decimal, getcontext
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,13 @@ def test_exact_interval_meets_its_condition_however_small_or_large(written: floa
         assert (1 - share) * math.exp(share) == pytest.approx(math.exp(-written), rel=1e-9)
     if written < 1e-8:
         assert share == pytest.approx(math.sqrt(2 * written), rel=1e-4)
+
+
+@given(st.floats(-12, 1).map(lambda power: 10**power))
+def test_exact_interval_meets_its_condition_to_the_last_digits(written: float) -> None:
+    getcontext().prec = 60
+    share = Decimal(exact_interval(written, 1.0))
+    assert float(-(1 - share).ln() - share) == pytest.approx(written, rel=1e-12)
 
 
 @given(st.floats(1, 1e6), st.floats(1, 1e6), st.floats(1e-3, 1e3))
