@@ -100,6 +100,18 @@ class Formula:
         """The first sentence: what comes back."""
         return self.doc.partition("\n\n")[0].replace("\n", " ")
 
+    @property
+    def gives(self) -> str:
+        """What comes back, in a word or two: its unit, and how many of it."""
+        if self.form in ("yes or no", "words"):
+            return self.form
+        unit = self.result.symbol or ("whole numbers" if self.result.whole else "plain numbers")
+        if self.form == "list":
+            return f"a list, in {unit}" if self.result.symbol else f"a list of {unit}"
+        if self.form == "parts":
+            return f"{', '.join(self.parts)}, each in {unit}".replace("_", " ")
+        return unit if self.result.symbol else str(self.result)
+
     def missing(self, given: Mapping[str, object]) -> list[str]:
         """The arguments that are needed and not in *given*."""
         return [i.name for i in self.inputs.values() if i.required and i.name not in given]

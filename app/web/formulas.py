@@ -72,6 +72,7 @@ class FormulaPage:
     name: str
     module: str
     short: str
+    gives: str
     documented: Documented
     arguments: tuple[ArgumentView, ...]
     result: str
@@ -131,6 +132,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         formula.name,
         _TITLES.get(formula.module, formula.module),
         formula.name.partition(".")[2],
+        formula.gives,
         doc,
         tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
         result,
