@@ -11,6 +11,7 @@ CURRICULUM = {
     *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (1, 2, 3, 4, 5, 6, 7, 9)),
     *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 12)),
     *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in (1, 3, 4)),
+    *(f"lr-{n:02}" for n in range(1, 6)), *(f"lr-x{n}" for n in range(1, 6)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.
@@ -39,6 +40,15 @@ KEYS = {
     "zero-06": ("stage3-8", ("stage2-16", "stage1-64")),
     "zero-x8": ("barely", ("label",)),
     "zero-x11": ("stage3", ("stage2",)),
+    "lr-01": ("2.4e-3", ("8.49e-4", "3.75e-5", "3e-4")),
+    "lr-02": ("8.485e-4", ("2.4e-3", "1.06e-4", "6e-4")),
+    "lr-04": ("saves-below", ("both-half", "generalizes")),
+    "lr-05": ("half", ("same", "quarter", "longer")),
+    "lr-x1": ("3.79e6", ()),
+    "lr-x2": ("1.154e6", ()),
+    "lr-x3": ("0.6667 %", ()),
+    "lr-x4": ("slower", ("diverges",)),
+    "lr-x5": ("16777216", ("2048", "131072")),
     "ga-01": ("64", ("512", "256", "63")),
     "ga-02": ("3.15 s", ("3.2 s", "50 ms")),
     "ga-05": ("b-third", ("b-half", "same", "b-double")),
@@ -50,6 +60,7 @@ PARTS = {
     "ring-03": {"bus": "38.89", "share": "77.8 %"},
     "zero-05": {"stage3": "41.34", "dp": "27.56", "extra": "13.78", "ratio": "1.5", "time": "413.4"},
     "zero-x1": {"total": "7168", "redundant": "7056", "share": "98.4 %"},
+    "lr-03": {"warmup": "8000", "share": "8 %"},
     "ga-03": {"step": "7730", "rate": "264.94", "share": "0.647 %", "without": "29.4 %"},
     "zero-x4": {"dp": "1600", "stage3": "25", "share": "31.25 %"},
 }  # fmt: skip

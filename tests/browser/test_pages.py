@@ -8,7 +8,8 @@ from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, CHOICE, FUNCTION, NUMERIC, ORDER
 
 PAGES = (
-    "/", "/chapters/collectives", "/chapters/memory", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
+    "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates",
+    "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
     "/formulas/layout.step_time?model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8", "/progress", "/authoring", "/api/docs", "/nothing",
