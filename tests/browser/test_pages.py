@@ -1,4 +1,5 @@
 import gzip
+import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -134,7 +135,7 @@ def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, serv
         name, value = str(cookie.get("name")), str(cookie.get("value"))
         again.context.add_cookies([{"name": name, "value": value, "url": server.url}])
     again.goto(f"{server.url}/progress")
-    expect(again.locator(".nums")).to_contain_text("1 of 31")
+    expect(again.locator(".nums")).to_contain_text(re.compile(r"1 of \d+"))
 
 
 @pytest.mark.parametrize("path", [NUMERIC, ORDER, BUG, FUNCTION])
