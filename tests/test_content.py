@@ -12,6 +12,7 @@ CURRICULUM = {
     *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 12)),
     *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in (1, 3, 4)),
     *(f"lr-{n:02}" for n in range(1, 6)), *(f"lr-x{n}" for n in range(1, 6)),
+    *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.
@@ -40,6 +41,9 @@ KEYS = {
     "zero-06": ("stage3-8", ("stage2-16", "stage1-64")),
     "zero-x8": ("barely", ("label",)),
     "zero-x11": ("stage3", ("stage2",)),
+    "ovl-01": ("65.6 ms", ("32.8 ms", "131.3 ms")),
+    "ovl-x1": ("1.67", ("1.4", "2.5")),
+    "ovl-x3": ("14", ("15", "2")),
     "lr-01": ("2.4e-3", ("8.49e-4", "3.75e-5", "3e-4")),
     "lr-02": ("8.485e-4", ("2.4e-3", "1.06e-4", "6e-4")),
     "lr-04": ("saves-below", ("both-half", "generalizes")),
@@ -61,6 +65,10 @@ PARTS = {
     "zero-05": {"stage3": "41.34", "dp": "27.56", "extra": "13.78", "ratio": "1.5", "time": "413.4"},
     "zero-x1": {"total": "7168", "redundant": "7056", "share": "98.4 %"},
     "lr-03": {"warmup": "8000", "share": "8 %"},
+    "ovl-02": {"hidden": "97.5 %", "exposed": "1.5 ms", "added": "0.75 %"},
+    "ovl-03": {"across": "350 ms", "within": "58.3 ms", "rails": "87.5 ms"},
+    "ovl-04": {"compute": "242.4 ms", "left": "20.5 %"},
+    "ovl-x2": {"gather": "33.7 ms", "forward": "28.3 ms", "exposed": "5.3 ms", "enough": "9736"},
     "ga-03": {"step": "7730", "rate": "264.94", "share": "0.647 %", "without": "29.4 %"},
     "zero-x4": {"dp": "1600", "stage3": "25", "share": "31.25 %"},
 }  # fmt: skip

@@ -9,7 +9,7 @@ from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, CHOICE, FUNCTION, NUMERIC, ORDER
 
 PAGES = (
-    "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates",
+    "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/exercises/overlap/between-nodes",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
