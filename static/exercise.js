@@ -4,7 +4,7 @@ import { order } from "./order.js";
 const form = document.querySelector("[data-answer]");
 const { kind, id, seed } = document.querySelector(".exercise").dataset;
 const store = `draft ${id} ${seed}`;
-const KEPT = ["numeric", "function"];
+const KEPT = ["numeric", "expression", "function"];
 
 const typed = () => [...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]")];
 

@@ -8,6 +8,7 @@ from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.filling import fill, slots
 from app.expressions.mathematics import latex
 from app.expressions.operations import Quantity
+from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import Node, names_in
 
@@ -22,5 +23,6 @@ __all__ = [
     "latex",
     "names_in",
     "parse",
+    "parse_plain",
     "slots",
 ]

@@ -5,15 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.base import Answer, Finding, Markdown, Strict, Verdict, Where, single
+from app.kinds.base import KEPT, Answer, Finding, Markdown, Strict, Verdict, Where, single
 from app.kinds.calling import Call, Coded, function_in, rounded
-from app.kinds.drawing import Draw
+from app.kinds.drawing import Draw, shuffled
+from app.kinds.listing import ListingError
+from app.kinds.mutation import SAYS, Mutant, Operator, equally_guilty, mutants
 from app.sandbox.report import Returned
 from app.sandbox.runner import Runner
+from app.units import figures
+
+_DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +43,22 @@ class BuggyLine(Coded):
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
     bugs: list[Bug] = Field(
-        min_length=1, description="line, shown, says, symptom; one of them is drawn"
+        default_factory=list, description="line, shown, says, symptom; one of them is drawn"
+    )
+    mutate: list[Operator] = Field(
+        default_factory=list,
+        description="draw bugs from the listing: constant, operator, factor, off-by-one, swap",
     )
     elsewhere: dict[int, Markdown] = Field(
         default_factory=dict, description="what to say of a line that is right"
     )
     entry: str = Field(default="", description="the function to call; the first one if empty")
+    _drawn_bugs: dict[int, Bug] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
+        if not (self.bugs or self.mutate):
+            raise ValueError("give bugs, or say with mutate how to draw them")
         lines = self.code.splitlines()
         for line in (*self.elsewhere, *(bug.line for bug in self.bugs)):
             if not 1 <= line <= len(lines):
@@ -58,10 +70,50 @@ class BuggyLine(Coded):
         return self
 
     def bug(self, seed: int) -> Bug:
-        """The bug that *seed* draws; the first at 0."""
-        if seed == 0:
+        """The bug that *seed* draws; at 0 the first one.
+
+        Raises:
+            ExpressionError: none can be drawn from the listing.
+        """
+        if seed == 0 and self.bugs:
             return self.bugs[0]
-        return self.bugs[int(random.Random(f"bug {seed}").random() * len(self.bugs))]
+        share = random.Random(f"bug {seed}").random()
+        if not self.mutate:
+            return self.bugs[int(share * len(self.bugs))]
+        if share < len(self.bugs) / (len(self.bugs) + _DRAWN):
+            return self.bugs[int(share * (len(self.bugs) + _DRAWN))]
+        return self._first_mutant(seed)
+
+    def _first_mutant(self, seed: int) -> Bug:
+        if seed not in self._drawn_bugs:
+            if len(self._drawn_bugs) >= KEPT:
+                self._drawn_bugs.clear()
+            found = next(self.mutants(seed), None)
+            if found is None:
+                raise ExpressionError("no change of one line is told by the drawn calls")
+            self._drawn_bugs[seed] = self._bug_of(found)
+        return self._drawn_bugs[seed]
+
+    def mutants(self, seed: int) -> Iterator[Mutant]:
+        """What the listing yields, in the order that belongs to *seed*.
+
+        Raises:
+            ExpressionError: it is more than arithmetic.
+        """
+        entry = self.entry or function_in(self.code)
+        calls = self.calls(entry, 0)
+        try:
+            yield from mutants(self.code, calls, self.mutate, lambda e: shuffled(seed, e))
+        except ListingError as error:
+            raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
+
+    def _bug_of(self, mutant: Mutant) -> Bug:
+        """*mutant*, with what its line is about where the author says it."""
+        says = SAYS[mutant.operator]
+        if about := self.elsewhere.get(mutant.line):
+            says = f"{says} {about}"
+        symptom = _times(mutant.ratio)
+        return Bug(line=mutant.line, shown=mutant.shown, says=says, symptom=symptom)
 
     def drawn_anew(self, seed: int) -> Draw:
         """The drawn values, and the symptom of the bug that is shown."""
@@ -133,10 +185,18 @@ class BuggyLine(Coded):
         findings = []
         if disagreement := await self._disagreement(self.code, entry, calls, runner):
             findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
-        for index, bug in enumerate(self.bugs):
+        drawn = [self._bug_of(mutant) for mutant in self.mutants(0)] if self.mutate else []
+        for index, bug in enumerate((*self.bugs, *drawn)):
+            where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
             source = "\n".join(self.listing(bug))
             if not await self._disagreement(source, entry, calls, runner):
-                findings.append(Finding(("bugs", index), "changes no result: nobody could tell"))
+                findings.append(
+                    Finding(where, f"line {bug.line} changes no result: who could tell?")
+                )
+            elif other := equally_guilty(source, bug.line, calls):
+                findings.append(
+                    Finding(where, f"line {other} could be mended instead of {bug.line}")
+                )
         return findings
 
     async def _disagreement(
@@ -154,3 +214,12 @@ class BuggyLine(Coded):
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")
         return ""
+
+
+def _times(ratio: float | None) -> str:
+    """How the result looks, compared with the right one."""
+    if ratio is None:
+        return "comes out wrong"
+    if ratio > 1:
+        return f"comes out {figures(ratio)} times too large"
+    return f"comes out at {figures(ratio)} of the truth" if ratio > 0 else "has the wrong sign"

@@ -15,7 +15,9 @@ from app.kinds.drawing import Draw, draw
 from app.sandbox.report import Plain
 from app.units import figures, scale_of
 
-Given = int | float | str | list[int | float]
+Scalar = bool | int | float | str
+Row = list[bool | int | float]
+Given = Scalar | list[Scalar | Row]
 _CALLS = 10  # drawn calls, or as many as there are values of an argument
 _CLOSE = 1e-6
 _NOTHING = 1e-12
@@ -28,7 +30,7 @@ class Call:
 
     arguments: tuple[Plain, ...]
     text: str
-    expected: int | float
+    expected: Plain
 
 
 class Graded(Strict):
@@ -74,8 +76,10 @@ class Coded(Graded, Base):
         Raises:
             ExpressionError: the reference has no value there.
         """
-        arguments = tuple(_plain(value) for value in row)
+        arguments = tuple(plain(value) for value in row)
         text = f"{entry}({', '.join(python(value) for value in arguments)})"
+        if not self.reference:
+            return Call(arguments, text, None)
         value = evaluate(self.reference, self._names(row)).value / scale_of(self.unit).factor
         if self.result == "float":
             return Call(arguments, text, value)
@@ -83,13 +87,15 @@ class Coded(Graded, Base):
             raise ExpressionError(f"{text} should give a whole number, and gives {value}")
         return Call(arguments, text, round(value))
 
-    def agrees(self, value: Plain, expected: float) -> bool:
-        """Whether *value* is the number *expected*, in the type that is wanted."""
+    def agrees(self, value: Plain, expected: Plain) -> bool:
+        """Whether *value* is what is *expected*, in the type that is wanted."""
+        if not self.reference:
+            return _same(value, expected)
         if type(value) is not int and (type(value) is not float or self.result == "int"):
             return False
         if self.result == "int":
             return value == expected
-        return math.isclose(as_float(value), expected, rel_tol=_CLOSE, abs_tol=_NOTHING)
+        return _close(as_float(value), as_float(expected))
 
     def _makes_sense(self, row: Sequence[Given]) -> bool:
         return not self.where or holds(self.where, self._names(row))
@@ -123,17 +129,26 @@ def python(value: Plain) -> str:
     if isinstance(value, float) and math.isfinite(value):
         short = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
         return short if float(short) == value and not short.isdigit() else repr(value)
-    if isinstance(value, tuple):
-        return f"({', '.join(python(part) for part in value)})"
+    if isinstance(value, list):
+        return f"[{', '.join(python(part) for part in value)}]"
     return repr(value)
 
 
 def rounded(value: Plain) -> str:
-    """A result as it is shown: to six figures."""
+    """A result as it is shown: numbers to six figures."""
+    text = _rounded(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _rounded(value: Plain) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return figures(value, 6)
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    if isinstance(value, list):
+        return f"[{', '.join(_rounded(part) for part in value)}]"
+    if isinstance(value, tuple):
+        inside = ", ".join(_rounded(part) for part in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)
 
 
 def as_float(value: Plain) -> float:
@@ -144,6 +159,23 @@ def as_float(value: Plain) -> float:
         return math.nan
 
 
+def _close(value: float, expected: float) -> bool:
+    return math.isclose(value, expected, rel_tol=_CLOSE, abs_tol=_NOTHING)
+
+
+def _same(value: Plain, expected: Plain) -> bool:
+    """Whether two results are alike: floats closely, lists and tuples part by part."""
+    if isinstance(expected, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(expected)
+            and all(_same(part, other) for part, other in zip(value, expected, strict=True))
+        )
+    if type(expected) is float:
+        return type(value) in (int, float) and _close(as_float(value), expected)
+    return type(value) is type(expected) and value == expected
+
+
 def _column(source: random.Random, values: Sequence[Given], count: int) -> list[Given]:
     """*values* over and over until there are *count*, each round shuffled."""
     column: list[Given] = []
@@ -152,14 +184,16 @@ def _column(source: random.Random, values: Sequence[Given], count: int) -> list[
     return column[:count]
 
 
-def _plain(value: Given) -> Plain:
+def plain(value: Given | Row) -> Plain:
+    """*value* as it is passed: a text is a quantity in its base unit."""
     if isinstance(value, str):
         return evaluate(value, {}).value
-    return tuple(value) if isinstance(value, list) else value
+    return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-def _named(name: str, value: Given) -> Iterator[tuple[str, Quantity]]:
+def _named(name: str, value: Given | Row) -> Iterator[tuple[str, Quantity]]:
     if isinstance(value, list):
-        yield from ((f"{name}_{place}", Quantity(float(part))) for place, part in enumerate(value))
+        for place, part in enumerate(value):
+            yield from _named(f"{name}_{place}", part)
     else:
         yield name, evaluate(value, {}) if isinstance(value, str) else Quantity(float(value))

@@ -2,16 +2,26 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.base import KEPT, Answer, Finding, Markdown, Strict, Verdict, Where, single
+from app.kinds.base import KEPT, Answer, Finding, Verdict, Where, single
 from app.kinds.calling import Call, Coded, Given, as_float, function_in, rounded
-from app.kinds.outcomes import code_span, in_line, kind_of, place_of, says_of
+from app.kinds.outcomes import in_line, kind_of, place_of, says_of
+from app.kinds.program import (
+    Example,
+    FunctionQuestion,
+    Trial,
+    TrialRun,
+    Worked,
+    Wrong,
+    returned,
+    says_of_call,
+)
 from app.kinds.slips import slip
 from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.sandbox.runner import Runner
@@ -20,74 +30,42 @@ from app.units import scale_of
 _CLOSE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A call that the learner sees, and its right result."""
-
-    call: str
-    expected: str
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionQuestion:
-    """The function to write."""
-
-    entry: str
-    starter: str
-    examples: tuple[Example, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRun:
-    """How one visible example went; *says* is Markdown, empty when it passed."""
-
-    call: str
-    expected: str
-    got: str
-    printed: str
-    passed: bool
-    says: str
-    line: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A run of the visible examples; *problem* is what stopped the code before them."""
-
-    problem: str
-    line: int | None
-    printed: str
-    runs: tuple[TrialRun, ...]
-
-
-class Wrong(Strict):
-    """A typical wrong program, and what to tell somebody whose results are the same."""
-
-    code: str = Field(min_length=1)
-    says: Markdown
-
-
 class Function(Coded):
     """Write a function."""
 
     kind: Literal["function"]
+    reference: str = Field(
+        default="",
+        description="a formula's name, or an expression of the arguments; without one, the right "
+        "program is the reference, and each example says what it returns",
+    )
     starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
     right: str = Field(min_length=1, description="a whole right program")
-    examples: list[list[Given]] = Field(
-        min_length=1, max_length=4, description="visible calls: their arguments in order"
+    examples: list[list[Given] | Worked] = Field(
+        min_length=1,
+        max_length=6,
+        description="visible calls: their arguments in order, or call and returns",
     )
     wrong: list[Wrong] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
     )
     _entry: str = PrivateAttr(default="")
+    _expected: dict[int, tuple[Call, ...]] = PrivateAttr(default_factory=dict)
     _foreseen: dict[int, list[tuple[tuple[Outcome, ...], str]]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _examples_fit(self) -> Self:
         self._entry = function_in(self.starter)
-        for row in self.examples:
+        for example in self.examples:
+            row = example.call if isinstance(example, Worked) else example
             if len(row) != len(self.arguments):
                 raise ValueError(f"the example {row} does not give {', '.join(self.arguments)}")
+            if isinstance(example, Worked) == bool(self.reference):
+                raise ValueError(
+                    f"the example {row} needs no `returns`: the reference says it"
+                    if self.reference
+                    else f"the example {row} needs call and `returns`: there is no reference"
+                )
         return self
 
     @property
@@ -97,9 +75,33 @@ class Function(Coded):
 
     def question(self, seed: int) -> FunctionQuestion:
         """The function to write, and visible examples of it."""
-        calls = (self.call(self.entry, row) for row in self.examples)
-        examples = tuple(Example(call.text, rounded(call.expected)) for call in calls)
+        examples = tuple(Example(call.text, rounded(call.expected)) for call in self._visible())
         return FunctionQuestion(self.entry, self.starter, examples)
+
+    def _visible(self) -> tuple[Call, ...]:
+        """The calls of the examples."""
+        return tuple(
+            replace(self.call(self.entry, example.call), expected=returned(example))
+            if isinstance(example, Worked)
+            else self.call(self.entry, example)
+            for example in self.examples
+        )
+
+    async def _hidden(self, seed: int, runner: Runner) -> tuple[Call, ...]:
+        """The calls that grade, with what the reference or the right program returns."""
+        calls = self.calls(self.entry, seed)
+        if self.reference:
+            return calls
+        if seed not in self._expected:
+            if len(self._expected) >= KEPT:
+                self._expected.clear()
+            report = await self._run(self.right, calls, runner, "")
+            self._expected[seed] = tuple(
+                replace(call, expected=outcome.value)
+                for call, outcome in _pairs(calls, report)
+                if isinstance(outcome, Returned)
+            )
+        return self._expected[seed]
 
     def right_answer(self, seed: int) -> Answer:
         """A right program."""
@@ -117,8 +119,9 @@ class Function(Coded):
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Run the program on drawn calls; the first failing one is shown."""
-        calls = self.calls(self.entry, seed)
-        report = await self._run(_source(answer), calls, runner, learner)
+        source = _source(answer)
+        calls = await self._hidden(seed, runner)
+        report = await self._run(source, calls, runner, learner)
         if report.body:
             return Verdict(False, 0.0, (says_of(report.body),))
         passed = [self._passes(call, outcome) for call, outcome in _pairs(calls, report)]
@@ -136,7 +139,7 @@ class Function(Coded):
             AnswerError: there is nothing to run.
             UnavailableError: the sandbox cannot run it.
         """
-        calls = tuple(self.call(self.entry, row) for row in self.examples)
+        calls = self._visible()
         report = await self._run(_source(source), calls, runner, learner)
         if report.body:
             return Trial(says_of(report.body), in_line(report.body), report.printed, ())
@@ -146,7 +149,7 @@ class Function(Coded):
     def _trial(self, call: Call, outcome: Outcome) -> TrialRun:
         passed = self._passes(call, outcome)
         got = rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome)
-        says = "" if passed else self._says(call, outcome)
+        says = "" if passed else says_of_call(call, outcome)
         expected = rounded(call.expected)
         return TrialRun(call.text, expected, got, outcome.printed, passed, says, in_line(outcome))
 
@@ -165,23 +168,7 @@ class Function(Coded):
     def _first_failing(self, calls: Sequence[Call], report: Report, passed: Sequence[bool]) -> str:
         index = passed.index(False)
         place = place_of(index, len(calls))
-        return f"{place}: {self._says(calls[index], report.outcomes[index])}"
-
-    def _says(self, call: Call, outcome: Outcome) -> str:
-        """What went wrong in one call."""
-        should = f"{code_span(call.text)} should return **{rounded(call.expected)}**"
-        if not isinstance(outcome, Returned):
-            return f"{should}. {says_of(outcome)}"
-        value = outcome.value
-        got = code_span(rounded(value))
-        if value is None:
-            return f"{should} and returned nothing: is a `return` missing?"
-        if type(value) is float and self.result == "int":
-            return f"{should}, an int, and returned the float {got}."
-        if type(value) not in (int, float):
-            article = "an" if type(value).__name__[0] in "aeiou" else "a"
-            return f"{should}, a number, and returned {article} {type(value).__name__}: {got}."
-        return f"{should} and returned {got}."
+        return f"{place}: {says_of_call(calls[index], report.outcomes[index])}"
 
     async def _diagnosis(
         self, seed: int, calls: Sequence[Call], report: Report, runner: Runner
@@ -207,19 +194,16 @@ class Function(Coded):
     def _alike(self, some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
         """Whether two programs return the same numbers for all calls."""
         return len(some) == len(others) and all(
-            isinstance(a, Returned)
-            and isinstance(b, Returned)
-            and isinstance(b.value, int | float)
-            and self.agrees(a.value, b.value)
+            isinstance(a, Returned) and isinstance(b, Returned) and self.agrees(a.value, b.value)
             for a, b in zip(some, others, strict=True)
         )
 
     def _slip(self, calls: Sequence[Call], report: Report) -> str:
         """What to say when every value is off by the same well-known factor."""
         ratios = [
-            number / call.expected
+            number / expected
             for call, outcome in _pairs(calls, report)
-            if call.expected and (number := _number(outcome)) is not None
+            if (expected := as_float(call.expected)) and (number := _number(outcome)) is not None
         ]
         first = ratios[0] if ratios else 0.0
         if not first or any(abs(ratio / first - 1) > _CLOSE for ratio in ratios):
@@ -244,6 +228,10 @@ class Function(Coded):
 
     async def _prove(self, seed: int, runner: Runner) -> list[Finding]:
         findings = []
+        if not self.reference:
+            findings += await self._prove_examples(seed, runner)
+        if findings:
+            return findings
         verdict = await self.grade(seed, self.right, runner)
         if not verdict.correct:
             findings.append(Finding(("right",), f"the right program fails: {verdict.feedback[0]}"))
@@ -255,6 +243,20 @@ class Function(Coded):
             elif self.fill(wrong.says, self.draw(seed)) not in verdict.feedback:
                 says = f"seed {seed}: does not get its sentence, but: {' '.join(verdict.feedback)}"
                 findings.append(Finding(("wrong", index), says))
+        return findings
+
+    async def _prove_examples(self, seed: int, runner: Runner) -> list[Finding]:
+        """The right program runs on every drawn call, and returns what the examples say."""
+        trial = await self.try_out(seed, self.right, runner)
+        if trial.problem:
+            return [Finding(("right",), f"the right program does not run: {trial.problem}")]
+        findings = [
+            Finding(("examples", index), f"the right program disagrees: {run.says}")
+            for index, run in enumerate(trial.runs)
+            if not run.passed
+        ]
+        if not findings and len(await self._hidden(seed, runner)) < len(self.calls("f", seed)):
+            findings.append(Finding(("right",), "the right program fails on a drawn call"))
         return findings
 
 

@@ -8,9 +8,11 @@ from markupsafe import Markup
 from app.kinds import Exercise, PartVerdict
 from app.kinds.buggy_line import BuggyLineQuestion
 from app.kinds.choice import ChoiceQuestion
-from app.kinds.function import Example, FunctionQuestion
+from app.kinds.expression import ExpressionQuestion, SymbolRow
+from app.kinds.match import MatchQuestion, Side
 from app.kinds.numeric import ONLY, Box, NumericQuestion
 from app.kinds.order import Item, OrderQuestion
+from app.kinds.program import Example, FunctionQuestion
 from app.markdown import inline_html, python_html
 
 Given = Mapping[str, Sequence[str]]  # the fields of a posted form
@@ -39,6 +41,25 @@ class OptionView:
 
 
 @dataclass(frozen=True, slots=True)
+class ThingView:
+    """One thing that needs a partner; *correct* is None before it is judged."""
+
+    field: str
+    text: Markup
+    chosen: str
+    correct: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolView:
+    """A letter of a formula."""
+
+    name: str
+    says: Markup
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class ItemView:
     """One thing to put in order."""
 
@@ -64,6 +85,10 @@ class Form:
     boxes: tuple[BoxView, ...] = ()
     options: tuple[OptionView, ...] = ()
     many: bool = False
+    things: tuple[ThingView, ...] = ()
+    partners: tuple[Side, ...] = ()
+    symbols: tuple[SymbolView, ...] = ()
+    unit: str = ""
     items: tuple[ItemView, ...] = ()
     strangers: bool = False
     lines: tuple[LineView, ...] = ()
@@ -85,6 +110,12 @@ def form_of(exercise: Exercise, seed: int, given: Given, parts: Mapping[str, Par
                 OptionView(o.key, inline_html(o.text.strip()), o.key in chosen) for o in options
             )
             return Form(options=tuple(views), many=many)
+        case MatchQuestion(things, partners):
+            return Form(things=tuple(_thing(t, given, parts) for t in things), partners=partners)
+        case ExpressionQuestion(symbols, unit):
+            return Form(
+                symbols=tuple(map(_symbol, symbols)), unit=unit, source=_first(given, "answer")
+            )
         case OrderQuestion(items, strangers):
             return Form(items=_items(items, given), strangers=strangers)
         case BuggyLineQuestion(lines):
@@ -108,6 +139,16 @@ def _box(box: Box, given: Given, parts: Mapping[str, PartVerdict]) -> BoxView:
         part.correct,
         inline_html(part.says.strip()),
     )
+
+
+def _thing(thing: Side, given: Given, parts: Mapping[str, PartVerdict]) -> ThingView:
+    field = f"answer.{thing.key}"
+    part = parts.get(thing.key, PartVerdict(None, ""))
+    return ThingView(field, inline_html(thing.text.strip()), _first(given, field), part.correct)
+
+
+def _symbol(row: SymbolRow) -> SymbolView:
+    return SymbolView(row.name, inline_html(row.says.strip()), row.unit)
 
 
 def _items(items: Sequence[Item], given: Given) -> tuple[ItemView, ...]:

@@ -12,7 +12,7 @@ from app.db.session import open_session
 from app.errata import of_exercise
 from app.errors import AnswerError, UnavailableError
 from app.kinds import Exercise, PartVerdict, Verdict
-from app.kinds.function import Trial, TrialRun
+from app.kinds.program import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.sandbox.runner import Health
 from app.site import Site

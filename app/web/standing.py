@@ -21,7 +21,9 @@ SAYS: Mapping[Mark, str] = {
 }
 KINDS = {
     "numeric": "Number",
+    "expression": "Formula",
     "choice": "Choice",
+    "match": "Matching",
     "order": "Order",
     "buggy_line": "Find the bug",
     "function": "Write code",

@@ -159,7 +159,7 @@ def test_a_learner_s_words_stay_code(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(2e9, "2e9"), (5e-06, "5e-6"), (70.07, "70.07"), (8, "8"), (8.0, "8.0"), ((2, 1e9), "(2, 1e9)")]
+    ("value", "text"), [(2e9, "2e9"), (5e-06, "5e-6"), (70.07, "70.07"), (8, "8"), (8.0, "8.0"), ([2, 1e9], "[2, 1e9]")]
 )  # fmt: skip
 def test_arguments_are_written_as_a_person_writes_them(value: object, text: str) -> None:
     assert python(value) == text  # type: ignore[arg-type]

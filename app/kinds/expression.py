@@ -1,0 +1,286 @@
+"""Exercises whose answer is a formula: derived, typed, and judged by its values."""
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+
+from app.errors import AnswerError
+from app.expressions import ExpressionError, Node, Quantity, evaluate, latex, parse_plain
+from app.kinds.base import Answer, Base, Finding, Markdown, Strict, Verdict, Where, single
+from app.kinds.drawing import Draw, Value
+from app.kinds.slips import slip
+from app.sandbox.runner import Runner
+from app.units import RATIO, Scale, scale_of, show, show_in, unit_of
+
+_POINTS = 12
+_DIGITS = 2  # of a drawn value: round numbers read better where one is shown
+_CLOSE = 1e-6
+Names = Mapping[str, Quantity]
+SymbolName = Annotated[str, Field(pattern="^[A-Za-z]\\w*$", max_length=20)]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRow:
+    """A letter that may be used; *unit* is that of its values."""
+
+    name: str
+    says: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionQuestion:
+    """The letters that the formula is made of, and what it comes out in."""
+
+    symbols: tuple[SymbolRow, ...]
+    unit: str
+
+
+class Symbol(Strict):
+    """A letter of the formula, and where its values lie."""
+
+    says: Markdown = Field(description="what it stands for")
+    range: tuple[Value, Value] = Field(description="from and to; whole numbers if both are whole")
+
+    @property
+    def ends(self) -> tuple[Quantity, Quantity]:
+        """The smallest and the largest value."""
+        low, high = (evaluate(str(end), {}) for end in self.range)
+        return low, high
+
+    def at(self, source: random.Random) -> Quantity:
+        """A value between the ends, small ones as likely as large ones."""
+        low, high = self.ends
+        value = low.value * (high.value / low.value) ** source.random()
+        rough = float(f"{value:.{_DIGITS}g}")
+        if all(isinstance(end, int) for end in self.range):
+            rough = round(rough)
+        return Quantity(min(max(rough, low.value), high.value), low.dimension)
+
+
+class Expression(Base):
+    """Derive a formula and type it."""
+
+    kind: Literal["expression"]
+    answer: str = Field(description="the formula, in the symbols alone")
+    reference: str = Field(
+        default="", description="a formula of the core that it must equal, called with the symbols"
+    )
+    unit: str = Field(default="", description="of the result: s, B, or nothing")
+    symbols: dict[SymbolName, Symbol] = Field(
+        min_length=1, description="letter: says and range, such as [1 MB, 4 GB] or [2, 1024]"
+    )
+    wrong: dict[str, Markdown] = Field(
+        min_length=2, alias="mistakes", description="expression: sentence"
+    )
+    _points: dict[int, tuple[Names, ...]] = PrivateAttr(default_factory=dict)
+
+    @field_validator("unit")
+    @classmethod
+    def _is_a_unit(cls, unit: str) -> str:
+        scale_of(unit)
+        return unit
+
+    @model_validator(mode="after")
+    def _symbols_have_ranges(self) -> Self:
+        for name, symbol in self.symbols.items():
+            low, high = symbol.ends
+            if not 0 < low.value < high.value or low.dimension != high.dimension:
+                raise ValueError(
+                    f"the range of {name} is no range of values above 0: {low}, {high}"
+                )
+        return self
+
+    @property
+    def scale(self) -> Scale:
+        """The unit of the result."""
+        return scale_of(self.unit)
+
+    def question(self, seed: int) -> ExpressionQuestion:
+        """The letters, and the unit of the result."""
+        drawn = self.draw(seed)
+        rows = (
+            SymbolRow(name, self.fill(symbol.says, drawn), _unit_of(symbol.ends[0]))
+            for name, symbol in self.symbols.items()
+        )
+        return ExpressionQuestion(tuple(rows), self.unit)
+
+    def right_answer(self, seed: int) -> Answer:
+        """The formula as the author typed it."""
+        return self.answer
+
+    def reveal(self, seed: int) -> str:
+        """The formula as mathematics, and as it may be typed."""
+        return f"${latex(parse_plain(self.answer, self.symbols))}$, typed `{self.answer}`"
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each foreseen wrong formula."""
+        drawn = self.draw(seed)
+        for expression, says in self.wrong.items():
+            yield expression, self.fill(says, drawn)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare the values of the formula with those of the right one, at drawn points."""
+        node = self._read(single(answer))
+        shown = f"Read as ${latex(node)}$."
+        points = self.points(seed)
+        values = [_value(node, names) for names in points]
+        if not any(values):
+            raise AnswerError("this has no value, whatever the letters are")
+        right = [evaluate(self.answer, names) for names in points]
+        if says := self._of_another_kind(values, right):
+            return Verdict(False, 0.0, (says, shown))
+        if _alike(values, right):
+            return Verdict(True, 1.0, ("Right, at every point that was tried.", shown))
+        return Verdict(False, 0.0, (*self._blame(seed, values, right), shown))
+
+    def points(self, seed: int) -> tuple[Names, ...]:
+        """Values of the letters at which formulas are compared."""
+        if seed not in self._points:
+            self._points.clear()
+            source = random.Random(f"points {seed}")
+            self._points[seed] = tuple(
+                {name: symbol.at(source) for name, symbol in self.symbols.items()}
+                for _ in range(_POINTS)
+            )
+        return self._points[seed]
+
+    def _of_another_kind(self, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+        """What to say when the formula comes out in another unit."""
+        for value, wanted in zip(values, right, strict=True):
+            if value is not None and value.value and value.dimension != wanted.dimension:
+                return (
+                    f"This comes out as {_kind_of(value)}, and {_kind_of(wanted)} is wanted: "
+                    "look at what is multiplied and what is divided."
+                )
+        return ""
+
+    def _blame(
+        self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
+    ) -> tuple[str, ...]:
+        """The mistake behind a wrong formula, or a point at which it is wrong."""
+        drawn = self.draw(seed)
+        for expression, says in self.wrong.items():
+            node = parse_plain(expression, self.symbols)
+            others = [_value(node, names) for names in self.points(seed)]
+            if all(others) and _alike(values, [other for other in others if other]):
+                return (self.fill(says, drawn),)
+        ratios = {
+            float(f"{value.value / wanted.value:.9g}")
+            for value, wanted in zip(values, right, strict=True)
+            if value is not None and wanted.value
+        }
+        if len(ratios) == 1 and None not in values:
+            ratio = ratios.pop()
+            says = slip(ratio, self.scale.unit, _CLOSE)
+            return (says or f"Your formula is always {ratio:.4g} times the right one.",)
+        return (self._counterexample(seed, values, right),)
+
+    def _counterexample(
+        self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
+    ) -> str:
+        for names, value, wanted in zip(self.points(seed), values, right, strict=True):
+            if value is None or not _near(value, wanted):
+                where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
+                got = "has no value" if value is None else f"gives {self._shown(value)}"
+                return f"For {where} it {got}, and {self._shown(wanted)} is right."
+        return ""
+
+    def _shown(self, quantity: Quantity) -> str:
+        if self.unit:
+            return show_in(quantity.value, self.scale, 6)
+        return show(quantity.value, RATIO, 6)
+
+    def _read(self, text: str) -> Node:
+        """The formula that *text* says: symbols, figures and plain functions, no more.
+
+        Raises:
+            AnswerError: it says none.
+        """
+        if not text.strip():
+            raise AnswerError("nothing is written here yet: a formula is wanted")
+        try:
+            return parse_plain(text, self.symbols)
+        except ExpressionError as error:
+            raise AnswerError(str(error)) from error
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """What the letters stand for and the sentences of mistakes, too."""
+        yield from super().texts()
+        for name, symbol in self.symbols.items():
+            yield ("symbols", name, "says"), symbol.says
+        for expression, says in self.wrong.items():
+            yield ("mistakes", expression), says
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """The answer equals the reference, and no mistake equals it or another mistake."""
+        points = self.points(drawn.seed)
+        try:
+            right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
+        except ExpressionError as error:
+            yield Finding(("answer",), str(error))
+            return
+        if right[0].dimension != self.scale.unit.dimension:
+            yield Finding(("unit",), f"the answer is {_kind_of(right[0])}")
+        if self.reference:
+            yield from self._prove_reference(points, right)
+        seen = {"the answer": right}
+        for expression in self.wrong:
+            where = ("mistakes", expression)
+            try:
+                node = parse_plain(expression, self.symbols)
+                values = [evaluate(node, names) for names in points]
+            except ExpressionError as error:
+                yield Finding(where, str(error))
+                continue
+            same = next((other for other, earlier in seen.items() if _alike(values, earlier)), "")
+            if same:
+                yield Finding(where, f"has the same values as {same}")
+            seen[expression] = values
+
+    def _prove_reference(
+        self, points: Sequence[Names], right: Sequence[Quantity]
+    ) -> Iterator[Finding]:
+        try:
+            values = [evaluate(self.reference, names) for names in points]
+        except ExpressionError as error:
+            yield Finding(("reference",), str(error))
+            return
+        if not _alike(values, right):
+            yield Finding(("reference",), "does not equal the answer")
+
+
+def _value(node: Node, names: Names) -> Quantity | None:
+    try:
+        return evaluate(node, names)
+    except ExpressionError:
+        return None
+
+
+def _near(value: Quantity, other: Quantity) -> bool:
+    return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
+
+
+def _alike(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
+    """Whether two formulas have the same values."""
+    return len(values) == len(others) and all(
+        value is not None and value.dimension == other.dimension and _near(value, other)
+        for value, other in zip(values, others, strict=True)
+    )
+
+
+def _unit_of(quantity: Quantity) -> str:
+    unit = unit_of(quantity.dimension)
+    return unit.symbol if unit else ""
+
+
+def _kind_of(quantity: Quantity) -> str:
+    """The dimension of *quantity* in words."""
+    unit = unit_of(quantity.dimension)
+    if unit is None:
+        return "a mixed unit"
+    return f"a value in {unit}" if unit.symbol else str(unit)
