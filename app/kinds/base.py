@@ -79,7 +79,9 @@ class Base(Strict, ABC):
     cases: list[dict[str, Value]] = Field(
         default_factory=list, description="values drawn together, one row a variant"
     )
-    let: dict[str, str] = Field(default_factory=dict, description="named intermediate values")
+    let: dict[str, str | int | float] = Field(
+        default_factory=dict, description="named intermediate values"
+    )
     where: str = Field(default="", description="a condition that every drawing meets")
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")

@@ -193,10 +193,10 @@ class BuggyLine(Coded):
                 findings.append(
                     Finding(where, f"line {bug.line} changes no result: who could tell?")
                 )
-            elif other := equally_guilty(source, bug.line, calls):
-                findings.append(
-                    Finding(where, f"line {other} could be mended instead of {bug.line}")
-                )
+            other = equally_guilty(source, bug.line, calls)
+            if other and other not in self.elsewhere:  # its author argues why that line is right
+                says = f"line {other} could be mended instead; say under elsewhere why it is right"
+                findings.append(Finding(where, says))
         return findings
 
     async def _disagreement(

@@ -29,7 +29,7 @@ def draw(
     seed: int,
     given: Mapping[str, Sequence[Value]],
     cases: Sequence[Mapping[str, Value]],
-    let: Mapping[str, str],
+    let: Mapping[str, Value],
     where: str,
 ) -> Draw:
     """What *seed* draws: the first of each at 0, and values that meet *where* at any seed.
@@ -52,7 +52,7 @@ def _drawn(
     source: random.Random,
     given: Mapping[str, Sequence[Value]],
     cases: Sequence[Mapping[str, Value]],
-    let: Mapping[str, str],
+    let: Mapping[str, Value],
     *,
     first: bool,
 ) -> tuple[dict[str, str], dict[str, Quantity]]:
@@ -63,7 +63,7 @@ def _drawn(
         values[name] = choices[0 if first else _index(source, len(choices))]
     names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
     for name, expression in let.items():
-        names[name] = evaluate(expression, names)
+        names[name] = evaluate(str(expression), names)
     return {name: _shown(value) for name, value in values.items()}, names
 
 

@@ -132,11 +132,15 @@ class Expression(Base):
         if not any(values):
             raise AnswerError("this has no value, whatever the letters are")
         right = [evaluate(self.answer, names) for names in points]
-        if says := self._of_another_kind(values, right):
-            return Verdict(False, 0.0, (says, shown))
         if _alike(values, right):
             return Verdict(True, 1.0, ("Right, at every point that was tried.", shown))
-        return Verdict(False, 0.0, (*self._blame(seed, values, right), shown))
+        says = (
+            self._foreseen(seed, values)
+            or _of_another_kind(values, right)
+            or self._factor(values, right)
+            or self._counterexample(seed, values, right)
+        )
+        return Verdict(False, 0.0, (says, shown))
 
     def points(self, seed: int) -> tuple[Names, ...]:
         """Values of the letters at which formulas are compared."""
@@ -149,36 +153,26 @@ class Expression(Base):
             )
         return self._points[seed]
 
-    def _of_another_kind(self, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
-        """What to say when the formula comes out in another unit."""
-        for value, wanted in zip(values, right, strict=True):
-            if value is not None and value.value and value.dimension != wanted.dimension:
-                return (
-                    f"This comes out as {_kind_of(value)}, and {_kind_of(wanted)} is wanted: "
-                    "look at what is multiplied and what is divided."
-                )
-        return ""
-
-    def _blame(
-        self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
-    ) -> tuple[str, ...]:
-        """The mistake behind a wrong formula, or a point at which it is wrong."""
-        drawn = self.draw(seed)
+    def _foreseen(self, seed: int, values: Sequence[Quantity | None]) -> str:
+        """The sentence of the mistake with the same values."""
         for expression, says in self.wrong.items():
             node = parse_plain(expression, self.symbols)
-            others = [_value(node, names) for names in self.points(seed)]
-            if all(others) and _alike(values, [other for other in others if other]):
-                return (self.fill(says, drawn),)
+            others = [evaluate(node, names) for names in self.points(seed)]
+            if _alike(values, others):
+                return self.fill(says, self.draw(seed))
+        return ""
+
+    def _factor(self, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+        """What to say of a formula that is always the same number of times too large."""
         ratios = {
-            float(f"{value.value / wanted.value:.9g}")
+            float(f"{value.value / wanted.value:.9g}") if value and wanted.value else math.nan
             for value, wanted in zip(values, right, strict=True)
-            if value is not None and wanted.value
         }
-        if len(ratios) == 1 and None not in values:
-            ratio = ratios.pop()
-            says = slip(ratio, self.scale.unit, _CLOSE)
-            return (says or f"Your formula is always {ratio:.4g} times the right one.",)
-        return (self._counterexample(seed, values, right),)
+        ratio = ratios.pop()
+        if ratios or not math.isfinite(ratio):
+            return ""
+        says = slip(ratio, self.scale.unit, _CLOSE)
+        return says or f"Your formula is always {ratio:.4g} times the right one."
 
     def _counterexample(
         self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
@@ -271,6 +265,17 @@ def _alike(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> boo
         value is not None and value.dimension == other.dimension and _near(value, other)
         for value, other in zip(values, others, strict=True)
     )
+
+
+def _of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+    """What to say of a formula that comes out in another unit."""
+    for value, wanted in zip(values, right, strict=True):
+        if value is not None and value.value and value.dimension != wanted.dimension:
+            return (
+                f"This comes out as {_kind_of(value)}, and {_kind_of(wanted)} is wanted: "
+                "look at what is multiplied and what is divided."
+            )
+    return ""
 
 
 def _unit_of(quantity: Quantity) -> str:
