@@ -18,6 +18,7 @@ from app.sandbox.runner import Runner
 
 SEEDS = range(20)
 _CODE_SEEDS = range(5)
+_AT_ONCE = 4  # files: what is worked out here keeps none of the runs waiting for long
 _TELLING = 3  # characters of a figure that cannot be there by chance
 
 
@@ -38,7 +39,8 @@ async def lint(paths: Sequence[Path], runner: Runner) -> Linted:
     """
     files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
     problems: list[Problem] = []
-    for found in await asyncio.gather(*(_lint_file(file, runner) for file in files)):
+    turns = asyncio.Semaphore(_AT_ONCE)
+    for found in await asyncio.gather(*(_lint_file(file, runner, turns) for file in files)):
         problems += found
     for folder in paths:
         if folder.is_dir() and not (folder / TOPIC_FILE).exists():
@@ -67,12 +69,13 @@ def _topics(folder: Path) -> tuple[Problem, ...]:
     return ()
 
 
-async def _lint_file(file: Path, runner: Runner) -> list[Problem]:
+async def _lint_file(file: Path, runner: Runner, turns: asyncio.Semaphore) -> list[Problem]:
     try:
         exercise, document = read_exercise(file, file.resolve().parent.name)
     except ContentError as error:
         return list(error.problems)
-    findings = await prove(exercise, runner)
+    async with turns:
+        findings = await prove(exercise, runner)
     return [document.problem(finding.where, finding.says) for finding in findings]
 
 
