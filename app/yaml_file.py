@@ -1,5 +1,10 @@
-"""YAML with the line of every value, and nothing lost: a key given twice is an error."""
+"""YAML with the line of every value, and nothing lost: a key given twice is an error.
 
+`yes`, `no`, `on` and dates are words, as in YAML 1.2; anchors are refused, since a few lines of
+them can stand for more than a machine holds.
+"""
+
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +14,21 @@ import yaml
 from app.errors import ContentError, Problem
 
 Where = tuple[str | int, ...]
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LARGEST = 1_000_000  # bytes of a file
+_DEEPEST = 40
+_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_WORDS = {_BOOLEAN, "tag:yaml.org,2002:timestamp"}
+
+
+class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen by what is installed
+    yaml_implicit_resolvers = {
+        letter: [pair for pair in pairs if pair[0] not in _WORDS]
+        for letter, pairs in _Base.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), list("tf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +59,12 @@ def read_document(path: Path) -> Document:
         ContentError: the file cannot be read, or is no mapping.
     """
     try:
+        if (size := path.stat().st_size) > LARGEST:
+            says = f"has {size:,} bytes, and at most {LARGEST:,} are read: is it an exercise?"
+            raise ContentError([Problem(path, 1, says)])
         text = path.read_text(encoding="utf-8")
+        if problem := _beyond(path, text):
+            raise ContentError([problem])
         root = yaml.compose(text, Loader=_Loader)
         values = yaml.load(text, Loader=_Loader)
     except (OSError, UnicodeDecodeError) as error:
@@ -56,6 +80,27 @@ def read_document(path: Path) -> Document:
     if twice:
         raise ContentError(twice)
     return Document(path, values, lines)
+
+
+def _beyond(path: Path, text: str) -> Problem | None:
+    """What in *text* could stand for more than it says."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            says = f"*{event.anchor}: anchors and aliases are not read here; write the value out"
+            return Problem(path, _line(event), says)
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            says = f"is nested more than {_DEEPEST} deep"
+            return Problem(path, _line(event), says)
+    return None
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
 
 
 def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:
