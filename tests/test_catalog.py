@@ -6,6 +6,7 @@ import pytest
 from app.catalog import Catalog
 from app.errors import ContentError, NotFoundError
 
+_CORE_CHAPTERS = 10
 GOOD = """\
 kind: numeric
 title: A title
@@ -36,7 +37,7 @@ def test_a_good_file_is_an_exercise_named_after_its_path(exercise_file: Write) -
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("kind: numeric", "kind: numerical", "1: kind: must be one of numeric, choice"),
+        ("kind: numeric", "kind: numerical", "1: kind: must be one of numeric, expression"),
         ("level: 1", "level: 9", "3: level:"),
         ("level: 1", "levle: 1", "3: levle: is not known here; did you mean 'level'?"),
         ("title: A title\n", "", "1: title: is missing"),
@@ -47,7 +48,7 @@ def test_a_good_file_is_an_exercise_named_after_its_path(exercise_file: Write) -
         ("sources: [https://example.org/]", "sources: [nowhere]", "11: sources.0:"),
         ("title: A title", "title: A title\nid: x", "3: id: belongs to the file"),
         (GOOD, "- a list", "1: must be a mapping"),
-        (GOOD, "a: 2020-99-99", "cannot be read"),
+        (GOOD, "a: 2020-99-99", "1: kind: must be one of"),
     ],
 )
 def test_a_fault_is_told_with_its_line(exercise_file: Write, old: str, new: str, says: str) -> None:
@@ -75,4 +76,4 @@ def test_core_exercises_come_first(catalog: Catalog) -> None:
     for topic in catalog.topics:
         cores = [exercise.core for exercise in topic.exercises]
         assert cores == sorted(cores, reverse=True)
-        assert 5 <= sum(cores) <= 9
+        assert 5 <= sum(cores) <= 9 if topic.position <= _CORE_CHAPTERS else not any(cores)

@@ -20,7 +20,9 @@ router = APIRouter()
 _NOT_WRITTEN = ("id", "digest", "kind")
 _SAMPLES = {
     "numeric": "collectives/bytes-sent-by-a-ring",
+    "expression": "collectives/derive-the-volume",
     "choice": "memory/fsdp-default",
+    "match": "diagnosis/technique-and-lever",
     "order": "collectives/steps-of-a-ring",
     "buggy_line": "collectives/estimate-off-by-a-factor",
     "function": "collectives/write-ring-time",

@@ -1,5 +1,6 @@
 """The first page, and a page for each chapter."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
@@ -38,6 +39,7 @@ class ChapterPage:
     core: tuple[Row, ...]
     extras: tuple[Row, ...]
     solved: int
+    extra_solved: int
     earlier: Link | None
     later: Link | None
 
@@ -66,6 +68,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     known = standings_of(site, visiting.learner)
     rows = [(exercise.core, row_of(exercise, known)) for exercise in topic.exercises]
     core = tuple(row for is_core, row in rows if is_core)
+    extras = tuple(row for is_core, row in rows if not is_core)
     topics = site.catalog.topics
     place = topics.index(topic)
     beside = [Link(f"/chapters/{t.id}", t.title) for t in topics]
@@ -74,12 +77,17 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         html(topic.opening),
         html(topic.closing),
         core,
-        tuple(row for is_core, row in rows if not is_core),
-        sum(row.mark in ("solved", "unaided") for row in core),
+        extras,
+        _solved(core),
+        _solved(extras),
         beside[place - 1] if place else None,
         beside[place + 1] if place + 1 < len(topics) else None,
     )
     return render("chapter.html", frame(request, topic.title, topic.summary, "exercises"), page)
+
+
+def _solved(rows: Sequence[Row]) -> int:
+    return sum(row.mark in ("solved", "unaided") for row in rows)
 
 
 def streak_of(site: Site, learner: str) -> int:
