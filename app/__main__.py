@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_serve(commands.add_parser("serve", help="the site; migrates the database first"))
     lint = commands.add_parser("lint", help="prove exercise files: every problem, with file:line")
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders; default: all")
+    lint.add_argument("--json", action="store_true", help="for editors")
     _add_grade(commands.add_parser("grade", help="grade a file of answers, offline"))
     formula = commands.add_parser("formula", help="the calculator; without a name, the list")
     formula.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time")

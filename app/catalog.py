@@ -149,16 +149,26 @@ def _errors(error: ValidationError) -> Iterator[tuple[Where, str, str]]:
 
 def _problem(document: Document, found: tuple[Where, str, str]) -> Problem:
     where, kind, says = found
+    cure = ""
     if kind == "extra_forbidden":
         around = document.values if len(where) == 1 else {}
         says = f"is not known here{_near_key(str(where[-1]), around)}"
     elif kind == "missing":
-        says = "is missing"
+        says, cure = "is missing", _meaning(str(where[-1]))
     elif kind == "union_tag_invalid" or kind == "union_tag_not_found":
         given = str(document.values.get("kind", ""))
         says = f"must be one of {', '.join(_KINDS)}{nearest(given, _KINDS)}"
         where = ("kind",)
-    return document.problem(where, says)
+    return document.problem(where, says, cure)
+
+
+def _meaning(key: str) -> str:
+    """What the schema says of *key*."""
+    for kind in Exercise.__args__:
+        for name, field in kind.model_fields.items():
+            if key in (name, field.alias) and field.description:
+                return f"it is {field.description}"
+    return ""
 
 
 def _near_key(key: str, around: Mapping[str, object]) -> str:

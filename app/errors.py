@@ -20,14 +20,16 @@ class AppError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a content file, and where."""
+    """One thing wrong with a content file, where, and what mends it."""
 
     path: Path
     line: int
     says: str
+    cure: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.says}"
+        cure = f"; {self.cure}" if self.cure else ""
+        return f"{self.path}:{self.line}: {self.says}{cure}"
 
 
 class ContentError(AppError):

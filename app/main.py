@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -11,19 +10,15 @@ from starlette.exceptions import HTTPException
 
 from app import api, web
 from app.catalog import Catalog
-from app.config import ROOT, Settings
+from app.config import Settings
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.signing import signing_secret
 from app.db.writer import Writer
 from app.errors import AppError
+from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 from app.site import Site
-
-
-def exercise_folders(settings: Settings) -> list[Path]:
-    """The folders of exercises: those that come with the app, then those of the settings."""
-    return [ROOT / "exercises", *settings.exercises]
 
 
 def create_site(settings: Settings) -> Site:

@@ -46,10 +46,10 @@ class Document:
                 return line
         return 1
 
-    def problem(self, where: Where, says: str) -> Problem:
+    def problem(self, where: Where, says: str, cure: str = "") -> Problem:
         """Something wrong at *where* in this file."""
         way = ".".join(str(part) for part in where)
-        return Problem(self.path, self.line(where), f"{way}: {says}" if way else says)
+        return Problem(self.path, self.line(where), f"{way}: {says}" if way else says, cure)
 
 
 def read_document(path: Path) -> Document:

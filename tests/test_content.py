@@ -4,7 +4,7 @@ import pytest
 
 from app.catalog import Catalog
 from app.kinds import Exercise
-from app.lint import SEEDS, prove
+from app.proofs import SEEDS, prove
 from app.sandbox.runner import Runner
 
 CURRICULUM = {

@@ -14,7 +14,7 @@ from app.catalog import Catalog
 from app.config import Settings
 from app.errors import InputError
 from app.grading import Tally, grade
-from app.main import exercise_folders
+from app.packs import exercise_folders
 
 _STANDARD = "-"
 

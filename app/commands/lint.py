@@ -1,15 +1,16 @@
 """`wallclock lint`: are the exercise files right?"""
 
 import asyncio
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from app.config import Settings
-from app.errors import Problem, UnavailableError
+from app.errors import UnavailableError
 from app.lint import Linted, lint
-from app.main import exercise_folders
+from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 
 
@@ -18,13 +19,30 @@ def run(arguments: Namespace) -> int:
     settings = Settings()
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
     linted = asyncio.run(_lint(paths, settings))
+    if arguments.json:
+        sys.stdout.write(json.dumps(_document(linted), indent=1, ensure_ascii=False) + "\n")
+        return 1 if linted.problems else 0
     for problem in linted.problems:
-        sys.stdout.write(f"{_near(problem)}\n")
+        cure = f"; {problem.cure}" if problem.cure else ""
+        sys.stdout.write(f"{_near(problem.path)}:{problem.line}: {problem.says}{cure}\n")
+    for note in linted.notes:
+        sys.stderr.write(f"{_near(note.path)}: {note.says}\n")
     files = f"{linted.files} exercise file{'s' if linted.files != 1 else ''}"
     found = len(linted.problems)
-    says = f"{files}, {found or 'no'} problem{'s' if found != 1 else ''}"
-    sys.stderr.write(f"{says}\n")
+    sys.stderr.write(f"{files}, {found or 'no'} problem{'s' if found != 1 else ''}\n")
     return 1 if found else 0
+
+
+def _document(linted: Linted) -> dict[str, object]:
+    """What was found, for editors."""
+    return {
+        "files": linted.files,
+        "problems": [
+            {"path": str(_near(p.path)), "line": p.line, "says": p.says, "cure": p.cure}
+            for p in linted.problems
+        ],
+        "notes": [{"path": str(_near(note.path)), "says": note.says} for note in linted.notes],
+    }
 
 
 async def _lint(paths: Sequence[Path], settings: Settings) -> Linted:
@@ -39,12 +57,7 @@ async def _lint(paths: Sequence[Path], settings: Settings) -> Linted:
         await runner.close()
 
 
-def _near(problem: Problem) -> Problem:
-    """*problem* with a path from where the user stands."""
-    path = problem.path.resolve()
-    here = Path.cwd()
-    return (
-        Problem(path.relative_to(here), problem.line, problem.says)
-        if path.is_relative_to(here)
-        else problem
-    )
+def _near(path: Path) -> Path:
+    """*path* from where the user stands."""
+    whole, here = path.resolve(), Path.cwd()
+    return whole.relative_to(here) if whole.is_relative_to(here) else path

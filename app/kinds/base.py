@@ -40,10 +40,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that an author should mend; *where* is the way to it in the file."""
+    """Something that an author should mend, with its cure; *where* is the way to it in the file."""
 
     where: Where
     says: str
+    cure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,11 @@ class Base(Strict, ABC):
             UnavailableError: the sandbox that must run it cannot.
         """
 
+    @property
+    def anew(self) -> str:
+        """What another seed changes, or nothing where all seeds ask the same."""
+        return "Draws new numbers." if self.given or self.cases else ""
+
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """The answer in the fields of a posted form: one field called "answer"."""
         return next(iter(form.get("answer", [])), "")
@@ -163,6 +169,10 @@ class Base(Strict, ABC):
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """What is wrong with one drawing of this exercise, as far as shows without running code."""
+        yield from ()
+
+    def notes(self) -> Iterator[str]:
+        """What an author may like to know, once all is well."""
         yield from ()
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Exercises that show a listing in which exactly one line is wrong."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
@@ -68,6 +69,11 @@ class BuggyLine(Coded):
                 raise ValueError(f"the wrong line {bug.line} is the same as the right one")
         function_in(self.code)
         return self
+
+    @property
+    def anew(self) -> str:
+        """What another seed changes."""
+        return "Draws another bug." if self.mutate or len(self.bugs) > 1 else super().anew
 
     def bug(self, seed: int) -> Bug:
         """The bug that *seed* draws; at 0 the first one.
@@ -190,14 +196,21 @@ class BuggyLine(Coded):
             where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
             source = "\n".join(self.listing(bug))
             if not await self._disagreement(source, entry, calls, runner):
-                findings.append(
-                    Finding(where, f"line {bug.line} changes no result: who could tell?")
-                )
+                says = f"line {bug.line} changes no result"
+                findings.append(Finding(where, says, "draw arguments that show it"))
             other = equally_guilty(source, bug.line, calls)
             if other and other not in self.elsewhere:  # its author argues why that line is right
-                says = f"line {other} could be mended instead; say under elsewhere why it is right"
-                findings.append(Finding(where, says))
+                says = f"line {other} could be mended instead of {bug.line}"
+                cure = f"say under elsewhere why {other} is right, or change the listing"
+                findings.append(Finding(where, says, cure))
         return findings
+
+    def notes(self) -> Iterator[str]:
+        """How many bugs the listing yields, by what is changed."""
+        if self.mutate:
+            by = Counter(mutant.operator for mutant in self.mutants(0))
+            parts = ", ".join(f"{name} {count}" for name, count in by.most_common())
+            yield f"{by.total()} bugs can be drawn from the code ({parts})"
 
     async def _disagreement(
         self, source: str, entry: str, calls: Sequence[Call], runner: Runner

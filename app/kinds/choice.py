@@ -64,6 +64,11 @@ class Choice(Base):
         """Whether any number of options may be chosen."""
         return not isinstance(self.correct, str)
 
+    @property
+    def anew(self) -> str:
+        """What another seed changes."""
+        return super().anew or "Shuffles the options anew."
+
     def question(self, seed: int) -> ChoiceQuestion:
         """The options, in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)

@@ -14,7 +14,7 @@ from app.kinds.base import Answer, Base, Finding, Markdown, Strict, Verdict, Whe
 from app.kinds.drawing import Draw, Value
 from app.kinds.slips import slip
 from app.sandbox.runner import Runner
-from app.units import RATIO, Scale, scale_of, show, show_in, unit_of
+from app.units import Scale, scale_of, show, unit_of
 
 _POINTS = 12
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown
@@ -180,14 +180,15 @@ class Expression(Base):
         for names, value, wanted in zip(self.points(seed), values, right, strict=True):
             if value is None or not _near(value, wanted):
                 where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
-                got = "has no value" if value is None else f"gives {self._shown(value)}"
-                return f"For {where} it {got}, and {self._shown(wanted)} is right."
+                got = (
+                    "has no value"
+                    if value is None
+                    else f"gives {show(value.value, self.scale.unit, 5)}"
+                )
+                return (
+                    f"For {where} it {got}, and {show(wanted.value, self.scale.unit, 5)} is right."
+                )
         return ""
-
-    def _shown(self, quantity: Quantity) -> str:
-        if self.unit:
-            return show_in(quantity.value, self.scale, 6)
-        return show(quantity.value, RATIO, 6)
 
     def _read(self, text: str) -> Node:
         """The formula that *text* says: symbols, figures and plain functions, no more.

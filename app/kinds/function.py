@@ -239,7 +239,8 @@ class Function(Coded):
             verdict = await self.grade(seed, wrong.code, runner)
             if verdict.correct:
                 says = f"seed {seed}: passes every drawn call: the arguments are too tame"
-                findings.append(Finding(("wrong", index), says))
+                cure = "add arguments for which it goes wrong"
+                findings.append(Finding(("wrong", index), says, cure))
             elif self.fill(wrong.says, self.draw(seed)) not in verdict.feedback:
                 says = f"seed {seed}: does not get its sentence, but: {' '.join(verdict.feedback)}"
                 findings.append(Finding(("wrong", index), says))

@@ -77,6 +77,11 @@ class Match(Base):
                 raise ValueError(f"{key}: {sorted(both)[0]!r} is right, and `says` calls it wrong")
         return self
 
+    @property
+    def anew(self) -> str:
+        """What another seed changes."""
+        return super().anew or "Shuffles both sides anew."
+
     def question(self, seed: int) -> MatchQuestion:
         """Both sides, shuffled."""
         drawn = self.draw(seed)

@@ -86,6 +86,11 @@ class Order(Base):
             earlier[key] = set(after).union(*(earlier[other] for other in after))
         return frozenset((a, b) for b, before in earlier.items() for a in before)
 
+    @property
+    def anew(self) -> str:
+        """What another seed changes."""
+        return super().anew or "Shuffles anew."
+
     def question(self, seed: int) -> OrderQuestion:
         """The things, in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)

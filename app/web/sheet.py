@@ -99,7 +99,7 @@ class Sheet:
     right_answer: Markup | None
     attempts: tuple[AttemptView, ...]
     mark: Mark
-    another: str
+    another: Link | None
     earlier: Link | None
     later: Link | None
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
@@ -168,7 +168,9 @@ def sheet_of(
         right_answer=html(exercise.reveal(seed)) if finished else None,
         attempts=attempts,
         mark=mark_of(known.get(exercise.id)),
-        another=f"/exercises/{exercise.id}/another",
+        another=Link(f"/exercises/{exercise.id}/another", anew)
+        if (anew := exercise.anew)
+        else None,
         earlier=Link(address_of(before), before.title) if before else None,
         later=Link(address_of(after), after.title) if after else None,
         parts=parts,

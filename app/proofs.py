@@ -1,0 +1,151 @@
+"""What is proven of one exercise: it draws sense, accepts its answer and refuses its mistakes."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+
+from app.errors import AppError, nearest
+from app.expressions import ExpressionError
+from app.formulas import FORMULAS
+from app.kinds import Exercise, Finding
+from app.kinds.base import Answer, single
+from app.kinds.expression import Expression
+from app.kinds.numeric import Numeric
+from app.markdown import MathematicsError, html
+from app.sandbox.runner import Runner
+
+SEEDS = range(20)
+_CODE_SEEDS = range(5)
+_TELLING = 3  # characters of a figure that cannot be there by chance
+_LINK = re.compile(r"\]\(/formulas/(?P<name>[^)#]+)\)")
+_NUDGE = "say how to get there instead"
+
+
+async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
+    """Everything wrong with *exercise*, each thing once.
+
+    Raises:
+        UnavailableError: the sandbox cannot run its code.
+    """
+    findings: list[Finding] = []
+    for seed in SEEDS:
+        await asyncio.sleep(0)  # what is worked out here must not keep a run's answer waiting
+        if findings := await _prove_seed(exercise, seed, runner):
+            break  # other drawings would mostly say the same again
+    if not findings and (alike := _always_alike(exercise)):
+        findings.append(alike)
+    return findings + await exercise.prove_code(_CODE_SEEDS, runner)
+
+
+def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
+    """What is drawn or named, and not used anywhere."""
+    used = str({key: value for key, value in values.items() if key not in ("given", "cases")})
+    names = {name: ("given", name) for name in exercise.given}
+    names |= {name: ("cases", "0") for case in exercise.cases for name in case}
+    for name, where in names.items():
+        if not re.search(rf"\b{re.escape(name)}\b", used):
+            says = f"{name} is drawn, and nothing uses it"
+            yield Finding(where, says, "use it in the prompt, or leave it out")
+    for name in exercise.let:
+        if len(re.findall(rf"\b{re.escape(name)}\b", used)) < len(("its name", "a use")):
+            yield Finding(("let", name), "is named, and nothing uses it", "leave it out")
+
+
+def prove_links(exercise: Exercise) -> Iterator[Finding]:
+    """Links to formulas that there are not."""
+    for where, text in (*exercise.texts(), (("solution",), exercise.solution)):
+        for match in _LINK.finditer(text):
+            if match["name"] not in FORMULAS:
+                says = f"no formula is called {match['name']!r}{nearest(match['name'], FORMULAS)}"
+                yield Finding(where, says)
+
+
+async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:
+    try:
+        drawn = exercise.draw(seed)
+    except ExpressionError as error:
+        return [Finding(("given",), f"seed {seed}: {error}")]
+    findings = [*_prove_texts(exercise, seed), *exercise.prove(drawn)]
+    findings += _prove_solution(exercise, seed, {finding.says for finding in findings})
+    if not findings:
+        findings += _prove_hints(exercise, seed)
+    if not findings and exercise.kind != "function":  # its prove_code grades, and once is enough
+        findings += await _prove_answers(exercise, seed, runner)
+    return [Finding(f.where, f"seed {seed}: {f.says}", f.cure) for f in findings]
+
+
+def _always_alike(exercise: Exercise) -> Finding | None:
+    """A finding if choices of values are there, and all seeds draw the same."""
+    choices = [len(values) for values in exercise.given.values()] + [len(exercise.cases)]
+    drawn = {tuple(exercise.draw(seed).shown.items()) for seed in SEEDS}
+    if max(choices) > 1 and len(drawn) == 1:
+        says = f"{len(SEEDS)} seeds draw the same values"
+        return Finding(("where",), says, "let `where` allow more than one drawing")
+    return None
+
+
+def _prove_texts(exercise: Exercise, seed: int) -> Iterator[Finding]:
+    drawn = exercise.draw(seed)
+    for where, text in exercise.texts():
+        if "mistakes" in where:  # filled with the answers known, when the mistakes are proven
+            continue
+        try:
+            html(exercise.fill(text, drawn))
+        except (ExpressionError, MathematicsError) as error:
+            yield Finding(where, str(error))
+
+
+def _prove_solution(exercise: Exercise, seed: int, said: set[str]) -> list[Finding]:
+    try:
+        html(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
+    except (ExpressionError, MathematicsError) as error:
+        # A wrong key is told where it stands; that the solution mentions it adds nothing.
+        return [] if str(error) in said else [Finding(("solution",), str(error))]
+    return []
+
+
+def _prove_hints(exercise: Exercise, seed: int) -> Iterator[Finding]:
+    """No hint contains the answer."""
+    variant = exercise.variant(seed)
+    for index, hint in enumerate(variant.hints):
+        for figure in _telling(exercise, seed):
+            if _mentions(hint, figure) and not _mentions(variant.prompt, figure):
+                yield Finding(("hints", index), f"gives the answer away: {figure}", _NUDGE)
+
+
+def _telling(exercise: Exercise, seed: int) -> set[str]:
+    """The texts that no hint may contain."""
+    if isinstance(exercise, Expression):
+        return {exercise.answer}
+    if exercise.kind == "buggy_line":
+        return {f"line {exercise.right_answer(seed)}"}
+    if not isinstance(exercise, Numeric):
+        return set()
+    shown = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
+    figures = shown | {figure.replace(",", "") for figure in shown}
+    return {figure for figure in figures if len(figure) >= _TELLING}
+
+
+def _mentions(hint: str, figure: str) -> bool:
+    return re.search(rf"(?<![\w.,]){re.escape(figure)}(?![\d]|[.,]\d)", hint) is not None
+
+
+async def _prove_answers(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:
+    findings = []
+    right = exercise.right_answer(seed)
+    try:
+        if not (await exercise.grade(seed, right, runner)).correct:
+            findings.append(Finding((), f"does not accept its own answer {_short(right)}"))
+        for answer, says in exercise.mistakes(seed):
+            verdict = await exercise.grade(seed, answer, runner)
+            if verdict.correct:
+                findings.append(Finding((), f"accepts the mistake {_short(answer)}"))
+            elif not any(says in sentence for sentence in verdict.feedback):
+                findings.append(Finding((), f"the mistake {_short(answer)} does not get: {says}"))
+    except AppError as error:
+        findings.append(Finding((), str(error)))
+    return findings
+
+
+def _short(answer: Answer) -> str:
+    return repr(single(answer) if isinstance(answer, str) else answer)[:100]
