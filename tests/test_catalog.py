@@ -16,6 +16,7 @@ given: {x: [1, 2, 3]}
 answer: 2 * x
 mistakes:
   x: That is once.
+  5 * x: That is five times.
 hints: [One., Two.]
 solution: Two times {x} is {answer}.
 sources: [https://example.org/]
@@ -41,11 +42,11 @@ def test_a_good_file_is_an_exercise_named_after_its_path(exercise_file: Write) -
         ("level: 1", "level: 9", "3: level:"),
         ("level: 1", "levle: 1", "3: levle: is not known here; did you mean 'level'?"),
         ("title: A title\n", "", "1: title: is missing"),
-        ("hints: [One., Two.]", "hints: [One.]", "9: hints:"),
+        ("hints: [One., Two.]", "hints: [One.]", "10: hints:"),
         ("level: 1", "level: 1\nlevel: 2", "4: 'level' is there twice"),
         ("level: 1", "level: [1", "is no YAML"),
         ("answer: 2 * x", "answer: 2 * x\nunit: parsec", "7: unit:"),
-        ("sources: [https://example.org/]", "sources: [nowhere]", "11: sources.0:"),
+        ("sources: [https://example.org/]", "sources: [nowhere]", "12: sources.0:"),
         ("title: A title", "title: A title\nid: x", "3: id: belongs to the file"),
         (GOOD, "- a list", "1: must be a mapping"),
         (GOOD, "a: 2020-99-99", "1: kind: must be one of"),

@@ -54,11 +54,15 @@ def _raised(dimension: Dimension, exponent: Fraction) -> Dimension:
 
 
 def _times(left: Quantity, right: Quantity) -> Quantity:
+    if right.dimension == PLAIN:
+        return Quantity(left.value * right.value, left.dimension)
     a, b, c, d, e = (x + y for x, y in zip(left.dimension, right.dimension, strict=True))
     return Quantity(left.value * right.value, (a, b, c, d, e))
 
 
 def _over(left: Quantity, right: Quantity) -> Quantity:
+    if right.dimension == PLAIN:
+        return Quantity(left.value / right.value, left.dimension)
     a, b, c, d, e = (x - y for x, y in zip(left.dimension, right.dimension, strict=True))
     return Quantity(left.value / right.value, (a, b, c, d, e))
 

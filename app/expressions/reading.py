@@ -12,6 +12,7 @@ A unit is read after a number unless *symbols* has a symbol of that spelling.
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
 from app.units import Scale, scale_of
@@ -182,6 +183,11 @@ def parse(text: str, symbols: Collection[str] = ()) -> Node:
     Raises:
         ExpressionError: *text* is no expression.
     """
+    return _parse(text, frozenset(symbols))
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str, symbols: frozenset[str]) -> Node:
     if len(text) > LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters is too long")
     if not text.strip():

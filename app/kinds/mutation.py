@@ -104,7 +104,7 @@ def _judged(lines: Sequence[str], edit: Edit, calls: Sequence[Call]) -> Mutant |
         pairs = [(run(tree, call.arguments), call.expected) for call in calls]
     except (SyntaxError, ListingError):
         return None
-    if not all(type(value) is type(expected) for value, expected in pairs):
+    if not all(_comparable(value, expected) for value, expected in pairs):
         return None
     wrong = [not _agree(value, expected) for value, expected in pairs]
     if sum(wrong) < _TELLING * len(calls):
@@ -124,6 +124,11 @@ def _cured_elsewhere(
         except (SyntaxError, ListingError):
             continue
     return None
+
+
+def _comparable(value: Plain, expected: Plain) -> bool:
+    """Whether the type alone would not give the mutant away."""
+    return type(value) is type(expected) or (type(value) is int and type(expected) is float)
 
 
 def _agree(value: Plain, expected: Plain) -> bool:

@@ -85,7 +85,7 @@ def test_the_bug_depends_on_the_seed_and_only_its_line_is_right(
 ) -> None:
     exercise = catalog.exercise(BUG)
     lines = {exercise.right_answer(seed) for seed in range(20)}
-    assert lines == {"3", "4", "6"}
+    assert lines == {"3", "4", "5", "6"}
     for seed in range(6):
         right = str(exercise.right_answer(seed))
         assert [str(n) for n in range(1, 8) if grade(BUG, str(n), seed).correct] == [right]
