@@ -62,6 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     lint = commands.add_parser("lint", help="prove exercise files: every problem, with file:line")
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders; default: all")
     lint.add_argument("--json", action="store_true", help="for editors")
+    new = commands.add_parser("new", help="write a good starting file of an exercise")
+    new.add_argument("kind", metavar="KIND", help="numeric, choice, function, ...")
+    new.add_argument("name", metavar="TOPIC/SLUG", help="such as collectives/my-exercise")
+    new.add_argument("--into", metavar="DIR", help="the folder of chapters (./exercises)")
+    _add_preview(commands.add_parser("preview", help="an exercise file as students see it, live"))
     _add_grade(commands.add_parser("grade", help="grade a file of answers, offline"))
     formula = commands.add_parser("formula", help="the calculator; without a name, the list")
     formula.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time")
@@ -82,6 +87,19 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, help="port, 0 for any free one (WALLCLOCK_PORT, 8000)")
     parser.add_argument("--workers", type=int, default=1, help="server processes")
     parser.add_argument("--reload", action="store_true", help="start anew when a file changes")
+    parser.add_argument(
+        "--exercises",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a further folder of exercises; may be given several times",
+    )
+
+
+def _add_preview(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="an exercise file, or a chapter's folder")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8001, help="port, 0 for any free one (8001)")
 
 
 def _add_grade(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,9 @@
 """The exercises and chapters that the files under `exercises/` describe."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -59,16 +60,23 @@ class Catalog:
         problems: list[Problem] = []
         topics: dict[str, Topic] = {}
         for folder in _topic_folders(folders, problems):
-            topic = _topic(folder, problems)
-            if topic and topic.id in topics:
-                says = f"there is a chapter {topic.id!r} already"
-                problems.append(Problem(folder / TOPIC_FILE, 1, says))
-            elif topic:
+            topic = _topic(folder, topics.get(folder.name), problems)
+            if topic:
                 topics[topic.id] = topic
         if problems:
             raise ContentError(problems)
         ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
         return cls(ordered, {e.id: e for topic in ordered for e in topic.exercises})
+
+    def with_exercise(self, exercise: Exercise) -> "Catalog":
+        """This catalog with *exercise* in place of the one of its id, or added to its chapter."""
+        name = exercise.id.partition("/")[0]
+        new = Topic(name, name.replace("-", " ").capitalize(), math.inf, "", "", "", ())
+        topic = next((topic for topic in self.topics if topic.id == name), new)
+        others = [other for other in topic.exercises if other.id != exercise.id]
+        changed = replace(topic, exercises=(*others, exercise))
+        topics = (*(other for other in self.topics if other.id != name), changed)
+        return Catalog(topics, {e.id: e for topic in topics for e in topic.exercises})
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -188,25 +196,42 @@ def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator
         yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
 
 
-def _topic(folder: Path, problems: list[Problem]) -> Topic | None:
-    exercises = []
-    paths = sorted(folder.glob(f"*{_SUFFIX}"))
-    if not paths:
+def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topic | None:
+    """The chapter in *folder*; without a topic file it adds to the *earlier* one of its name."""
+    if not any(folder.glob(f"*{_SUFFIX}")):
         return None  # a folder of something else
-    for path in paths:
-        if path.name == TOPIC_FILE:
-            continue
-        try:
-            exercises.append(read_exercise(path, folder.name)[0])
-        except ContentError as error:
-            problems += error.problems
+    kept = earlier.exercises if earlier else ()
+    exercises = [*kept, *_exercises(folder, {exercise.id for exercise in kept}, problems)]
+    exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
+    path = folder / TOPIC_FILE
+    if earlier and not path.exists():
+        return replace(earlier, exercises=tuple(exercises))
+    if earlier:
+        says = f"there is a chapter {folder.name!r} already"
+        cure = "remove this file to add exercises to that chapter, or rename the folder"
+        problems.append(Problem(path, 1, says, cure))
+        return None
     try:
-        said = _topic_file(folder / TOPIC_FILE)
+        return Topic(folder.name, **_topic_file(path).model_dump(), exercises=tuple(exercises))
     except ContentError as error:
         problems += error.problems
         return None
-    exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
-    return Topic(folder.name, **said.model_dump(), exercises=tuple(exercises))
+
+
+def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:
+    """The exercises of *folder*, none of which may have an id that is *known*."""
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        if path.name == TOPIC_FILE:
+            continue
+        try:
+            exercise = read_exercise(path, folder.name)[0]
+        except ContentError as error:
+            problems += error.problems
+            continue
+        if exercise.id in known:
+            says = f"there is an exercise {exercise.id!r} already"
+            problems.append(Problem(path, 1, says, "give the file another name"))
+        yield exercise
 
 
 def _topic_file(path: Path) -> TopicFile:

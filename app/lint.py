@@ -31,8 +31,10 @@ class Linted:
     notes: tuple[Note, ...]
 
 
-async def lint(paths: Sequence[Path], runner: Runner) -> Linted:
+async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = ()) -> Linted:
     """Prove every exercise file in *paths*, which are files, chapters or folders of chapters.
+
+    Folders of chapters must go together with those in *beside*, which are there already.
 
     Raises:
         InputError: a path does not exist, or holds no exercise file.
@@ -44,7 +46,7 @@ async def lint(paths: Sequence[Path], runner: Runner) -> Linted:
     problems = [problem for one in linted for problem in one.problems]
     for folder in paths:
         if folder.is_dir() and not (folder / TOPIC_FILE).exists():
-            problems += _topics(folder)
+            problems += _topics([*(f for f in beside if not _same(f, folder)), folder])
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = tuple(note for one in linted for note in one.notes)
     return Linted(len(files), tuple(dict.fromkeys(problems)), notes)
@@ -83,10 +85,14 @@ def _files(path: Path) -> Iterable[Path]:
     return found
 
 
-def _topics(folder: Path) -> tuple[Problem, ...]:
-    """What is wrong with the chapters of *folder* as a whole."""
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _topics(folders: Sequence[Path]) -> tuple[Problem, ...]:
+    """What is wrong with the chapters of *folders* as a whole."""
     try:
-        Catalog.read([folder])
+        Catalog.read(folders)
     except ContentError as error:
         return error.problems
     return ()

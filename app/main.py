@@ -35,8 +35,12 @@ def create_site(settings: Settings) -> Site:
     return Site(settings, catalog, engine, Writer(engine), Runner(settings), secret)
 
 
-def create_app(settings: Settings | None = None, site: Site | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None, site: Site | None = None, *, framed: bool = False
+) -> FastAPI:
     """The application for *settings*, which are read from the environment when not given.
+
+    Its pages may be shown in frames of its own pages if *framed*.
 
     Raises:
         ContentError: an exercise file is wrong.
@@ -56,7 +60,7 @@ def create_app(settings: Settings | None = None, site: Site | None = None) -> Fa
     app.include_router(api.router)
     app.include_router(web.router)
     api.install(app)
-    web.install(app)
+    web.install(app, framed=framed)
     for error in (AppError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(error, _respond)
     return app

@@ -36,7 +36,8 @@ MAY: dict[str, set[str]] = {
     "web": SERVER | {"web"},
     "api": SERVER,
     "main": SERVER | {"api", "packs", "web"},
-    "commands": SERVER | {"main", "packs", "lint", "grading", "charts", "simulators"},
+    "preview": SERVER | {"lint", "main", "web"},
+    "commands": SERVER | {"main", "preview", "packs", "lint", "grading", "charts", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

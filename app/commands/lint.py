@@ -52,7 +52,7 @@ async def _lint(paths: Sequence[Path], settings: Settings) -> Linted:
         health = await runner.ready()
         if health.state != "ready":
             raise UnavailableError(health.says)
-        return await lint(paths, runner)
+        return await lint(paths, runner, exercise_folders(settings))
     finally:
         await runner.close()
 

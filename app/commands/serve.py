@@ -1,5 +1,6 @@
 """`wallclock serve`: the site."""
 
+import os
 import socket
 import sys
 from argparse import Namespace
@@ -11,10 +12,14 @@ from app.errors import InputError
 from app.main import create_site
 
 _FACTORY = "app.main:create_app"
+_EXERCISES = "WALLCLOCK_EXERCISES"
 
 
 def run(arguments: Namespace) -> int:
     """Check everything, then serve until a signal."""
+    if arguments.exercises:  # through the environment, so that every worker process sees them
+        earlier = os.environ.get(_EXERCISES, "")
+        os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
     settings = Settings()
     host = arguments.host or settings.host
     port = settings.port if arguments.port is None else arguments.port
@@ -23,8 +28,8 @@ def run(arguments: Namespace) -> int:
     if arguments.workers < 1:
         raise InputError(f"--workers must be at least 1, not {arguments.workers}")
     create_site(settings).engine.dispose()  # a broken catalog or database is told here, once
-    listening = _listen(host, port)
-    address = _address(listening)
+    listening = listen(host, port)
+    address = address_of(listening)
     sys.stderr.write(f"Wallclock is at {address} (Ctrl+C ends it)\n")
     sys.stderr.flush()
     config = uvicorn.Config(
@@ -56,7 +61,12 @@ def _serve(config: uvicorn.Config, listening: socket.socket) -> None:
         server.run(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        InputError: it cannot.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,6 +82,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _address(listening: socket.socket) -> str:
+def address_of(listening: socket.socket) -> str:
+    """The address of a listening socket, as a browser takes it."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

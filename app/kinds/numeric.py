@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, names_in, parse
@@ -12,7 +12,7 @@ from app.kinds.asked import Asked, Key
 from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, Verdict, Where
 from app.kinds.drawing import Draw
 from app.sandbox.runner import Runner
-from app.units import Dimension, Reading
+from app.units import Dimension, Reading, scale_of
 
 ONLY = "answer"  # the name of an answer that is the only one
 _APART = 2.0  # tolerances between a mistake and the right answer
@@ -53,6 +53,12 @@ class Numeric(Base):
     )
     _asked: dict[str, Asked] = PrivateAttr(default_factory=dict)
     _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
+
+    @field_validator("unit")
+    @classmethod
+    def _is_a_unit(cls, unit: str) -> str:
+        scale_of(unit)
+        return unit
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:

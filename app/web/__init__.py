@@ -34,10 +34,10 @@ for part in (
     router.include_router(part.router)
 
 
-def install(app: FastAPI) -> None:
-    """Add what every answer gets."""
+def install(app: FastAPI, *, framed: bool = False) -> None:
+    """Add what every answer gets; pages may be in frames of our own pages if *framed*."""
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(SecurityHeaders, framed=framed)
 
 
 __all__ = ["install", "page_for", "router"]

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
     "style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "form-action 'self'; frame-src {frames}; frame-ancestors {frames}; base-uri 'none'"
 )
 _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -20,10 +20,14 @@ _ALWAYS = {
 
 
 class SecurityHeaders:
-    """Adds the headers; a page finds its nonce in the request's state."""
+    """Adds the headers; a page finds its nonce in the request's state.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Pages may be shown in frames of our own pages if *framed*, else in none.
+    """
+
+    def __init__(self, app: ASGIApp, *, framed: bool = False) -> None:
         self._app = app
+        self._frames = "'self'" if framed else "'none'"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
@@ -31,6 +35,7 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
         nonce = token_urlsafe(12)
+        policy = _POLICY.format(nonce=nonce, frames=self._frames)
         scope.setdefault("state", {})["nonce"] = nonce
 
         async def with_headers(message: Message) -> None:
@@ -38,7 +43,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in _ALWAYS.items():
                     headers[name] = value
-                headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce)
+                headers["Content-Security-Policy"] = policy
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -1,0 +1,62 @@
+"""`wallclock new`: a good file to start from."""
+
+import re
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from app.catalog import TOPIC_FILE
+from app.config import ROOT, Settings
+from app.errors import InputError, nearest
+
+_STARTERS = ROOT / "templates" / "starters"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+def run(arguments: Namespace) -> int:
+    """Write the file, and that of its chapter where there is none; say what comes next."""
+    kinds = sorted(path.stem for path in _STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
+    if arguments.kind not in kinds:
+        near = nearest(arguments.kind, kinds)
+        raise InputError(f"no kind is called {arguments.kind!r}: {', '.join(kinds)}{near}")
+    topic, slug = _names(arguments.name)
+    folder = _folder(arguments.into) / topic
+    path = folder / f"{slug}.yaml"
+    written = [_write(path, f"{arguments.kind}.yaml", slug)]
+    if not (folder / TOPIC_FILE).exists() and not (ROOT / "exercises" / topic).is_dir():
+        written.append(_write(folder / TOPIC_FILE, TOPIC_FILE, topic))
+    for made in written:
+        sys.stdout.write(f"{made}\n")
+    sys.stderr.write(f"Now edit it beside `wallclock preview {path}`.\n")
+    return 0
+
+
+def _names(name: str) -> tuple[str, str]:
+    topic, slash, slug = name.removesuffix(".yaml").partition("/")
+    if not (slash and _NAME.fullmatch(topic) and _NAME.fullmatch(slug)):
+        raise InputError(
+            f"a name is TOPIC/SLUG of small letters, digits and hyphens, not {name[:80]!r}"
+        )
+    return topic, slug
+
+
+def _folder(into: str | None) -> Path:
+    """Where the chapters are: as told, else the first of the settings, else ./exercises."""
+    if into:
+        return Path(into)
+    folders = Settings().exercises
+    return folders[0] if folders else Path("exercises")
+
+
+def _write(path: Path, starter: str, name: str) -> Path:
+    text = (_STARTERS / starter).read_text(encoding="utf-8")
+    title = name.replace("-", " ").capitalize()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text.replace("TITLE", title if len(title) > len("Hi") else f"{title} ..."))
+    except FileExistsError:
+        raise InputError(f"{path} is there already; nothing was changed") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    return path

@@ -1,0 +1,33 @@
+"""`wallclock preview`: an exercise file as students see it, live."""
+
+import sys
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+import uvicorn
+
+from app.commands.serve import address_of, listen
+from app.config import Settings
+from app.main import create_site
+from app.preview import preview_app
+
+
+def run(arguments: Namespace) -> int:
+    """Serve the file, and show it anew whenever it is saved, until a signal."""
+    with tempfile.TemporaryDirectory() as folder:  # what is tried out here is nobody's progress
+        database = f"sqlite:///{Path(folder) / 'preview.db'}"
+        site = create_site(Settings(database=database))
+        try:
+            app = preview_app(Path(arguments.path), site)
+            listening = listen(arguments.host, arguments.port)
+        except BaseException:
+            site.engine.dispose()
+            raise
+        sys.stderr.write(f"The preview is at {address_of(listening)}/preview (Ctrl+C ends it)\n")
+        sys.stderr.flush()
+        config = uvicorn.Config(
+            app, access_log=False, log_level="warning", timeout_graceful_shutdown=1
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+    return 0

@@ -1,0 +1,133 @@
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from app.__main__ import main
+from app.catalog import TOPIC_FILE, Catalog
+from app.config import ROOT, Settings
+from app.errors import InputError
+from app.packs import exercise_folders
+from tests.test_catalog import GOOD
+
+Capture = pytest.CaptureFixture[str]
+KINDS = ("numeric", "expression", "choice", "match", "order", "buggy_line", "function")
+
+
+def test_every_starting_file_is_proven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind in KINDS:
+        assert main(["new", kind, f"my-course/{kind.replace('_', '-')}"]) == 0
+    assert (tmp_path / "exercises" / "my-course" / TOPIC_FILE).exists()
+    capsys.readouterr()
+    assert main(["lint", "exercises"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{len(KINDS)} exercise files, no problems" in said.err
+    assert "bugs can be drawn" in said.err
+
+
+def test_a_file_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["new", "choice", "mine/one", "--into", str(tmp_path)]) == 0
+    path = tmp_path / "mine" / "one.yaml"
+    path.write_text("work of an hour", encoding="utf-8")
+    assert main(["new", "numeric", "mine/one", "--into", str(tmp_path)]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == "work of an hour"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["numerical", "a/b"], "did you mean 'numeric'"),
+        (["topic", "a/b"], "no kind"),
+        (["numeric", "a"], "TOPIC/SLUG"),
+        (["numeric", "../a/b"], "TOPIC/SLUG"),
+        (["numeric", "A/b"], "TOPIC/SLUG"),
+        (["numeric", "a/b/c"], "TOPIC/SLUG"),
+    ],
+)
+def test_a_wrong_name_is_told(capsys: Capture, arguments: list[str], says: str) -> None:
+    assert main(["new", *arguments]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_a_folder_adds_to_one_of_our_chapters(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["new", "numeric", "collectives/mine", "--into", str(tmp_path)]) == 0
+    assert not (tmp_path / "collectives" / TOPIC_FILE).exists()
+    catalog = Catalog.read([ROOT / "exercises", tmp_path])
+    assert "collectives/mine" in catalog.by_id
+    assert catalog.topic("collectives").title == "Ring all-reduce"
+    assert main(["lint", str(tmp_path)]) == 0
+    capsys.readouterr()
+    (tmp_path / "collectives" / "bus-bandwidth.yaml").write_text(GOOD, encoding="utf-8")
+    assert main(["lint", str(tmp_path)]) == 1
+    assert "there is an exercise 'collectives/bus-bandwidth' already" in capsys.readouterr().out
+
+
+def test_findings_are_there_for_programs(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "mine" / "one.yaml"
+    path.parent.mkdir()
+    path.write_text(
+        GOOD.replace("level: 1\n", "levle: 1\n").replace("sources:", "sauces:"), encoding="utf-8"
+    )
+    assert main(["lint", str(path), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["files"] == 1
+    says = {problem["says"] for problem in found["problems"]}
+    assert "levle: is not known here; did you mean 'level'?" in says
+    assert "sauces: is not known here; did you mean 'sources'?" in says
+    missing = [p for p in found["problems"] if p["says"] == "sources: is missing"]
+    assert missing[0]["cure"] == "it is addresses; one at least"
+
+
+def test_the_schema_takes_every_file_and_refuses_what_lint_refuses(capsys: Capture) -> None:
+    assert main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    validator = jsonschema.Draft202012Validator(schema)
+    for path in sorted((ROOT / "exercises").rglob("*.yaml")):
+        if path.name != TOPIC_FILE:
+            values = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+            kind = schema["$defs"][
+                schema["discriminator"]["mapping"][values["kind"]].split("/")[-1]
+            ]
+            assert set(values) <= set(kind["properties"]), path
+            assert set(kind["required"]) <= set(values), path
+    good = yaml.safe_load(GOOD)
+    validator.validate(good)
+    for wrong in ({**good, "levle": 1}, {**good, "level": 9}, {**good, "kind": "numerical"}):
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate(wrong)
+
+
+def test_every_key_of_the_schema_is_explained(capsys: Capture) -> None:
+    main(["schema"])
+    schema = json.loads(capsys.readouterr().out)
+    for name in schema["discriminator"]["mapping"].values():
+        for key, said in schema["$defs"][name.split("/")[-1]]["properties"].items():
+            told = {"title", "prompt", "hints", "kind", "label", "level"}
+            assert key in told or said.get("description"), (name, key)
+
+
+def test_an_installed_course_pack_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chapter = tmp_path / "my_course" / "exercises" / "mine"
+    chapter.mkdir(parents=True)
+    (tmp_path / "my_course" / "__init__.py").write_text("raise RuntimeError\n", encoding="utf-8")
+    (chapter / "one.yaml").write_text(GOOD, encoding="utf-8")
+    info = tmp_path / "my_course-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: my-course\nVersion: 1\n", encoding="utf-8")
+    points = info / "entry_points.txt"
+    points.write_text("[wallclock.exercises]\nmy-course = my_course\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert chapter.parent in exercise_folders(Settings())  # and its code was not run
+    points.write_text("[wallclock.exercises]\nmy-course = your_course\n", encoding="utf-8")
+    with pytest.raises(InputError, match="my-course.*your_course"):
+        exercise_folders(Settings())
