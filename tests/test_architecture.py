@@ -10,7 +10,7 @@ from app.config import ROOT
 APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "catalog"}
-SERVER = CORE | {"db", "errata", "site", "checking", "verdicts"}
+SERVER = CORE | {"db", "errata", "learning", "site", "checking", "verdicts"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -30,6 +30,7 @@ MAY: dict[str, set[str]] = {
     "proofs": {"errors", "expressions", "formulas", "kinds", "markdown", "sandbox"},
     "lint": {"errors", "catalog", "proofs", "sandbox"},
     "verdicts": {"errors", "kinds"},
+    "learning": {"catalog", "kinds"},
     "site": {"catalog", "config", "db", "sandbox"},
     "checking": {"db", "errors", "kinds", "site"},
     "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},

@@ -53,6 +53,30 @@ def standings(session: Session, learner: str) -> Mapping[str, Standing]:
     return {name: Standing(n, bool(right), bool(free), at) for name, n, right, free, at in rows}
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One answer, as far as it tells what is remembered; *own*: without the worked solution."""
+
+    exercise: str
+    at: datetime
+    own: bool
+    unaided: bool
+
+
+def answers(session: Session, learner: str) -> Sequence[Answered]:
+    """Every answer of *learner*, in order of time."""
+    own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
+    statement = (
+        columns(
+            col(AttemptRow.exercise), col(AttemptRow.at), own, own & (col(AttemptRow.hints) == 0)
+        )
+        .where(col(AttemptRow.learner) == learner)
+        .order_by(col(AttemptRow.id))
+    )
+    rows = session.connection().execute(statement).all()
+    return [Answered(name, at, bool(right), bool(free)) for name, at, right, free in rows]
+
+
 def shown(session: Session, learner: str, exercise: str, seed: int) -> Shown:
     """Which hints, and whether the solution, *learner* has seen of that drawing."""
     statement = select(RevealRow.number).where(

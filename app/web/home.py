@@ -8,23 +8,37 @@ from markupsafe import Markup
 
 from app.db.days import attempts_by_day, streak
 from app.db.session import open_session
+from app.learning import due
 from app.markdown import html
 from app.site import Here, Site
 from app.web.clock import today
 from app.web.rendering import Link, frame, render
-from app.web.standing import Card, Row, card_of, row_of, standings_of, suggestion
+from app.web.standing import (
+    Card,
+    Row,
+    Suggested,
+    card_of,
+    memories_of,
+    next_for,
+    row_of,
+    standings_of,
+    suggested,
+)
 from app.web.visitor import Visiting
 
 router = APIRouter()
+_SHOWN = 5  # reviews, beside the first
 _STREAK_BACK = 400  # days that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """The chapters, and where to go on."""
+    """The chapters, where to go on, and what else is due for review."""
 
     cards: tuple[Card, ...]
-    following: Link | None
+    following: Suggested | None
+    due: tuple[Suggested, ...]
+    due_count: int
     begun: bool
     streak: int
 
@@ -48,9 +62,13 @@ class ChapterPage:
 async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     """All chapters."""
     known = standings_of(site, visiting.learner)
+    kept = memories_of(site, visiting.learner)
+    reviews = due(site.catalog, kept, today())
     page = HomePage(
         tuple(card_of(topic, known) for topic in site.catalog.topics),
-        suggestion(site.catalog, known),
+        next_for(site, known, kept),
+        tuple(suggested(one) for one in reviews[1 : 1 + _SHOWN]),
+        len(reviews),
         bool(known),
         streak_of(site, visiting.learner),
     )

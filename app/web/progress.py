@@ -14,10 +14,11 @@ from app.db.personal import delete_everything, everything
 from app.db.queries import latest_attempts
 from app.db.session import open_session
 from app.errors import InputError
+from app.learning import Mastery, due, mastery_by_skill, mastery_of
 from app.site import Here, Site
 from app.web.clock import today
 from app.web.rendering import Link, frame, render
-from app.web.standing import Card, Row, card_of, mark_of, row_of, standings_of
+from app.web.standing import Card, Row, card_of, mark_of, memories_of, row_of, standings_of
 from app.web.visitor import COOKIE, FromHere, Visiting
 
 router = APIRouter(prefix="/progress")
@@ -46,9 +47,10 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A chapter with its exercises."""
+    """A chapter with its exercises, and the share of them that would be solved now."""
 
     card: Card
+    mastery: Mastery
     rows: tuple[Row, ...]
 
 
@@ -65,6 +67,8 @@ class ProgressPage:
     weeks: tuple[tuple[Day, ...], ...]
     days: tuple[Day, ...]
     chapters: tuple[Chapter, ...]
+    skills: tuple[tuple[str, Mastery], ...]
+    due: int
     recent: tuple[Recent, ...]
     deleted: bool
 
@@ -101,6 +105,7 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
 
 def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
     known = standings_of(site, learner)
+    kept = memories_of(site, learner)
     catalog = site.catalog
     marks = [mark_of(known.get(exercise.id)) for exercise in catalog.exercises]
     day = today()
@@ -117,9 +122,15 @@ def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
         weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
         days=tuple(d for d in reversed(days) if d.count),
         chapters=tuple(
-            Chapter(card_of(topic, known), tuple(row_of(e, known) for e in topic.exercises))
+            Chapter(
+                card_of(topic, known),
+                mastery_of(topic.exercises, kept),
+                tuple(row_of(e, known) for e in topic.exercises),
+            )
             for topic in catalog.topics
         ),
+        skills=tuple(mastery_by_skill(catalog.exercises, kept).items()),
+        due=len(due(catalog, kept, day)),
         recent=recent,
         deleted=deleted,
     )

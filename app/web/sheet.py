@@ -18,7 +18,17 @@ from app.sandbox.runner import Health
 from app.site import Site
 from app.web.forms import Form, Given, form_of
 from app.web.rendering import Link
-from app.web.standing import KINDS, Mark, address_of, mark_of, standings_of, suggestion
+from app.web.standing import (
+    KINDS,
+    Mark,
+    Standings,
+    Suggested,
+    address_of,
+    mark_of,
+    memories_of,
+    next_for,
+    standings_of,
+)
 
 State = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
 _HEADINGS: Mapping[State, str] = {
@@ -89,7 +99,7 @@ class Sheet:
     state: State
     heading: str
     feedback: tuple[Markup, ...]
-    following: Link | None
+    following: Suggested | None
     trial: Trial | None
     trial_problem: Markup
     runs: tuple[RunView, ...]
@@ -158,7 +168,7 @@ def sheet_of(
         state=state,
         heading=_HEADINGS[state],
         feedback=_feedback(outcome),
-        following=suggestion(site.catalog, known, exercise.id) if state == "correct" else None,
+        following=_following(site, known, exercise, learner) if state == "correct" else None,
         trial=trial,
         trial_problem=inline_html(trial.problem) if trial else Markup(),
         runs=tuple(RunView(run, inline_html(run.says)) for run in trial.runs) if trial else (),
@@ -175,6 +185,10 @@ def sheet_of(
         later=Link(address_of(after), after.title) if after else None,
         parts=parts,
     )
+
+
+def _following(site: Site, known: Standings, exercise: Exercise, learner: str) -> Suggested | None:
+    return next_for(site, known, memories_of(site, learner), exercise.id)
 
 
 def _history(

@@ -1,15 +1,17 @@
 """Where a learner stands, as pages show it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Literal
 
-from app.catalog import Catalog, Topic
-from app.db.queries import Standing, standings
+from app.catalog import Topic
+from app.db.queries import Answered, Standing, answers, standings
 from app.db.session import open_session
 from app.kinds import Exercise
+from app.learning import Day, Memory, Suggestion, memories, suggestion
 from app.site import Site
-from app.web.rendering import Link
+from app.web.clock import today
 
 Mark = Literal["new", "tried", "solved", "unaided"]
 Standings = Mapping[str, Standing]
@@ -44,6 +46,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggested:
+    """An exercise to do next, and why."""
+
+    href: str
+    text: str
+    reason: str
+    review: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """A chapter in a list."""
 
@@ -62,6 +74,26 @@ def standings_of(site: Site, learner: str) -> Standings:
         return {}
     with open_session(site.engine) as session:
         return standings(session, learner)
+
+
+def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
+    """What is left of each exercise that *learner* solved; nothing for nobody."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        given = answers(session, learner)
+    return memories(_days(given), datetime.now(UTC))
+
+
+def _days(given: Iterable[Answered]) -> Iterator[Day]:
+    """What came of each exercise on each day (of UTC)."""
+    days: dict[tuple[date, str], list[Answered]] = {}
+    for answer in given:
+        days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
+    for (_, exercise), those in days.items():
+        first = those[0]
+        solved = any(answer.own for answer in those)
+        yield Day(exercise, first.at.astimezone(UTC), solved, first.unaided)
 
 
 def mark_of(standing: Standing | None) -> Mark:
@@ -112,11 +144,22 @@ def address_of(exercise: Exercise, seed: int = 0) -> str:
     return f"/exercises/{exercise.id}" + (f"?seed={seed}" if seed else "")
 
 
-def suggestion(catalog: Catalog, known: Standings, current: str = "") -> Link | None:
-    """What to solve next: core exercises in order, first those after *current*; then the others."""
-    ids = [exercise.id for exercise in catalog.exercises]
-    here = ids.index(current) + 1 if current else 0
-    around = [*catalog.exercises[here:], *catalog.exercises[:here]]
-    open_ones = [e for e in around if not is_solved(e, known) and e.id != current]
-    ordered = sorted(open_ones, key=lambda exercise: not exercise.core)
-    return Link(address_of(ordered[0]), ordered[0].title) if ordered else None
+def next_for(
+    site: Site, known: Standings, kept: Mapping[str, Memory], current: str = ""
+) -> Suggested | None:
+    """What to do next, and why."""
+    solved = {e.id for e in site.catalog.exercises if is_solved(e, known)}
+    found = suggestion(site.catalog, solved, kept, today(), current)
+    return suggested(found) if found else None
+
+
+def suggested(found: Suggestion) -> Suggested:
+    """*found* as pages show it; a review draws new numbers."""
+    address = address_of(found.exercise)
+    renewed = found.review and found.exercise.anew
+    return Suggested(
+        f"{address}/another" if renewed else address,
+        found.exercise.title,
+        found.reason,
+        found.review,
+    )

@@ -98,9 +98,14 @@ def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ago", "length"), [((), 0), ((0,), 1), ((1,), 1), ((2,), 0), ((0, 1, 2, 4), 3), ((1, 2, 3), 3)]
-)
-def test_a_streak_lives_until_a_whole_day_is_missed(ago: tuple[int, ...], length: int) -> None:
+    ("ago", "length"),
+    [
+        ((), 0), ((0,), 1), ((1,), 1), ((2,), 1), ((3,), 0), ((1, 2, 3), 3),
+        ((0, 1, 2, 4), 4), ((0, 1, 2, 5), 3), ((0, 2, 4), 2), ((0, 2, 3, 4, 5, 6, 7, 9), 8),
+        ((0, 2, 3, 4, 5, 6, 8), 6),
+    ],
+)  # fmt: skip
+def test_a_streak_forgives_one_missed_day_in_seven(ago: tuple[int, ...], length: int) -> None:
     today = date(2026, 3, 10)
     assert streak({today - timedelta(days=n) for n in ago}, today) == length
 

@@ -151,7 +151,8 @@ def test_home_suggests_what_is_not_solved_yet(client: TestClient) -> None:
     client.post("/exercises/collectives/bytes-sent-by-a-ring", data={"answer": "1.75"})
     page = fields(client.get("/").text)
     assert "Go on: Time of a ring all-reduce" in page
-    assert "1 day in a row" in page
+    assert "1 day without a break" in page
+    assert "It is the next on the path, in Ring all-reduce." in page
 
 
 def test_after_a_right_answer_the_next_one_is_offered(client: TestClient) -> None:
