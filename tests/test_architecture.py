@@ -10,7 +10,7 @@ from app.config import ROOT
 APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "catalog"}
-SERVER = CORE | {"db", "errata", "learning", "site", "checking", "verdicts"}
+SERVER = CORE | {"db", "errata", "glossary", "learning", "site", "checking", "verdicts"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -20,6 +20,7 @@ MAY: dict[str, set[str]] = {
     "formulas": {"units"},
     "simulators": {"units"},
     "errata": {"errors", "expressions", "yaml_file"},
+    "glossary": {"errors", "yaml_file"},
     "charts": {"units", "config", "formulas", "simulators"},
     "expressions": {"errors", "units", "formulas"},
     "db": {"errors", "config"},

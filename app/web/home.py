@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from app.db.days import attempts_by_day, streak
 from app.db.session import open_session
+from app.glossary import mark
 from app.learning import due
 from app.markdown import html
 from app.site import Here, Site
@@ -92,8 +93,8 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     beside = [Link(f"/chapters/{t.id}", t.title) for t in topics]
     page = ChapterPage(
         topic.title,
-        html(topic.opening),
-        html(topic.closing),
+        mark(html(topic.opening)),
+        mark(html(topic.closing)),
         core,
         extras,
         _solved(core),

@@ -11,6 +11,7 @@ from app.db.queries import Shown, attempts_at, shown, solved_drawing
 from app.db.session import open_session
 from app.errata import of_exercise
 from app.errors import AnswerError, UnavailableError
+from app.glossary import mark
 from app.kinds import Exercise, PartVerdict, Verdict
 from app.kinds.program import Trial, TrialRun
 from app.markdown import html, inline_html
@@ -162,7 +163,7 @@ def sheet_of(
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         seed=seed,
         action=address_of(exercise, seed),
-        prompt=html(variant.prompt),
+        prompt=mark(html(variant.prompt)),
         form=form_of(exercise, seed, given, parts),
         health=site.runner.health,
         state=state,
