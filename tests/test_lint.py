@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,3 +96,53 @@ def test_a_wrong_file_is_told_where_and_what(
     (problem, *_) = loop.run_until_complete(lint([exercise_file(changed)], runner)).problems
     assert says in problem.says
     assert abs(problem.line - line) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kind: numeric\n\ttitle: x\n", "is no YAML"),
+        ("kind: numeric\nkind: numeric\n", "'kind' is there twice"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n", "anchors and aliases are not read"),
+        ("prompt: " + "x" * 10_000_000, "has 10,000,008 bytes"),
+        ("[" * 5000, "nested more than 40 deep"),
+        ("\0", "is no YAML"),
+        ("", "must be a mapping"),
+        ("kind: numerical\n", "did you mean 'numeric'"),
+        ("!!python/object/apply:os.system [ls]\n", "is no YAML"),
+        (GOOD.replace("level: 1", "level: [1]"), "level:"),
+        (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [[1]]}"), "given.x.0"),
+        (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [1, 2, 3], y: [1, 2]}"), "nothing uses it"),
+        (GOOD.replace("answer: 2 * x", "answer: 9^9^9 * x"), "not a finite number"),
+        (GOOD.replace("answer: 2 * x", "answer: 2 * x\nwhere: x < 2"), "seeds draw the same values"),
+        (GOOD.replace("answer: 2 * x", "answer: 2 * x\nwhere: x < 1"), "variant 0 does not meet"),
+        (GOOD.replace("  5 * x: That is five times.\n", ""), "fewer than two mistakes"),
+        (GOOD.replace("[One., Two.]", "[One., 'See [it](/formulas/memory.state_byte).']"), "did you mean"),
+        (FUNCTION.replace("      return 2 * x", "      while True: pass"), "did not end within"),
+        (FUNCTION.replace("      return 2 * x", "      import os; os.system('ls')"), "the right program fails"),
+        (FUNCTION.replace("      return 2 * x", "      return [0] * 10**12"), "the right program fails"),
+        (FUNCTION.replace("      return 2 * x", "      return ("), "the right program fails"),
+        (FUNCTION.replace("reference: 2 * x\n", ""), "there is no reference"),
+        (BUG.replace("      y = 2 * x", "      while x: pass"), "the right code fails"),
+        (BUG.replace("One., Two.", "One., Look at line 2."), "gives the answer away: line 2"),
+        (BUG + "mutate: [swop]\n", "mutate.0"),
+    ],
+)  # fmt: skip
+def test_whatever_a_file_holds_is_a_finding(
+    tmp_path: Path, runner: Runner, loop: asyncio.AbstractEventLoop, text: str, says: str
+) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text(text, encoding="utf-8")
+    begun = time.perf_counter()
+    problems = loop.run_until_complete(lint([path], runner)).problems
+    assert any(says in problem.says for problem in problems), problems
+    assert time.perf_counter() - begun < 20  # a bound on hanging, not a measurement
+
+
+def test_all_problems_of_a_file_are_told_at_once(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    text = GOOD.replace("{x} twice", "{z} twice").replace("  5 * x: That", "  1 * x: That")
+    text = text.replace("is {answer}.", r"is {answer} $\nonsense{1}$.")
+    problems = loop.run_until_complete(lint([exercise_file(text)], runner)).problems
+    assert {problem.line for problem in problems} == {4, 9, 11}

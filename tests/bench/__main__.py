@@ -5,7 +5,17 @@ from importlib import import_module
 
 from tests.bench.figures import Figure
 
-BENCHES = ("start", "formulas", "schedules", "page", "sandbox", "grade", "http", "rivals")
+BENCHES = (
+    "start",
+    "formulas",
+    "schedules",
+    "content",
+    "page",
+    "sandbox",
+    "grade",
+    "http",
+    "rivals",
+)
 
 
 def main(names: list[str]) -> int:

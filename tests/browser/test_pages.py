@@ -1,15 +1,28 @@
 import gzip
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import MakePage, Server
-from tests.browser.test_solving import BUG, CHOICE, FUNCTION, NUMERIC, ORDER
+from tests.browser.test_solving import (
+    BUG,
+    CHOICE,
+    EXPRESSION,
+    FUNCTION,
+    MATCH,
+    NUMERIC,
+    ORDER,
+)
+from tests.test_catalog import GOOD
 
 PAGES = (
-    "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/exercises/overlap/between-nodes",
+    "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
+    "/exercises/overlap/between-nodes", EXPRESSION, MATCH, "/glossary",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
@@ -159,3 +172,52 @@ def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) 
     assert sum(sizes.values()) <= 150_000
     assert sum(scripts) <= 15_000
     assert sum(styles) <= 6_000
+
+
+@over_screens
+def test_a_term_is_explained_on_focus(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page("/chapters/pipelines", theme, width)
+    term = page.locator("a.term", has_text="bubble").first
+    term.focus()
+    shown = term.evaluate("e => getComputedStyle(e, '::after').content")
+    assert "nothing to do" in shown
+    assert_fits(page, width)
+    assert_accessible(page)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/glossary#bubble$"))
+    expect(page.locator("#bubble")).to_be_in_viewport()
+
+
+def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "my-course" / "first.yaml"
+    path.parent.mkdir()
+    path.write_text(GOOD, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app", "preview", str(path), "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        found = re.search(r"http://\S+", process.stderr.readline())
+        assert found
+        page = browser.new_page()
+        page.goto(found[0])
+        expect(page.locator("#proof")).to_contain_text("Proven", timeout=60_000)
+        first = page.frame_locator("iframe >> nth=0")
+        expect(first.locator("#prompt")).to_contain_text("How much is 1 twice?")
+        path.write_text(GOOD.replace("twice?", "doubled?"), encoding="utf-8")
+        expect(first.locator("#prompt")).to_contain_text("doubled?")
+        first.get_by_label("Your answer").fill("2")
+        first.get_by_role("button", name="Check").click()
+        expect(first.locator(".fb")).to_contain_text("Right")
+        path.write_text(GOOD.replace("level: 1", "levle: 1"), encoding="utf-8")
+        expect(page.locator("#proof")).to_contain_text("did you mean 'level'?")
+        expect(first.locator("#prompt")).to_contain_text("doubled?")
+        assert_accessible(page)
+        page.close()
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+        if process.stderr:
+            process.stderr.close()

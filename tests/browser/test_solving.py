@@ -13,6 +13,9 @@ CHOICE = "/exercises/collectives/ring-or-tree"
 ORDER = "/exercises/collectives/steps-of-a-ring"
 BUG = "/exercises/collectives/estimate-off-by-a-factor"
 FUNCTION = "/exercises/collectives/write-ring-time"
+EXPRESSION = "/exercises/collectives/derive-the-volume"
+MATCH = "/exercises/diagnosis/technique-and-lever"
+PAIRS = {"dp": "copy", "pp": "slice", "tp": "split", "fsdp": "shard"}
 RIGHT_ORDER = ("cut", "first", "pass", "own", "gather", "done")
 PROGRAM = (
     "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n"
@@ -154,6 +157,45 @@ def test_an_order_by_dragging(open_page: MakePage) -> None:
 
 
 @over_screens
+def test_a_formula_by_keyboard(open_page: MakePage, theme: str, width: int) -> None:
+    page = stay(open_page(EXPRESSION, theme, width))
+    to(page, "#formula")
+    page.keyboard.type("2 S (N - 1)")
+    page.keyboard.press("Enter")
+    verdict(page, "incorrect", "Each step moves a chunk")
+    expect(page.locator("#result math").first).to_be_visible()
+    page.keyboard.type(" / N")
+    page.keyboard.press("Enter")
+    verdict(page, "correct", "at every point")
+    page.fill("#formula", "__import__('os')")
+    page.keyboard.press("Enter")
+    verdict(page, "unreadable", "none of the functions")
+
+
+@over_screens
+def test_a_matching_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
+    page = stay(open_page(MATCH, theme, width))
+    page.select_option("[name='answer.pp']", "split")
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "incorrect", "Layers stay whole")
+    for thing, partner in PAIRS.items():
+        page.select_option(f"[name='answer.{thing}']", partner)
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "correct", "each with its own")
+
+
+def test_a_matching_by_keyboard(open_page: MakePage) -> None:
+    page = stay(open_page(MATCH))
+    for thing, partner in PAIRS.items():
+        to(page, f"[name='answer.{thing}']")
+        page.keyboard.type(partner)
+        expect(page.locator(f"[name='answer.{thing}']")).to_have_value(partner)
+    to(page, "button[value=check]")
+    page.keyboard.press("Enter")
+    verdict(page, "correct", "each with its own")
+
+
+@over_screens
 def test_a_buggy_line_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(BUG, theme, width))
     page.click(".code li:nth-child(2) label")
@@ -218,11 +260,13 @@ def test_a_function_by_keyboard(open_page: MakePage) -> None:
     [
         (NUMERIC, {"#box-1": "70 ms"}, "Check", "Right"),
         (CHOICE, {"input[value=depends]": None}, "Check", "Right"),
+        (EXPRESSION, {"#formula": "2*S*(N-1)/N"}, "Check", "Right"),
+        (MATCH, {f"select[name='answer.{k}']": v for k, v in PAIRS.items()}, "Check", "Right"),
         (ORDER, {f"[name='place.{k}']": str(n) for n, k in enumerate(RIGHT_ORDER, 1)}, "Check", "Right"),
         (BUG, {"input[value='6']": None}, "Check", "Right"),
         (FUNCTION, {"#source": PROGRAM.replace("\n", "\n    ")}, "Submit", "Right"),
     ],
-    ids=["numeric", "choice", "order", "buggy_line", "function"],
+    ids=["numeric", "choice", "expression", "match", "order", "buggy_line", "function"],
 )  # fmt: skip
 def test_every_kind_works_without_scripts(
     open_page: MakePage, path: str, fields: dict[str, str | None], button: str, says: str
@@ -231,6 +275,8 @@ def test_every_kind_works_without_scripts(
     for selector, text in fields.items():
         if text is None:
             page.check(selector, force=True)
+        elif selector.startswith("select"):
+            page.select_option(selector, text)
         else:
             page.fill(selector, text)
     page.get_by_role("button", name=button).click()

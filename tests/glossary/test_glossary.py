@@ -70,7 +70,7 @@ NAMED = (
     "arithmetic intensity", "NVLink", "NVSwitch", "InfiniBand", "RoCE", "fat tree", "Clos",
     "Rail-optimised", "TPU v5p", "ICI", "auto-parallelism", "FlashAttention", "cache", "Chinchilla",
     "SSD", "T²", "survey", "MAST", "Tectonic", "NCCLX", "Minipack2", "Megatron",
-    "Transformer Engine", "4D", "depth-first", "breadth-first",
+    "Transformer Engine", "4D", "Depth-first", "breadth-first",
 )  # fmt: skip
 
 
