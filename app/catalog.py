@@ -17,7 +17,9 @@ from app.yaml_file import Document, Where, read_document
 TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
-_KINDS = ("numeric", "expression", "choice", "match", "order", "buggy_line", "function")
+_KINDS = (
+    "numeric", "expression", "choice", "match", "order", "buggy_line", "function", "design",
+)  # fmt: skip
 
 
 class TopicFile(Strict):

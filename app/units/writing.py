@@ -33,7 +33,7 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
     for symbol, factor in _candidates(value, unit):
         scaled = float(f"{value / factor:.{digits}g}")
         if abs(scaled) >= 1:
-            return f"{figures(value / factor, digits)} {symbol}"
+            return f"{_written(value / factor, unit, digits)} {symbol}"
     return f"{figures(value, digits)} {unit.symbol}"
 
 
@@ -44,7 +44,14 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
     >>> show_in(0.07, scale_of("ms"))
     '70 ms'
     """
-    return f"{figures(value / scale.factor, digits)} {scale.symbol}".strip()
+    return f"{_written(value / scale.factor, scale.unit, digits)} {scale.symbol}".strip()
+
+
+def _written(number: float, unit: Unit, digits: int) -> str:
+    """Money is written out; anything else large is a power of ten."""
+    if unit is DOLLAR and _WRITTEN_OUT[1] <= abs(number) < _WHOLE_IN_FULL:
+        return _in_full(float(f"{number:.{digits}g}"), digits)
+    return figures(number, digits)
 
 
 # Numbers between these are written out, others as 1.23e-4.
@@ -62,12 +69,16 @@ def figures(number: float, digits: int = 4) -> str:
         return f"{int(number):,}"
     rounded = float(f"{number:.{digits}g}")
     if _WRITTEN_OUT[0] <= abs(rounded) < _WRITTEN_OUT[1]:
-        decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-        text = f"{rounded:,.{decimals}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        return _in_full(rounded, digits)
     mantissa, _, exponent = f"{number:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}e{int(exponent)}"
+
+
+def _in_full(rounded: float, digits: int) -> str:
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    text = f"{rounded:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 _DOLLARS = (DOLLAR, DOLLAR_PER_SECOND, DOLLAR_PER_JOULE)

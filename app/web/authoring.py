@@ -26,6 +26,7 @@ _SAMPLES = {
     "order": "collectives/steps-of-a-ring",
     "buggy_line": "collectives/estimate-off-by-a-factor",
     "function": "collectives/write-ring-time",
+    "design": "memory/the-mildest-stage",
 }
 
 

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from app.kinds import Exercise, PartVerdict
 from app.kinds.buggy_line import BuggyLineQuestion
 from app.kinds.choice import ChoiceQuestion
+from app.kinds.design import DesignQuestion, KnobRow
 from app.kinds.expression import ExpressionQuestion, SymbolRow
 from app.kinds.match import MatchQuestion, Side
 from app.kinds.numeric import ONLY, Box, NumericQuestion
@@ -51,6 +52,16 @@ class ThingView:
 
 
 @dataclass(frozen=True, slots=True)
+class KnobView:
+    """One thing to choose."""
+
+    field: str
+    says: Markup
+    among: tuple[str, ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
 class SymbolView:
     """A letter of a formula."""
 
@@ -87,6 +98,7 @@ class Form:
     many: bool = False
     things: tuple[ThingView, ...] = ()
     partners: tuple[Side, ...] = ()
+    knobs: tuple[KnobView, ...] = ()
     symbols: tuple[SymbolView, ...] = ()
     unit: str = ""
     items: tuple[ItemView, ...] = ()
@@ -104,20 +116,27 @@ def form_of(exercise: Exercise, seed: int, given: Given, parts: Mapping[str, Par
     match question:
         case NumericQuestion(boxes):
             return Form(boxes=tuple(_box(box, given, parts) for box in boxes))
+        case MatchQuestion(things, partners):
+            return Form(things=tuple(_thing(t, given, parts) for t in things), partners=partners)
+        case DesignQuestion(knobs):
+            return Form(knobs=tuple(_knob(knob, given) for knob in knobs))
+        case OrderQuestion(items, strangers):
+            return Form(items=_items(items, given), strangers=strangers)
+    return _form_of_one(question, given)
+
+
+def _form_of_one(question: object, given: Given) -> Form:
+    """The form of a question that is answered in one field."""
+    match question:
         case ChoiceQuestion(options, many):
             chosen = given.get("answer", ())
             views = (
                 OptionView(o.key, inline_html(o.text.strip()), o.key in chosen) for o in options
             )
             return Form(options=tuple(views), many=many)
-        case MatchQuestion(things, partners):
-            return Form(things=tuple(_thing(t, given, parts) for t in things), partners=partners)
         case ExpressionQuestion(symbols, unit):
-            return Form(
-                symbols=tuple(map(_symbol, symbols)), unit=unit, source=_first(given, "answer")
-            )
-        case OrderQuestion(items, strangers):
-            return Form(items=_items(items, given), strangers=strangers)
+            views_of = tuple(map(_symbol, symbols))
+            return Form(symbols=views_of, unit=unit, source=_first(given, "answer"))
         case BuggyLineQuestion(lines):
             return Form(lines=_lines(lines, _first(given, "answer")))
         case FunctionQuestion(entry, starter, examples):
@@ -145,6 +164,11 @@ def _thing(thing: Side, given: Given, parts: Mapping[str, PartVerdict]) -> Thing
     field = f"answer.{thing.key}"
     part = parts.get(thing.key, PartVerdict(None, ""))
     return ThingView(field, inline_html(thing.text.strip()), _first(given, field), part.correct)
+
+
+def _knob(row: KnobRow, given: Given) -> KnobView:
+    field = f"answer.{row.name}"
+    return KnobView(field, inline_html(row.says.strip()), row.among, _first(given, field))
 
 
 def _symbol(row: SymbolRow) -> SymbolView:

@@ -29,6 +29,7 @@ KINDS = {
     "order": "Order",
     "buggy_line": "Find the bug",
     "function": "Write code",
+    "design": "Design",
 }
 
 

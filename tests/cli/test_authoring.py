@@ -14,7 +14,9 @@ from app.packs import exercise_folders
 from tests.test_catalog import GOOD
 
 Capture = pytest.CaptureFixture[str]
-KINDS = ("numeric", "expression", "choice", "match", "order", "buggy_line", "function")
+KINDS = (
+    "numeric", "expression", "choice", "match", "order", "buggy_line", "function", "design",
+)  # fmt: skip
 
 
 def test_every_starting_file_is_proven(

@@ -1,0 +1,251 @@
+"""Exercises that ask for a choice of several numbers which together meet all conditions."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, PrivateAttr
+
+from app.errors import AnswerError, nearest
+from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
+from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, Strict, Verdict, Where
+from app.kinds.drawing import Draw, Value
+from app.sandbox.runner import Runner
+from app.units import figures
+
+_MOST = 1000  # ways to choose, of which lint tries every one
+_HALF = 0.5  # the score of a design that works and is not the best
+Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
+Chosen = Mapping[str, int]  # the place of each choice in its list
+
+
+@dataclass(frozen=True, slots=True)
+class KnobRow:
+    """Something to choose, and the values that it may have, as they are shown."""
+
+    name: str
+    says: str
+    among: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DesignQuestion:
+    """What is to be chosen."""
+
+    knobs: tuple[KnobRow, ...]
+
+
+class Knob(Strict):
+    """Something to choose."""
+
+    says: Markdown = Field(description="what it is")
+    among: list[Value] = Field(min_length=2, max_length=12, description="the values to choose from")
+
+
+class Design(Base):
+    """Choose values that meet every condition, and are the best that do."""
+
+    kind: Literal["design"]
+    choose: dict[Name, Knob] = Field(
+        min_length=1, max_length=6, description="name: says, and among: the values to choose from"
+    )
+    derive: dict[Name, str | int | float] = Field(
+        default_factory=dict, description="named values that follow from what is chosen"
+    )
+    require: dict[str, Markdown] = Field(
+        min_length=1, description="condition: what to say where it does not hold"
+    )
+    least: str = Field(default="", description="what the best design has least of: an expression")
+    within: float = Field(default=0.001, gt=0, lt=1, description="how near the best counts, 0.05")
+    better: Markdown = Field(
+        default="It works, and another choice is better still.",
+        description="what to say of a design that works and is not the best",
+    )
+    shows: dict[str, str] = Field(
+        default_factory=dict, description="label: text with values, shown with every verdict"
+    )
+    _works: dict[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=dict)
+
+    def question(self, seed: int) -> DesignQuestion:
+        """What is to be chosen, and from what."""
+        drawn = self.draw(seed)
+        return DesignQuestion(
+            tuple(
+                KnobRow(name, self.fill(knob.says, drawn), tuple(map(_shown, knob.among)))
+                for name, knob in self.choose.items()
+            )
+        )
+
+    def right_answer(self, seed: int) -> Answer:
+        """The best design; the first of several.
+
+        Raises:
+            ExpressionError: no design works.
+        """
+        works = self._working(seed)
+        if not works:
+            raise ExpressionError("no choice meets all that is required")
+        return self._written(works[0][1])
+
+    def reveal(self, seed: int) -> str:
+        """The best design, and what comes of it."""
+        right = self.right_answer(seed)
+        texts = right.items() if isinstance(right, dict) else ()
+        chosen = ", ".join(f"{self.choose[name].says} **{text}**" for name, text in texts)
+        return "\n\n".join([chosen, *self._shows(self._names(seed, self._working(seed)[0][1]))])
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """For each condition, a design that fails it alone."""
+        for condition, chosen in self._deciding(seed).items():
+            names = self._names(seed, chosen)
+            yield self._written(chosen), self._filled(self.require[condition], names)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Say which conditions fail; of a design that works, how near the best it is."""
+        chosen = self._read(answer)
+        names = self._names(seed, chosen)
+        failed = self._failed(names)
+        if failed:
+            says = [self._filled(self.require[condition], names) for condition in failed]
+            share = 1 - len(failed) / len(self.require)
+            return Verdict(False, _HALF * share, (*says, *self._shows(names)))
+        if self.least and not self._is_best(evaluate(self.least, names).value, seed):
+            return Verdict(False, _HALF, (self._filled(self.better, names), *self._shows(names)))
+        return Verdict(True, 1.0, ("Right: it meets every condition.", *self._shows(names)))
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+        """A field "answer.NAME" for each choice."""
+        return {n: form[f"answer.{n}"][0] for n in self.choose if form.get(f"answer.{n}")}
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """What is to be chosen, too."""
+        yield from super().texts()
+        for name, knob in self.choose.items():
+            yield ("choose", name, "says"), knob.says
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """Some designs work, each condition alone decides somewhere, and texts can be filled."""
+        ways = math.prod(len(knob.among) for knob in self.choose.values())
+        if ways > _MOST:
+            yield Finding(("choose",), f"{ways:,} ways to choose are more than {_MOST:,}")
+            return
+        works = self._working(drawn.seed)
+        if not works:
+            yield Finding(("require",), "no choice meets all of it")
+            return
+        deciding = self._deciding(drawn.seed)
+        for condition in self.require:
+            if condition not in deciding:
+                cure = "leave it out, or offer choices that only it forbids"
+                yield Finding(("require", condition), "decides nothing alone", cure)
+        if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
+            cure = "offer choices that work and are not the best"
+            yield Finding(("least",), "decides nothing: every choice that works is the best", cure)
+        yield from self._prove_texts(drawn.seed)
+
+    def _prove_texts(self, seed: int) -> Iterator[Finding]:
+        names = self._names(seed, self._working(seed)[0][1])
+        texts: dict[Where, str] = {("better",): self.better}
+        texts |= {("require", condition): says for condition, says in self.require.items()}
+        texts |= {("shows", label): text for label, text in self.shows.items()}
+        for where, text in texts.items():
+            try:
+                fill(text, names, {})
+            except ExpressionError as error:
+                yield Finding(where, str(error))
+
+    def _working(self, seed: int) -> list[tuple[float, Chosen]]:
+        """Every design that works, the best first."""
+        if seed not in self._works:
+            if len(self._works) >= KEPT:
+                self._works.clear()
+            found = []
+            for chosen in self._ways():
+                names = self._names(seed, chosen)
+                if not self._failed(names):
+                    value = evaluate(self.least, names).value if self.least else 0.0
+                    found.append((value, chosen))
+            self._works[seed] = sorted(found, key=lambda pair: pair[0])
+        return self._works[seed]
+
+    def _deciding(self, seed: int) -> dict[str, Chosen]:
+        """For each condition, a design that fails it and no other."""
+        found: dict[str, Chosen] = {}
+        for chosen in self._ways():
+            failed = self._failed(self._names(seed, chosen))
+            if len(failed) == 1:
+                found.setdefault(failed[0], chosen)
+        return found
+
+    def _ways(self) -> Iterator[Chosen]:
+        places = (range(len(knob.among)) for knob in self.choose.values())
+        for way in itertools.product(*places):
+            yield dict(zip(self.choose, way, strict=True))
+
+    def _names(self, seed: int, chosen: Chosen) -> dict[str, Quantity]:
+        """The drawn values, the chosen ones, and what follows from them as far as it can."""
+        names = dict(self.draw(seed).names)
+        for name, place in chosen.items():
+            names[name] = evaluate(str(self.choose[name].among[place]), {})
+        for name, expression in self.derive.items():
+            try:
+                names[name] = evaluate(str(expression), names)
+            except ExpressionError:
+                continue  # a condition that needs it does not hold
+        return names
+
+    def _failed(self, names: Mapping[str, Quantity]) -> list[str]:
+        """The conditions that do not hold; those that cannot be decided only if no other fails."""
+        failed, undecided = [], []
+        for condition in self.require:
+            try:
+                if not holds(condition, names):
+                    failed.append(condition)
+            except ExpressionError:
+                undecided.append(condition)
+        return failed or undecided
+
+    def _is_best(self, value: float, seed: int) -> bool:
+        best = self._working(seed)[0][0]
+        return value <= best + abs(best) * self.within
+
+    def _shows(self, names: Mapping[str, Quantity]) -> list[str]:
+        lines = [f"- {label}: {self._filled(text, names)}" for label, text in self.shows.items()]
+        return ["\n".join(lines)] if lines else []
+
+    def _filled(self, text: str, names: Mapping[str, Quantity]) -> str:
+        try:
+            return fill(text, names, {}).strip()
+        except ExpressionError:
+            return "–" if text.startswith("{") else text.strip()
+
+    def _written(self, chosen: Chosen) -> dict[str, str]:
+        return {name: _shown(self.choose[name].among[place]) for name, place in chosen.items()}
+
+    def _read(self, answer: Answer) -> Chosen:
+        if not isinstance(answer, dict):
+            raise AnswerError(f"an object with {', '.join(self.choose)} is wanted as the answer")
+        for name in answer:
+            if name not in self.choose:
+                raise AnswerError(f"nothing here is called {name!r}{nearest(name, self.choose)}")
+        if missing := [name for name in self.choose if not answer.get(name, "").strip()]:
+            raise AnswerError(f"still to be chosen: {', '.join(missing)}")
+        return {name: self._place(name, text) for name, text in answer.items()}
+
+    def _place(self, name: str, text: str) -> int:
+        among = [_shown(value) for value in self.choose[name].among]
+        for place, shown in enumerate(among):
+            if _plain(text) in (_plain(shown), _plain(str(self.choose[name].among[place]))):
+                return place
+        raise AnswerError(f"{name} is one of {', '.join(among)}, not {text[:40]!r}")
+
+
+def _shown(value: Value) -> str:
+    return value if isinstance(value, str) else figures(float(value), 6)
+
+
+def _plain(text: str) -> str:
+    plain = text.replace(",", "").replace(" ", "").casefold()
+    return plain.removesuffix(".0")

@@ -1,0 +1,86 @@
+import asyncio
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from app.catalog import Catalog
+from app.errors import AnswerError
+from app.kinds import Verdict
+from app.kinds.base import Answer
+from app.kinds.design import Design
+from app.sandbox.runner import Runner
+
+STAGE = "memory/the-mildest-stage"
+DESIGNS = (
+    STAGE,
+    "pipelines/a-bubble-that-fits",
+    "meshes/lay-out-a-model",
+    "checkpoints/writers-and-interval",
+)
+Grade = Callable[..., Verdict]
+
+
+@pytest.fixture
+def grade(catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop) -> Grade:
+    def graded(answer: Answer, name: str = STAGE, seed: int = 0) -> Verdict:
+        return loop.run_until_complete(catalog.exercise(name).grade(seed, answer, runner))
+
+    return graded
+
+
+def test_every_choice_is_judged_as_arithmetic_says(grade: Grade) -> None:
+    # 30 billion parameters, 5 GB of activations, 75 GB to use, at most 64 GPUs; by hand.
+    kept = {0: (16, 0), 1: (4, 12), 2: (2, 14), 3: (0, 16)}
+    for stage, gpus in product(kept, (4, 8, 16, 32, 64, 128)):
+        whole, cut = kept[stage]
+        fits = 30 * (whole + cut / gpus) + 5 <= 75 and gpus <= 64
+        verdict = grade({"stage": str(stage), "gpus": str(gpus)})
+        assert verdict.correct == (fits and stage < 3), (stage, gpus)
+        assert (verdict.score >= 0.5) == fits
+        assert "State on each GPU" in verdict.feedback[-1]
+
+
+def test_a_design_that_works_is_told_that_there_is_a_better_one(grade: Grade) -> None:
+    verdict = grade({"stage": "3", "gpus": "64"})
+    assert verdict.score == 0.5
+    assert "A milder stage fits as well" in verdict.feedback[0]
+
+
+def test_every_condition_that_fails_is_told(grade: Grade) -> None:
+    verdict = grade({"stage": "0", "gpus": "128"})
+    assert verdict.feedback[0] == "128 GPUs are more than the 64 that there are."
+    assert "485 GB on each card" in verdict.feedback[1]
+    assert verdict.score == 0
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_best_is_the_best_of_all(grade: Grade, catalog: Catalog, name: str) -> None:
+    exercise = catalog.exercise(name)
+    assert isinstance(exercise, Design)
+    for seed in range(6):
+        right = exercise.right_answer(seed)
+        ways = product(*(knob.among for knob in exercise.question(seed).knobs))
+        names = [knob.name for knob in exercise.question(seed).knobs]
+        verdicts = [grade(dict(zip(names, way, strict=True)), name, seed) for way in ways]
+        assert any(verdict.correct for verdict in verdicts)
+        assert any(verdict.score == 0.5 for verdict in verdicts)
+        assert grade(right, name, seed).correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("3", "an object"), ({}, "still to be chosen: stage, gpus"), ({"stage": "3"}, "gpus"),
+        ({"stage": "3", "gpu": "8"}, "did you mean 'gpus'"), ({"stage": "4", "gpus": "8"}, "one of 0, 1, 2, 3"),
+        ({"stage": "3", "gpus": "9**9**9"}, "one of 4, 8"),
+    ],
+)  # fmt: skip
+def test_what_is_no_design_is_unreadable(grade: Grade, answer: Answer, says: str) -> None:
+    with pytest.raises(AnswerError, match=says):
+        grade(answer)
+
+
+def test_a_choice_may_be_typed_as_a_person_writes_it(grade: Grade) -> None:
+    name = "checkpoints/writers-and-interval"
+    assert grade({"writers": "16.0", "interval": "60MIN"}, name).score >= 0.5
