@@ -12,6 +12,7 @@ from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import (
     BUG,
     CHOICE,
+    DESIGN,
     EXPRESSION,
     FUNCTION,
     MATCH,
@@ -22,7 +23,7 @@ from tests.test_catalog import GOOD
 
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
-    "/exercises/overlap/between-nodes", EXPRESSION, MATCH, "/glossary",
+    "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",

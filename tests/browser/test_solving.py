@@ -15,6 +15,7 @@ BUG = "/exercises/collectives/estimate-off-by-a-factor"
 FUNCTION = "/exercises/collectives/write-ring-time"
 EXPRESSION = "/exercises/collectives/derive-the-volume"
 MATCH = "/exercises/diagnosis/technique-and-lever"
+DESIGN = "/exercises/memory/the-mildest-stage"
 PAIRS = {"dp": "copy", "pp": "slice", "tp": "split", "fsdp": "shard"}
 RIGHT_ORDER = ("cut", "first", "pass", "own", "gather", "done")
 PROGRAM = (
@@ -196,6 +197,23 @@ def test_a_matching_by_keyboard(open_page: MakePage) -> None:
 
 
 @over_screens
+def test_a_design_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
+    page = stay(open_page(DESIGN, theme, width))
+    page.get_by_label("ZeRO stage").select_option("1")
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "unreadable", "Still to be chosen: gpus")
+    page.get_by_label("GPUs").select_option("64")
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "partial", "on each card, and 75 GB may be used")
+    page.get_by_label("ZeRO stage").select_option("3")
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "partial", "A milder stage fits as well")
+    page.get_by_label("ZeRO stage").select_option("2")
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "correct", "it meets every condition")
+
+
+@over_screens
 def test_a_buggy_line_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(BUG, theme, width))
     page.click(".code li:nth-child(2) label")
@@ -260,13 +278,14 @@ def test_a_function_by_keyboard(open_page: MakePage) -> None:
     [
         (NUMERIC, {"#box-1": "70 ms"}, "Check", "Right"),
         (CHOICE, {"input[value=depends]": None}, "Check", "Right"),
+        (DESIGN, {"select[name='answer.stage']": "2", "select[name='answer.gpus']": "64"}, "Check", "Right"),
         (EXPRESSION, {"#formula": "2*S*(N-1)/N"}, "Check", "Right"),
         (MATCH, {f"select[name='answer.{k}']": v for k, v in PAIRS.items()}, "Check", "Right"),
         (ORDER, {f"[name='place.{k}']": str(n) for n, k in enumerate(RIGHT_ORDER, 1)}, "Check", "Right"),
         (BUG, {"input[value='6']": None}, "Check", "Right"),
         (FUNCTION, {"#source": PROGRAM.replace("\n", "\n    ")}, "Submit", "Right"),
     ],
-    ids=["numeric", "choice", "expression", "match", "order", "buggy_line", "function"],
+    ids=["numeric", "choice", "design", "expression", "match", "order", "buggy_line", "function"],
 )  # fmt: skip
 def test_every_kind_works_without_scripts(
     open_page: MakePage, path: str, fields: dict[str, str | None], button: str, says: str
