@@ -10,7 +10,17 @@ from app.config import ROOT
 APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "catalog"}
-SERVER = CORE | {"db", "errata", "glossary", "learning", "site", "checking", "verdicts"}
+SERVER = CORE | {
+    "charts",
+    "db",
+    "errata",
+    "explorers",
+    "glossary",
+    "learning",
+    "site",
+    "checking",
+    "verdicts",
+}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -32,6 +42,7 @@ MAY: dict[str, set[str]] = {
     "lint": {"errors", "catalog", "proofs", "sandbox"},
     "verdicts": {"errors", "kinds"},
     "learning": {"catalog", "kinds"},
+    "explorers": {"charts", "errors", "formulas", "simulators", "units"},
     "site": {"catalog", "config", "db", "sandbox"},
     "checking": {"db", "errors", "kinds", "site"},
     "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},

@@ -8,6 +8,7 @@ from app.web import (
     docs,
     errata,
     exercise,
+    explore,
     formulas,
     glossary,
     hardware,
@@ -23,6 +24,7 @@ router = APIRouter(include_in_schema=False)
 for part in (
     home,
     exercise,
+    explore,
     formulas,
     glossary,
     hardware,

@@ -1,0 +1,89 @@
+"""Where values go on an axis, and which of them are marked."""
+
+import math
+from dataclasses import dataclass
+
+from app.units import SECOND, Unit, figures, show
+
+_TICKS = 6
+_MINUTE = 60.0
+_TIMES = (
+    1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 10 * 24 * 3600,
+    100 * 24 * 3600,
+)  # fmt: skip
+_DECADES = 8  # marked on a logarithmic axis; with more, every second or third
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis measures."""
+
+    label: str
+    unit: Unit
+    log: bool = False
+    percent: bool = False
+
+    def text(self, value: float) -> str:
+        """*value* as it is written beside the axis."""
+        return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A mark on an axis, at a place in pixels."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From the values *low* to *high* of an axis to pixels from *start* to *end*."""
+
+    axis: Axis
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """The place of *value*; at the edge what lies beyond."""
+        if self.axis.log:
+            low, high = math.log(self.low), math.log(self.high)
+            share = (math.log(max(value, self.low)) - low) / (high - low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return round(self.start + min(max(share, 0.0), 1.0) * (self.end - self.start), 2)
+
+    def ticks(self) -> tuple[Tick, ...]:
+        """Round values, about as many as look well."""
+        if not self.axis.log:
+            values = _even(self.low, self.high)
+        elif self.axis.unit is SECOND and self.high > _MINUTE:
+            values = [value for value in _TIMES if self.low <= value <= self.high]
+        else:
+            values = _decades(self.low, self.high)
+        return tuple(Tick(self.at(value), self.axis.text(value)) for value in values)
+
+
+def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
+    """A scale that holds all of *values*; a linear one begins at 0."""
+    found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
+    low, high = min(found, default=1.0), max(found, default=1.0)
+    if axis.log:
+        return Scale(axis, low, high if high > low else low * 10, start, end)
+    return Scale(axis, min(0.0, low), high if high > 0 else 1.0, start, end)
+
+
+def _even(low: float, high: float) -> list[float]:
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [step * place for place in range(first, last + 1)]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    stride = max(1, math.ceil((last - first) / _DECADES))
+    return [10.0**power for power in range(first, last + 1, stride)]

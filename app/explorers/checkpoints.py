@@ -1,0 +1,73 @@
+"""How often to save."""
+
+from app.charts.axes import Axis
+from app.charts.plot import Mark, Plot, Series
+from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.controls import Slider
+from app.formulas.faults import daly_interval, expected_waste, young_interval
+from app.simulators.faults import run_until
+from app.units import RATIO, SECOND, show
+
+_INTERVALS = 2000  # that are simulated
+_PLACES = (1 / 4, 1 / 2, 1, 2, 4)  # of Young's interval, at which it is simulated
+
+
+def _checkpoints(values: Values) -> Explored:
+    cost, mtbf, restart = (values.number(name) for name in ("checkpoint", "mtbf", "restart"))
+    interval = values.number("interval")
+    young, daly = young_interval(cost, mtbf), daly_interval(cost, mtbf)
+    taken = [young * 8 ** (place / 12 - 1) for place in range(25)]
+    wastes = tuple((t, expected_waste(t, cost, mtbf, restart)) for t in taken)
+    simulated = tuple(
+        (young * place, _simulated(young * place, cost, mtbf, restart)) for place in _PLACES
+    )
+    own = expected_waste(interval, cost, mtbf, restart)
+    best = expected_waste(young, cost, mtbf, restart)
+    says = (
+        f"Saving every {show(interval, SECOND)} wastes **{100 * own:.3g} %** of the time: "
+        f"{100 * cost / interval:.3g} % writing and {100 * interval / 2 / mtbf:.3g} % repeating. "
+        f"Young's interval, {show(young, SECOND)}, wastes {100 * best:.3g} %; Daly's is "
+        f"{show(daly, SECOND)}."
+    )
+    facts = (
+        Fact("Young's interval", show(young, SECOND)),
+        Fact("Daly's interval", show(daly, SECOND)),
+        Fact("waste at Young's", f"{100 * best:.3g} %"),
+        Fact("waste at yours", f"{100 * own:.3g} %"),
+    )
+    marks = (
+        Mark(young, best, f"Young: {100 * best:.3g} %"),
+        Mark(min(max(interval, taken[0]), taken[-1]), own, f"yours: {100 * own:.3g} %"),
+    )
+    plot = Plot(
+        "Time wasted",
+        says.replace("*", ""),
+        Axis("interval between checkpoints", SECOND, log=True),
+        Axis("share of the time", RATIO, percent=True),
+        (Series("f", "first order", wastes), Series("b", "simulated", simulated)),
+        marks,
+    )
+    return Explored(says, facts, (plot,))
+
+
+def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> float:
+    """The share of the time that a run of many intervals wasted."""
+    run = run_until(1, _INTERVALS, interval, cost, mtbf, restart)
+    return 1 - run.kept / run.clock
+
+
+CHECKPOINTS = Explorer(
+    "checkpoints",
+    "How often should a run save?",
+    "The waste over the interval: writing against repeating, Young, Daly and a simulation.",
+    "A machine fails every 24 hours and a checkpoint takes 98 s. What is the best interval?",
+    "checkpoints",
+    ("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
+    (
+        Slider("mtbf", "Time between failures", 0.5, 500, 24, "h", log=True, whole=False),
+        Slider("checkpoint", "Time of a checkpoint", 1, 3600, 98, "s", log=True, whole=False),
+        Slider("restart", "Time of a restart", 0, 3600, 0, "s"),
+        Slider("interval", "Interval", 1, 1440, 60, "min", log=True, whole=False),
+    ),
+    _checkpoints,
+)

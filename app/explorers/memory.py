@@ -1,0 +1,125 @@
+"""What training state takes, and what hybrid sharding sends."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from app.charts.axes import Axis
+from app.charts.bars import Bar, Bars, Part
+from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.controls import Select, Slider
+from app.formulas.memory import (
+    hybrid_shard_state_bytes,
+    hybrid_shard_traffic,
+    zero_state_bytes,
+    zero_traffic_bytes,
+)
+from app.units import BYTE, SECOND, show
+
+Stage = Literal[0, 1, 2, 3]
+_RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
+_SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
+_STAGES: Mapping[Stage, str] = {
+    0: "data parallel",
+    1: "ZeRO stage 1",
+    2: "ZeRO stage 2",
+    3: "ZeRO stage 3",
+}
+_PARTS = (("f", "weights"), ("b", "gradients"), ("w", "optimizer"))
+_BYTES = Axis("bytes on each GPU", BYTE)
+
+
+def _state(values: Values) -> Explored:
+    parameters, ranks = round(values.number("parameters")), values.count("ranks")
+    memory, split = values.number("memory"), _SPLIT[values.word("recipe")]
+    bars, fits = [], []
+    for stage, name in _STAGES.items():
+        kept = [
+            parameters * each / (ranks if stage >= 3 - place else 1)
+            for place, each in enumerate(split)
+        ]
+        whole = zero_state_bytes(parameters, ranks, stage, *split)
+        parts = tuple(
+            Part(kind, part, size) for (kind, part), size in zip(_PARTS, kept, strict=True)
+        )
+        bars.append(Bar(name, parts, show(whole, BYTE)))
+        fits += [name] if whole <= memory else []
+    verdict = f"The mildest that fits is **{fits[0]}**." if fits else "**None of them fits.**"
+    says = (
+        f"{parameters / 1e9:g} billion parameters on {ranks} GPUs of {show(memory, BYTE)}. "
+        f"{verdict} Activations come on top."
+    )
+    facts = tuple(Fact(bar.name, bar.note) for bar in bars)
+    chart = Bars(
+        "Training state on each GPU",
+        says.replace("*", ""),
+        _BYTES,
+        tuple(bars),
+        memory,
+        f"{show(memory, BYTE)} of memory",
+    )
+    return Explored(says, facts, (chart,))
+
+
+def _hybrid(values: Values) -> Explored:
+    weights, gpus = values.number("weights"), values.count("gpus")
+    inside, across = values.number("inside"), values.number("across")
+    group = min(values.count("group"), gpus)
+    groups = max(1, gpus // group)
+    bars = []
+    for size in (2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0):
+        sent = hybrid_shard_traffic(weights, size, gpus // size)
+        parts = (Part("f", "in groups", sent.intra_bytes), Part("c", "across", sent.inter_bytes))
+        bars.append(Bar(f"groups of {size}" + (" ◀" if size == group else ""), parts))
+    own = hybrid_shard_traffic(weights, group, groups)
+    state = hybrid_shard_state_bytes(round(weights / 2), group)
+    flat = zero_traffic_bytes(weights, gpus, 3)
+    says = (
+        f"In groups of **{group}**, a GPU sends {show(own.intra_bytes, BYTE)} inside its group and "
+        f"{show(own.inter_bytes, BYTE)} to {groups - 1} other groups, and keeps "
+        f"{show(state, BYTE)} of state. Sharded over all {gpus} at once it would send "
+        f"{show(flat, BYTE)}, all of it at the speed of the slowest link."
+    )
+    facts = (
+        Fact("inside", show(own.intra_bytes, BYTE)),
+        Fact("across", show(own.inter_bytes, BYTE)),
+        Fact("time inside", show(own.intra_bytes / inside, SECOND)),
+        Fact("time across", show(own.inter_bytes / across, SECOND)),
+        Fact("state on each GPU", show(state, BYTE)),
+    )
+    chart = Bars(
+        "Sent by each GPU in a step", says.replace("*", ""), Axis("bytes sent", BYTE), tuple(bars)
+    )
+    return Explored(says, facts, (chart,))
+
+
+STATE = Explorer(
+    "memory",
+    "What fits on a GPU?",
+    "Weights, gradients and optimizer state under each stage of ZeRO, against a card's memory.",
+    "How many GPUs does stage 3 need before 405 billion parameters fit?",
+    "memory",
+    ("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
+    (
+        Slider("parameters", "Parameters", 0.1, 2000, 405, "billion", log=True, whole=False),
+        Slider("ranks", "Data-parallel GPUs", 1, 16384, 64, log=True),
+        Slider("memory", "Memory of a card", 8, 288, 80, "GB", log=True),
+        Select("recipe", "State of a parameter", _RECIPES),
+    ),
+    _state,
+)
+HYBRID = Explorer(
+    "hybrid-sharding",
+    "How large should a group be?",
+    "Hybrid sharding: what is sent inside groups and across them, and the state that it costs.",
+    "With groups of 8, how many times as much is sent inside a group as across?",
+    "sharding",
+    ("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
+    (
+        Slider("weights", "Weights in 16 bits", 1, 2000, 14, "GB", log=True, whole=False),
+        Slider("gpus", "GPUs", 2, 4096, 64, log=True),
+        Slider("group", "GPUs in a group", 1, 1024, 8, log=True),
+        Slider("inside", "Bandwidth inside a group", 25, 1800, 450, "GB/s", log=True, whole=False),
+        Slider("across", "Bandwidth across", 1, 400, 50, "GB/s", log=True, whole=False),
+    ),
+    _hybrid,
+)

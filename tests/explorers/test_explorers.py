@@ -1,0 +1,175 @@
+import csv
+import io
+import itertools
+import xml.etree.ElementTree as ET
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.catalog import Catalog
+from app.charts.timeline import Timeline
+from app.explorers import (
+    EXPLORERS,
+    Explored,
+    Select,
+    Slider,
+    Values,
+    address_text,
+    read_controls,
+)
+from app.formulas import FORMULAS
+
+GARBAGE = (
+    "",
+    "0",
+    "-1",
+    "1e999",
+    "nan",
+    "1e9",
+    "0x10",
+    "<b>",
+    "9" * 500,
+    "1 parsec",
+    "foo",
+    "None",
+    "½",
+)
+
+
+def explored(name: str, **given: str) -> Explored:
+    explorer = EXPLORERS[name]
+    values, corrections = read_controls(explorer.controls, given)
+    assert corrections == ()
+    return explorer.explore(Values(values))
+
+
+def facts(name: str, **given: str) -> dict[str, str]:
+    return {fact.label: fact.value for fact in explored(name, **given).facts}
+
+
+# The numbers that the course says each must show.
+@pytest.mark.parametrize(
+    ("name", "given", "label", "value"),
+    [
+        ("all-reduce", {"ranks": "8"}, "crossover", "8 MB"),
+        ("all-reduce", {"ranks": "1024"}, "crossover", "259.3 GB"),
+        ("all-reduce", {"ranks": "8", "size": "2 GB", "latency": "0.1 us"}, "ring", "70 ms"),
+        ("memory", {}, "data parallel", "6.48 TB"),
+        ("memory", {"ranks": "1024"}, "ZeRO stage 3", "6.328 GB"),
+        ("memory", {"parameters": "7", "recipe": "12"}, "data parallel", "84 GB"),
+        ("memory", {"parameters": "7"}, "ZeRO stage 2", "15.53 GB"),
+        ("hybrid-sharding", {}, "inside", "36.75 GB"),
+        ("hybrid-sharding", {}, "across", "3.062 GB"),
+        ("hybrid-sharding", {}, "time inside", "81.67 ms"),
+        ("checkpoints", {}, "Young's interval", "68.59 min"),
+        ("checkpoints", {}, "waste at Young's", "4.76 %"),
+        ("roofline", {}, "ReLU", "0.25 FLOP/B, 838 GFLOP/s"),
+        ("roofline", {}, "4096³ product", "1,365 FLOP/B, 989 TFLOP/s"),
+        ("bandwidth", {}, "NVLink", "450 GB/s"),
+        ("bandwidth", {"direction": "both"}, "NVLink", "900 GB/s"),
+        ("bandwidth", {}, "across pods", "7.143 GB/s"),
+        ("pipeline", {"microbatches": "12"}, "bubble over the step", "20 %"),
+        ("pipeline", {"microbatches": "12"}, "bubble over the ideal", "25 %"),
+        ("pipeline", {"microbatches": "12"}, "kept at most", "4"),
+        ("pipeline", {"schedule": "gpipe", "microbatches": "12"}, "kept at most", "12"),
+        ("pipeline", {"schedule": "naive", "microbatches": "12"}, "bubble over the step", "75 %"),
+        ("pipeline", {"schedule": "interleaved", "virtual": "4", "microbatches": "12"}, "bubble over the step", "5.88 %"),
+        ("pipeline", {"stages": "16", "microbatches": "64"}, "bubble over the step", "19 %"),
+    ],
+)  # fmt: skip
+def test_the_numbers_of_the_course_are_shown(
+    name: str, given: dict[str, str], label: str, value: str
+) -> None:
+    assert facts(name, **given)[label] == value
+
+
+def test_sentences_keep_the_conventions_apart() -> None:
+    said = explored("bandwidth").says
+    assert "**9 times**" in said
+    assert "18 times" in said
+    assert "1.12 times" in said
+    assert "450 times" in explored("gpus").says
+    assert "**295 FLOP/B**" in explored("roofline").says
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_an_explorer_leads_somewhere(catalog: Catalog, name: str) -> None:
+    explorer = EXPLORERS[name]
+    assert explorer.chapter in {topic.id for topic in catalog.topics}
+    assert set(explorer.formulas) <= set(FORMULAS)
+    assert explorer.question.endswith(("?", ")"))
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_corner_is_drawn_or_says_why_not(client: TestClient, name: str) -> None:
+    ends = []
+    for control in EXPLORERS[name].controls:
+        if isinstance(control, Slider):
+            ends.append([(control.name, f"{end:g}") for end in (control.low, control.high)])
+        else:
+            ends.append([(control.name, option) for option in control.options])
+    corners = list(itertools.product(*ends))
+    for corner in corners[:: max(1, len(corners) // 60)]:
+        answer = client.get(f"/explore/{name}", params=dict(corner), headers={"X-Fragment": "1"})
+        assert answer.status_code == 200, corner
+        assert "nan" not in answer.text.lower().replace("dominan", ""), corner
+        assert "<svg" in answer.text or "Nothing to draw" in answer.text, corner
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_whatever_an_address_says_a_page_comes(client: TestClient, name: str) -> None:
+    for control in EXPLORERS[name].controls:
+        for text in GARBAGE:
+            answer = client.get(f"/explore/{name}", params={control.name: text})
+            assert answer.status_code == 200
+            shown = answer.text
+            if text and not (isinstance(control, Slider) and text in ("0", "-1", "1e9")):
+                assert "is shown" in shown or "that is drawn" in shown, (control.name, text)
+    assert client.get(f"/explore/{name}?unknown=1").status_code == 200
+
+
+def test_a_corrected_value_is_said(client: TestClient) -> None:
+    page = client.get("/explore/pipeline?schedule=foo&stages=0&microbatches=1e9").text
+    assert "1f1b is shown" in page
+    assert "Stages: 2 is the smallest that is drawn." in page
+    assert "Micro-batches: 64 is the largest that is drawn." in page
+    assert "did you mean &#39;gpipe&#39;" in client.get("/explore/pipeline?schedule=gpip").text
+    assert "did you mean" in client.get("/explore/pipelines").text
+    assert client.get("/explore/pipelines").status_code == 404
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_figure_is_a_file_and_a_table_too(client: TestClient, name: str) -> None:
+    for number in range(len(explored(name).figures)):
+        picture = client.get(f"/explore/{name}/{number}.svg")
+        assert picture.headers["content-type"] == "image/svg+xml"
+        root = ET.fromstring(picture.text)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        rows = list(csv.reader(io.StringIO(client.get(f"/explore/{name}/{number}.csv").text)))
+        assert len(rows) > 1
+        assert len({len(row) for row in rows}) == 1
+    assert client.get(f"/explore/{name}/9.svg").status_code == 404
+    assert client.get(f"/explore/{name}/0.png").status_code == 404
+
+
+def test_two_schedules_share_one_axis() -> None:
+    first, second = explored("pipeline", against="zb_h1").figures
+    assert isinstance(first, Timeline)
+    assert isinstance(second, Timeline)
+    assert first.end == second.end
+
+
+def test_a_select_reads_its_own_options() -> None:
+    select = Select("x", "X", {"a": "A", "b": "B"})
+    assert select.read("b") == ("b", "")
+    assert select.read("c")[0] == "a"
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_a_value_survives_the_address(name: str) -> None:
+    for control in EXPLORERS[name].controls:
+        if isinstance(control, Slider):
+            value, _ = control.read(f"{control.default:g}")
+            again, says = control.read(address_text(control, value))
+            assert says == ""
+            assert again == pytest.approx(value, rel=1e-3)
