@@ -9,6 +9,7 @@ from app.simulators.faults import run_until
 from app.units import RATIO, SECOND, show
 
 _INTERVALS = 2000  # that are simulated
+_HOPELESS = 2.0  # times the time between failures: few attempts at an interval would succeed
 _PLACES = (1 / 4, 1 / 2, 1, 2, 4)  # of Young's interval, at which it is simulated
 
 
@@ -19,8 +20,12 @@ def _checkpoints(values: Values) -> Explored:
     taken = [young * 8 ** (place / 12 - 1) for place in range(25)]
     wastes = tuple((t, expected_waste(t, cost, mtbf, restart)) for t in taken)
     simulated = tuple(
-        (young * place, _simulated(young * place, cost, mtbf, restart)) for place in _PLACES
+        (young * place, _simulated(young * place, cost, mtbf, restart))
+        for place in _PLACES
+        if young * place + cost + restart < _HOPELESS * mtbf
     )
+    series = [Series("f", "first order", wastes)]
+    series += [Series("b", "simulated", simulated)] if simulated else []
     own = expected_waste(interval, cost, mtbf, restart)
     best = expected_waste(young, cost, mtbf, restart)
     says = (
@@ -44,7 +49,7 @@ def _checkpoints(values: Values) -> Explored:
         says.replace("*", ""),
         Axis("interval between checkpoints", SECOND, log=True),
         Axis("share of the time", RATIO, percent=True),
-        (Series("f", "first order", wastes), Series("b", "simulated", simulated)),
+        tuple(series),
         marks,
     )
     return Explored(says, facts, (plot,))

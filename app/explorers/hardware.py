@@ -16,8 +16,9 @@ from app.formulas.throughput import (
 )
 from app.units import BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, figures, show
 
-_NEWEST_FIRST = sorted(GPUS, key=lambda name: (-GPUS[name].year, name))
-_CARDS = {name: f"{name} ({GPUS[name].year})" for name in ("H100 SXM", *_NEWEST_FIRST)}
+_ALL = {card.name: card for card in GPUS.values()}  # GPUS has short names, too
+_NEWEST_FIRST = sorted(_ALL, key=lambda name: (-_ALL[name].year, name))
+_CARDS = {name: f"{name} ({_ALL[name].year})" for name in ("H100 SXM", *_NEWEST_FIRST)}
 _INTENSITIES = tuple(10 ** (place / 4 - 1) for place in range(21))  # 0.1 to 10,000 FLOP/B
 _HEAD = 128
 
@@ -100,7 +101,7 @@ def _hierarchy(values: Values) -> Explored:
 
 def _generations(values: Values) -> Explored:
     sparse = 2.0 if values.word("peak") == "sparse" else 1.0
-    cards = sorted(GPUS.values(), key=lambda card: (card.year, card.peak))
+    cards = sorted(_ALL.values(), key=lambda card: (card.year, card.peak))
     bars = tuple(
         Bar(
             f"{card.name}", (Part("f", "", card.peak * (sparse if card.year > _DENSE_ONLY else 1)),)

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from app.db.days import attempts_by_day, streak
 from app.db.session import open_session
+from app.explorers import EXPLORERS
 from app.glossary import mark
 from app.learning import due
 from app.markdown import html
@@ -55,6 +56,7 @@ class ChapterPage:
     extras: tuple[Row, ...]
     solved: int
     extra_solved: int
+    explorers: tuple[Link, ...]
     earlier: Link | None
     later: Link | None
 
@@ -99,6 +101,11 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         extras,
         _solved(core),
         _solved(extras),
+        tuple(
+            Link(f"/explore/{one.name}", one.title)
+            for one in EXPLORERS.values()
+            if one.chapter == topic.id
+        ),
         beside[place - 1] if place else None,
         beside[place + 1] if place + 1 < len(topics) else None,
     )

@@ -23,7 +23,8 @@ from tests.test_catalog import GOOD
 
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
-    "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary",
+    "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary", "/explore",
+    "/explore/pipeline?against=zb_h1", "/explore/memory", "/explore/roofline",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
@@ -222,3 +223,34 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         process.wait(timeout=20)
         if process.stderr:
             process.stderr.close()
+
+
+@over_screens
+def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page("/explore/memory", theme, width)
+    page.evaluate("document.body.dataset.same = 'yes'")
+    expect(page.locator(".facts")).to_contain_text("101.2 GB")
+    slide = page.get_by_label("Data-parallel GPUs, slider")
+    slide.focus()
+    page.keyboard.press("End")
+    expect(page.locator("#c-ranks")).to_have_value("16384")
+    expect(page.locator(".facts")).to_contain_text("395.5 MB")
+    expect(page).to_have_url(re.compile("ranks=16384"))
+    page.fill("#c-memory", "8 TB")
+    expect(page.locator(".fb.odd")).to_contain_text("288 GB is the largest")
+    assert page.evaluate("document.body.dataset.same") == "yes"
+    canvas = page.locator(".canvas")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".readout")).to_contain_text("data parallel, weights: 810 GB")
+    assert_fits(page, width)
+    assert_accessible(page)
+
+
+def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:
+    page = open_page("/explore/pipeline", script=False)
+    page.select_option("#c-schedule", "gpipe")
+    page.fill("#c-microbatches", "12")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".said")).to_contain_text("GPipe takes 450 ms")
+    expect(page.locator("svg.schedule")).to_be_visible()
