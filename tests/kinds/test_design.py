@@ -1,10 +1,11 @@
 import asyncio
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from app.catalog import Catalog
+from app.catalog import Catalog, read_exercise
 from app.errors import AnswerError
 from app.kinds import Verdict
 from app.kinds.base import Answer
@@ -84,3 +85,29 @@ def test_what_is_no_design_is_unreadable(grade: Grade, answer: Answer, says: str
 def test_a_choice_may_be_typed_as_a_person_writes_it(grade: Grade) -> None:
     name = "checkpoints/writers-and-interval"
     assert grade({"writers": "16.0", "interval": "60MIN"}, name).score >= 0.5
+
+
+UNDECIDED = """\
+kind: design
+title: One over
+level: 1
+prompt: Choose.
+choose:
+  a: {says: A, among: [1, 2, 3]}
+derive: {x: 1 / (a - 1)}
+require: {x < 5: It is too large.}
+hints: [One., Two.]
+solution: Two.
+sources: [https://example.org/]
+"""
+
+
+def test_a_condition_that_cannot_be_decided_does_not_hold(
+    tmp_path: Path, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text(UNDECIDED, encoding="utf-8")
+    exercise = read_exercise(path, "topic")[0]
+    verdicts = [loop.run_until_complete(exercise.grade(0, {"a": a}, runner)) for a in "123"]
+    assert [verdict.correct for verdict in verdicts] == [False, True, True]
+    assert verdicts[0].feedback == ("It is too large.",)

@@ -48,6 +48,7 @@ def test_a_formula_is_judged_by_its_value(grade: Grade, answer: str) -> None:
         ("6 * S * (N - 1) / N", "always 3 times"),
         ("16 * S * (N - 1) / N", "8 times"),
         ("2 * (N - 1) / N", "a plain number, and a value in B is wanted"),
+        ("2 * S * (N - 1) / N / (1 B)", "a plain number, and a value in B is wanted"),
         ("S^2", "a mixed unit"),
         ("2 * S * (N - 1) / (N + 1)", "is right."),
         ("2 * S * (N - 1) / N + 1 MB", "is right."),
