@@ -16,13 +16,17 @@ from app.explorers.controls import (
 )
 from app.explorers.hardware import GPUS_SHOWN, HIERARCHY, ROOFLINE
 from app.explorers.memory import HYBRID, STATE
+from app.explorers.overlap import OVERLAP
 from app.explorers.pipelines import SCHEDULES_SHOWN
+from app.explorers.precision import FORMATS_SHOWN, LOSS_SCALE
+from app.explorers.runs import RATES, RUN
 
 EXPLORERS: Explorers = MappingProxyType(
     {
         one.name: one
         for one in (
-            RACE, STATE, SCHEDULES_SHOWN, HYBRID, CHECKPOINTS, ROOFLINE, HIERARCHY, GPUS_SHOWN,
+            RACE, STATE, RATES, OVERLAP, SCHEDULES_SHOWN, CHECKPOINTS, FORMATS_SHOWN, LOSS_SCALE,
+            RUN, ROOFLINE, HIERARCHY, GPUS_SHOWN, HYBRID,
         )
     }
 )  # fmt: skip

@@ -24,7 +24,7 @@ from tests.test_catalog import GOOD
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
     "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary", "/explore",
-    "/explore/pipeline?against=zb_h1", "/explore/memory", "/explore/roofline",
+    "/explore/pipeline?against=zb_h1", "/explore/memory", "/explore/roofline", "/explore/formats",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
