@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_lowercase
 
 from app.simulators.pipeline import Played, Slot
@@ -94,5 +95,10 @@ def _says(slot: Slot, chunked: bool) -> str:
     where = f", part {slot.stage + 1} of the model" if chunked else ""
     return (
         f"{SAID[slot.kind]} of micro-batch {slot.microbatch}{where}, "
-        f"{show(slot.start, SECOND)} to {show(slot.end, SECOND)}"
+        f"{_time(slot.start)} to {_time(slot.end)}"
     )
+
+
+@lru_cache(maxsize=8192)
+def _time(seconds: float) -> str:
+    return show(seconds, SECOND)  # most times of a schedule are those of many passes

@@ -15,6 +15,7 @@ from app.explorers.controls import (
     slider_place,
 )
 from app.explorers.hardware import GPUS_SHOWN, HIERARCHY, ROOFLINE
+from app.explorers.layouts import CONFIGURATOR
 from app.explorers.memory import HYBRID, STATE
 from app.explorers.overlap import OVERLAP
 from app.explorers.pipelines import SCHEDULES_SHOWN
@@ -26,7 +27,7 @@ EXPLORERS: Explorers = MappingProxyType(
         one.name: one
         for one in (
             RACE, STATE, RATES, OVERLAP, SCHEDULES_SHOWN, CHECKPOINTS, FORMATS_SHOWN, LOSS_SCALE,
-            RUN, ROOFLINE, HIERARCHY, GPUS_SHOWN, HYBRID,
+            RUN, ROOFLINE, HIERARCHY, GPUS_SHOWN, HYBRID, CONFIGURATOR,
         )
     }
 )  # fmt: skip

@@ -136,7 +136,8 @@ def test_whatever_an_address_says_a_page_comes(client: TestClient, name: str) ->
             answer = client.get(f"/explore/{name}", params={control.name: text})
             assert answer.status_code == 200
             shown = answer.text
-            if text and not (isinstance(control, Slider) and text in ("0", "-1", "1e9")):
+            known = ("0", "-1", "1e9") if isinstance(control, Slider) else tuple(control.options)
+            if text and text not in known:
                 assert "is shown" in shown or "that is drawn" in shown, (control.name, text)
     assert client.get(f"/explore/{name}?unknown=1").status_code == 200
 
@@ -186,3 +187,19 @@ def test_a_value_survives_the_address(name: str) -> None:
             again, says = control.read(address_text(control, value))
             assert says == ""
             assert again == pytest.approx(value, rel=1e-3)
+
+
+def test_a_layout_says_what_does_not_fit_and_what_is_better() -> None:
+    small = explored("layout", model="Llama-3-8B", gpus="8", tensor="1", pipeline="1", batch="64")
+    assert "**not fit**: 84.88 GB on a card of 80 GB, most of it activations" in small.says
+    large = explored("layout")
+    assert "128 data-parallel ranks, 16 micro-batches each" in large.says
+    assert "It **fits**" in large.says
+    assert "Nearby and faster: context 2" in large.says
+
+
+def test_degrees_that_do_not_divide_are_told(client: TestClient) -> None:
+    page = client.get("/explore/layout?tensor=3").text
+    assert "Nothing to draw" in page
+    assert "3 · 16 · 1 = 48 GPUs, which do not divide 16384" in page
+    assert client.get("/explore/layout/0.svg?tensor=3").status_code == 422
