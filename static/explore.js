@@ -77,19 +77,19 @@ function read(canvas, point) {
   const figure = canvas.closest("[data-figure]");
   figure.querySelector(".at")?.classList.remove("at");
   point?.classList.add("at");
-  figure.querySelector(".readout").textContent = point?.dataset.says ?? "";
+  figure.querySelector(".readout").textContent = point?.querySelector("title").textContent ?? "";
 }
 
 document.addEventListener("pointerover", (event) => {
   const canvas = event.target.closest?.(".canvas");
-  if (canvas) read(canvas, event.target.closest("[data-says]"));
+  if (canvas) read(canvas, event.target.closest("g"));
 });
 document.addEventListener("keydown", (event) => {
   const canvas = event.target;
   const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   if (!way || !canvas.matches?.(".canvas")) return;
   event.preventDefault();
-  const points = [...canvas.querySelectorAll("[data-says]")];
+  const points = [...canvas.querySelectorAll("g")];
   const here = points.indexOf(canvas.querySelector(".at"));
   read(canvas, points[(here + way + points.length) % points.length]);
 });
