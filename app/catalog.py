@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field, ValidationError
 
@@ -17,9 +17,7 @@ from app.yaml_file import Document, Where, read_document
 TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
-_KINDS = (
-    "numeric", "expression", "choice", "match", "order", "buggy_line", "function", "design",
-)  # fmt: skip
+_KINDS = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in get_args(Exercise))
 
 
 class TopicFile(Strict):

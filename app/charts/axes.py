@@ -58,7 +58,7 @@ class Scale:
     def ticks(self) -> tuple[Tick, ...]:
         """Round values, about as many as look well."""
         if not self.axis.log:
-            values = _even(self.low, self.high)
+            values = even(self.low, self.high, _TICKS)
         elif self.axis.unit is SECOND and self.high > _MINUTE:
             values = [value for value in _TIMES if self.low <= value <= self.high]
         else:
@@ -75,8 +75,9 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
     return Scale(axis, min(0.0, low), high if high > 0 else 1.0, start, end)
 
 
-def _even(low: float, high: float) -> list[float]:
-    rough = (high - low) / _TICKS
+def even(low: float, high: float, count: int) -> list[float]:
+    """Round values from *low* to *high*, about *count* of them."""
+    rough = (high - low) / count
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

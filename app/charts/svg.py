@@ -1,11 +1,11 @@
 """A timeline as a picture: places computed here, drawn by a template."""
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from app.charts.axes import Tick, even
 from app.charts.timeline import Bar, Timeline
 from app.config import ROOT
 from app.units import SECOND, show
@@ -24,14 +24,6 @@ class Box:
     width: float
     bar: Bar
     labelled: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A mark on the axis of time."""
-
-    x: float
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,8 @@ def picture(timeline: Timeline) -> Picture:
         Line(top, row.name, row.note) for row, top in zip(timeline.rows, tops, strict=True)
     )
     height = _TOP + len(timeline.rows) * (_ROW + _GAP) + 52
-    ticks = tuple(Tick(_placed(t, scale), show(t, SECOND)) for t in _even(timeline.end))
+    times = even(0.0, timeline.end, _TICKS) if timeline.end else [0.0]
+    ticks = tuple(Tick(_placed(t, scale), show(t, SECOND)) for t in times)
     return Picture(timeline, _WIDTH, height, _LEFT, _WIDTH - _RIGHT, _ROW, lines, boxes, ticks)
 
 
@@ -88,16 +81,6 @@ def _box(bar: Bar, top: float, scale: float) -> Box:
 
 def _placed(time: float, scale: float) -> float:
     return round(_LEFT + time * scale, 2)
-
-
-def _even(end: float) -> list[float]:
-    """Round times from 0 to *end*, about as many as look well."""
-    if not end:
-        return [0.0]
-    rough = end / _TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
-    return [step * place for place in range(int(end / step + 1e-9) + 1)]
 
 
 @cache

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, evaluate
-from app.kinds.base import Strict
+from app.kinds.base import Strict, UnitName
 from app.kinds.slips import slip
 from app.units import RATIO, Reading, Scale, read, scale_of, show_in
 from app.units import parse as parse_quantity
@@ -22,16 +22,10 @@ class Asked(Strict):
 
     prompt: str = Field(default="", description="what this answer is, where there are several")
     answer: str = Field(description="a formula's name, or an expression of the drawn values")
-    unit: str = Field(default="", description="of a bare number: ms, GB, %, or nothing")
+    unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: all between the two is right")
     mistakes: dict[str, str] = Field(default_factory=dict, description="expression: sentence")
-
-    @field_validator("unit")
-    @classmethod
-    def _is_a_unit(cls, unit: str) -> str:
-        scale_of(unit)
-        return unit
 
     @field_validator("tolerance")
     @classmethod

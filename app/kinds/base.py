@@ -1,23 +1,35 @@
 """What every kind of exercise has and does."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
 from app.errors import AnswerError
 from app.expressions import fill
 from app.kinds.drawing import Draw, Value, draw
 from app.sandbox.runner import Runner
+from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
 KEPT = 256  # variants of one exercise
+_DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
 Answer = str | list[str] | dict[str, str]
 Where = tuple[str | int, ...]  # the way to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
+
+
+def _unit(name: str) -> str:
+    scale_of(name)  # raises what the author is told
+    return name
+
+
+UnitName = Annotated[str, AfterValidator(_unit)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,11 @@ class Base(Strict, ABC):
     skills: list[str] = Field(default_factory=list, description="words to find it by")
     _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
     _draws: dict[int, Draw] = PrivateAttr(default_factory=dict)
+
+    @cached_property
+    def dotted(self) -> frozenset[str]:
+        """Every name with a dot in the file, such as those of formulas."""
+        return frozenset(_DOTTED.findall(repr(self)))
 
     def draw(self, seed: int) -> Draw:
         """The values that *seed* draws."""

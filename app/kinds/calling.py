@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.kinds.base import Base, Strict
+from app.kinds.base import Base, Strict, UnitName
 from app.kinds.drawing import Draw, draw
 from app.sandbox.report import Plain
 from app.units import figures, scale_of
@@ -37,17 +37,13 @@ class Graded(Strict):
     """What the result of a function is compared with."""
 
     reference: str = Field(description="a formula's name, or an expression of the arguments")
-    unit: str = Field(default="", description="of the result: ms, GB; nothing is the base unit")
+    unit: UnitName = Field(
+        default="", description="of the result: ms, GB; nothing is the base unit"
+    )
     result: Literal["float", "int"] = Field(default="float", description="float or int")
     arguments: dict[str, list[Given]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )
-
-    @field_validator("unit")
-    @classmethod
-    def _is_a_unit(cls, unit: str) -> str:
-        scale_of(unit)
-        return unit
 
 
 class Coded(Graded, Base):

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Node, Quantity, evaluate, latex, parse_plain
-from app.kinds.base import Answer, Base, Finding, Markdown, Strict, Verdict, Where, single
+from app.kinds.base import Answer, Base, Finding, Markdown, Strict, UnitName, Verdict, Where, single
 from app.kinds.drawing import Draw, Value
 from app.kinds.slips import slip
 from app.sandbox.runner import Runner
@@ -70,7 +70,7 @@ class Expression(Base):
     reference: str = Field(
         default="", description="a formula of the core that it must equal, called with the symbols"
     )
-    unit: str = Field(default="", description="of the result: s, B, or nothing")
+    unit: UnitName = Field(default="", description="of the result: s, B, or nothing")
     symbols: dict[SymbolName, Symbol] = Field(
         min_length=1, description="letter: says and range, such as [1 MB, 4 GB] or [2, 1024]"
     )
@@ -78,12 +78,6 @@ class Expression(Base):
         min_length=2, alias="mistakes", description="expression: sentence"
     )
     _points: dict[int, tuple[Names, ...]] = PrivateAttr(default_factory=dict)
-
-    @field_validator("unit")
-    @classmethod
-    def _is_a_unit(cls, unit: str) -> str:
-        scale_of(unit)
-        return unit
 
     @model_validator(mode="after")
     def _symbols_have_ranges(self) -> Self:

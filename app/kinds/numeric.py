@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, names_in, parse
 from app.kinds.asked import Asked, Key
-from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, Verdict, Where
+from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, UnitName, Verdict, Where
 from app.kinds.drawing import Draw
 from app.sandbox.runner import Runner
-from app.units import Dimension, Reading, scale_of
+from app.units import Dimension, Reading
 
 ONLY = "answer"  # the name of an answer that is the only one
 _APART = 2.0  # tolerances between a mistake and the right answer
@@ -42,7 +42,7 @@ class Numeric(Base):
 
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
-    unit: str = Field(default="", description="of a bare number: ms, GB, %, or nothing")
+    unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: all between the two is right")
     wrong: dict[str, str] = Field(
@@ -53,12 +53,6 @@ class Numeric(Base):
     )
     _asked: dict[str, Asked] = PrivateAttr(default_factory=dict)
     _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
-
-    @field_validator("unit")
-    @classmethod
-    def _is_a_unit(cls, unit: str) -> str:
-        scale_of(unit)
-        return unit
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:

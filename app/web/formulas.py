@@ -138,17 +138,15 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         result,
         parts,
         problem,
-        tuple(Link(address_of(e), e.title) for e in site.catalog.exercises if _uses(e, formula)),
+        tuple(
+            Link(address_of(e), e.title) for e in site.catalog.exercises if formula.name in e.dotted
+        ),
         tuple(
             Link(f"/errata#{known.id}", known.title)
             for known in errata()
             if any(formula.name in row.formulas for row in known.worked)
         ),
     )
-
-
-def _uses(exercise: object, formula: Formula) -> bool:
-    return formula.name in repr(exercise)
 
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
