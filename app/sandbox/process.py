@@ -81,6 +81,11 @@ class WorkerProcess:
         with suppress(ProcessLookupError):
             self.process.kill()
         await self.process.wait()
+        # Only with both pipes at their end does asyncio let go of the process.
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                with suppress(RuntimeError, TimeoutError):  # whoever reads it now comes to its end
+                    await asyncio.wait_for(stream.read(), _GRACE)
 
     async def _receive(self) -> dict[str, object]:
         stream = self.process.stdout
