@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     lint = commands.add_parser("lint", help="prove exercise files: every problem, with file:line")
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders; default: all")
     lint.add_argument("--json", action="store_true", help="for editors")
+    lint.add_argument("--links", action="store_true", help="ask the sources, too: are they there?")
     new = commands.add_parser("new", help="write a good starting file of an exercise")
     new.add_argument("kind", metavar="KIND", help="numeric, choice, function, ...")
     new.add_argument("name", metavar="TOPIC/SLUG", help="such as collectives/my-exercise")

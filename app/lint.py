@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.catalog import TOPIC_FILE, Catalog, read_exercise
 from app.errors import ContentError, InputError, Problem
-from app.proofs import prove, prove_links, prove_use
+from app.proofs import prove, prove_links, prove_sources, prove_use
 from app.sandbox.runner import Runner
 
 _AT_ONCE = 4  # files
@@ -31,9 +31,12 @@ class Linted:
     notes: tuple[Note, ...]
 
 
-async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = ()) -> Linted:
+async def lint(
+    paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False
+) -> Linted:
     """Prove every exercise file in *paths*, which are files, chapters or folders of chapters.
 
+    With *links* the sources are asked whether they are still there.
     Folders of chapters must go together with those in *beside*, which are there already.
 
     Raises:
@@ -42,7 +45,7 @@ async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (
     """
     files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
     turns = asyncio.Semaphore(_AT_ONCE)
-    linted = await asyncio.gather(*(_in_turn(file, runner, turns) for file in files))
+    linted = await asyncio.gather(*(_in_turn(file, runner, turns, links) for file in files))
     problems = [problem for one in linted for problem in one.problems]
     for folder in paths:
         if folder.is_dir() and not (folder / TOPIC_FILE).exists():
@@ -52,7 +55,7 @@ async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (
     return Linted(len(files), tuple(dict.fromkeys(problems)), notes)
 
 
-async def lint_file(file: Path, runner: Runner) -> Linted:
+async def lint_file(file: Path, runner: Runner, *, links: bool = False) -> Linted:
     """Prove one exercise file.
 
     Raises:
@@ -64,14 +67,16 @@ async def lint_file(file: Path, runner: Runner) -> Linted:
         return Linted(1, error.problems, ())
     findings = [*prove_use(exercise, document.values), *prove_links(exercise)]
     findings += await prove(exercise, runner)
+    if links:
+        findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
     problems = [document.problem(f.where, f.says, f.cure) for f in findings]
     notes = () if problems else tuple(Note(file, says) for says in exercise.notes())
     return Linted(1, tuple(problems), notes)
 
 
-async def _in_turn(file: Path, runner: Runner, turns: asyncio.Semaphore) -> Linted:
+async def _in_turn(file: Path, runner: Runner, turns: asyncio.Semaphore, links: bool) -> Linted:
     async with turns:
-        return await lint_file(file, runner)
+        return await lint_file(file, runner, links=links)
 
 
 def _files(path: Path) -> Iterable[Path]:

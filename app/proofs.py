@@ -3,6 +3,10 @@
 import asyncio
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from app.errors import AppError, nearest
 from app.expressions import ExpressionError
@@ -18,6 +22,7 @@ SEEDS = range(20)
 _CODE_SEEDS = range(5)
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _LINK = re.compile(r"\]\(/formulas/(?P<name>[^)#]+)\)")
+_PATIENCE = 10  # seconds for an address to answer
 _NUDGE = "say how to get there instead"
 
 
@@ -58,6 +63,27 @@ def prove_links(exercise: Exercise) -> Iterator[Finding]:
             if match["name"] not in FORMULAS:
                 says = f"no formula is called {match['name']!r}{nearest(match['name'], FORMULAS)}"
                 yield Finding(where, says)
+
+
+def prove_sources(exercise: Exercise) -> Iterator[Finding]:
+    """Sources that do not answer; this asks the network."""
+    for index, url in enumerate(exercise.sources):
+        if says := _trouble_of(str(url)):
+            yield Finding(("sources", index), says, "name where it is now, or another source")
+
+
+@lru_cache(maxsize=1024)
+def _trouble_of(url: str) -> str:
+    """Why *url* leads nowhere; nothing where it answers, or will not talk to a program."""
+    asked = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
+    try:
+        with urlopen(asked, timeout=_PATIENCE):
+            return ""
+    except HTTPError as error:
+        gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+        return f"{url} leads nowhere: {error.code} {error.reason}" if gone else ""
+    except OSError as error:
+        return f"{url} cannot be reached: {getattr(error, 'reason', error)}"
 
 
 async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:

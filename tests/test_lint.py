@@ -1,6 +1,9 @@
 import asyncio
+import socket
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -146,3 +149,36 @@ def test_all_problems_of_a_file_are_told_at_once(
     text = text.replace("is {answer}.", r"is {answer} $\nonsense{1}$.")
     problems = loop.run_until_complete(lint([exercise_file(text)], runner)).problems
     assert {problem.line for problem in problems} == {4, 9, 11}
+
+
+class _Shelf(BaseHTTPRequestHandler):
+    def do_HEAD(self) -> None:
+        self.send_response(404 if "gone" in self.path else 403 if "shy" in self.path else 200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_sources_that_are_gone_are_told_when_asked_for(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), _Shelf)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}"
+    nobody = f"http://127.0.0.1:{_free_port()}/x"
+    sources = f"[{base}/here, {base}/gone, {base}/shy, {nobody}]"
+    path = exercise_file(GOOD.replace("[https://example.org/]", sources))
+    assert loop.run_until_complete(lint([path], runner)).problems == ()
+    problems = loop.run_until_complete(lint([path], runner, links=True)).problems
+    server.shutdown()
+    server.server_close()
+    assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3"]
+    assert "leads nowhere: 404" in problems[0].says
+    assert "cannot be reached" in problems[1].says
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

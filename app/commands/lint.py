@@ -18,7 +18,7 @@ def run(arguments: Namespace) -> int:
     """Print every problem; 1 if there is one."""
     settings = Settings()
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
-    linted = asyncio.run(_lint(paths, settings))
+    linted = asyncio.run(_lint(paths, settings, links=arguments.links))
     if arguments.json:
         sys.stdout.write(json.dumps(_document(linted), indent=1, ensure_ascii=False) + "\n")
         return 1 if linted.problems else 0
@@ -45,14 +45,14 @@ def _document(linted: Linted) -> dict[str, object]:
     }
 
 
-async def _lint(paths: Sequence[Path], settings: Settings) -> Linted:
+async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> Linted:
     runner = Runner(settings)
     await runner.start()
     try:
         health = await runner.ready()
         if health.state != "ready":
             raise UnavailableError(health.says)
-        return await lint(paths, runner, exercise_folders(settings))
+        return await lint(paths, runner, exercise_folders(settings), links=links)
     finally:
         await runner.close()
 
