@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
-from app.kinds.base import Strict
+from app.kinds.embedding import Embedded
+from app.kinds.strict import Strict
 from app.yaml_file import Document, Where, read_document
 
 TOPIC_FILE = "topic.yaml"
@@ -28,6 +29,7 @@ class TopicFile(Strict):
     summary: Annotated[str, Field(min_length=10, max_length=200)]
     opening: Annotated[str, Field(min_length=1)]
     closing: str = ""
+    figures: list[Embedded] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Topic:
     opening: str
     closing: str
     exercises: tuple[Exercise, ...]
+    figures: tuple[Embedded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +215,14 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         problems.append(Problem(path, 1, says, cure))
         return None
     try:
-        return Topic(folder.name, **_topic_file(path).model_dump(), exercises=tuple(exercises))
+        said = read_topic(path)[0]
     except ContentError as error:
         problems += error.problems
         return None
+    return Topic(
+        folder.name, said.title, said.position, said.summary, said.opening, said.closing,
+        tuple(exercises), tuple(said.figures),
+    )  # fmt: skip
 
 
 def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:
@@ -234,9 +241,14 @@ def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterat
         yield exercise
 
 
-def _topic_file(path: Path) -> TopicFile:
+def read_topic(path: Path) -> tuple[TopicFile, Document]:
+    """The chapter in the file at *path*, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
     document = read_document(path)
     try:
-        return TopicFile.model_validate(document.values)
+        return TopicFile.model_validate(document.values), document
     except ValidationError as error:
         raise ContentError([_problem(document, found) for found in _errors(error)]) from error

@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from app.catalog import TOPIC_FILE, Catalog, read_exercise
+from app.catalog import TOPIC_FILE, Catalog, read_exercise, read_topic
 from app.errors import ContentError, InputError, Problem
-from app.proofs import prove, prove_links, prove_sources, prove_use
+from app.kinds import Finding
+from app.markdown import MathematicsError, html
+from app.proofs import (
+    prove,
+    prove_figures,
+    prove_links,
+    prove_sources,
+    prove_use,
+    trouble_of_figure,
+)
 from app.sandbox.runner import Runner
 
 _AT_ONCE = 4  # files
@@ -46,7 +55,8 @@ async def lint(
     files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
     turns = asyncio.Semaphore(_AT_ONCE)
     linted = await asyncio.gather(*(_in_turn(file, runner, turns, links) for file in files))
-    problems = [problem for one in linted for problem in one.problems]
+    chapters = (lint_topic(file) for path in paths for file in _topic_files(path))
+    problems = [problem for one in (*linted, *chapters) for problem in one.problems]
     for folder in paths:
         if folder.is_dir() and not (folder / TOPIC_FILE).exists():
             problems += _topics([*(f for f in beside if not _same(f, folder)), folder])
@@ -65,13 +75,36 @@ async def lint_file(file: Path, runner: Runner, *, links: bool = False) -> Linte
         exercise, document = read_exercise(file, file.resolve().parent.name)
     except ContentError as error:
         return Linted(1, error.problems, ())
-    findings = [*prove_use(exercise, document.values), *prove_links(exercise)]
+    findings = [
+        *prove_use(exercise, document.values),
+        *prove_links(exercise),
+        *prove_figures(exercise),
+    ]
     findings += await prove(exercise, runner)
     if links:
         findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
     problems = [document.problem(f.where, f.says, f.cure) for f in findings]
     notes = () if problems else tuple(Note(file, says) for says in exercise.notes())
     return Linted(1, tuple(problems), notes)
+
+
+def lint_topic(file: Path) -> Linted:
+    """Prove the texts and figures of one chapter's own file."""
+    try:
+        topic, document = read_topic(file)
+    except ContentError as error:
+        return Linted(0, error.problems, ())
+    findings = []
+    for where, text in (("opening", topic.opening), ("closing", topic.closing)):
+        try:
+            html(text)
+        except MathematicsError as error:
+            findings.append(Finding((where,), str(error)))
+    for index, figure in enumerate(topic.figures):
+        state = {name: str(text) for name, text in figure.state.items()}
+        if says := trouble_of_figure(figure, state):
+            findings.append(Finding(("figures", index), says))
+    return Linted(0, tuple(document.problem(f.where, f.says, f.cure) for f in findings), ())
 
 
 async def _in_turn(file: Path, runner: Runner, turns: asyncio.Semaphore, links: bool) -> Linted:
@@ -81,13 +114,19 @@ async def _in_turn(file: Path, runner: Runner, turns: asyncio.Semaphore, links: 
 
 def _files(path: Path) -> Iterable[Path]:
     if path.is_file():
-        return [path]
+        return [path] if path.name != TOPIC_FILE else []
     if not path.is_dir():
         raise InputError(f"{path} does not exist")
     found = [file for file in path.rglob("*.yaml") if file.name != TOPIC_FILE]
     if not found:
         raise InputError(f"{path} holds no exercise file (*.yaml)")
     return found
+
+
+def _topic_files(path: Path) -> Iterable[Path]:
+    if path.is_file():
+        return [path] if path.name == TOPIC_FILE else []
+    return sorted(path.rglob(TOPIC_FILE))
 
 
 def _same(one: Path, other: Path) -> bool:

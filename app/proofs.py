@@ -9,10 +9,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from app.errors import AppError, nearest
+from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
 from app.kinds import Exercise, Finding
 from app.kinds.base import Answer, single
+from app.kinds.embedding import Embedded
 from app.kinds.expression import Expression
 from app.kinds.numeric import Numeric
 from app.markdown import MathematicsError, html
@@ -63,6 +65,32 @@ def prove_links(exercise: Exercise) -> Iterator[Finding]:
             if match["name"] not in FORMULAS:
                 says = f"no formula is called {match['name']!r}{nearest(match['name'], FORMULAS)}"
                 yield Finding(where, says)
+
+
+def prove_figures(exercise: Exercise) -> Iterator[Finding]:
+    """Figures of explorers that cannot be drawn with the values of some seed."""
+    for index, figure in enumerate(exercise.figures):
+        for seed in SEEDS:
+            try:
+                state = exercise.state_of(figure, seed)
+            except ExpressionError as error:
+                says = str(error)
+            else:
+                says = trouble_of_figure(figure, state)
+            if says:
+                yield Finding(("figures", index), f"seed {seed}: {says}")
+                break
+
+
+def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
+    """Why *figure* cannot be drawn in *state*; nothing where it can."""
+    try:
+        shown = opened(EXPLORERS, figure.explorer, state).shown
+    except ValueError as error:
+        return str(error)
+    if figure.figure is not None and figure.figure >= len(shown.figures):
+        return f"{figure.explorer} has figures 0 to {len(shown.figures) - 1}, not {figure.figure}"
+    return ""
 
 
 def prove_sources(exercise: Exercise) -> Iterator[Finding]:

@@ -31,19 +31,22 @@ function soon(wait) {
   waiting = setTimeout(show, wait);
 }
 
+// A slider goes evenly, by factors, or by powers of two.
 function written(slide) {
-  const { low, high } = slide.dataset;
-  if (!low) return slide.value;
+  const { scaling, low, high } = slide.dataset;
+  if (!scaling) return slide.value;
+  if (scaling === "doubles") return String(2 ** Number(slide.value));
   const share = Number(slide.value) / Number(slide.max);
   const value = Number(low) * (Number(high) / Number(low)) ** share;
   return String(value < 10 && Number(low) < 1 ? Number(value.toPrecision(2)) : Math.round(value));
 }
 
 function placed(slide, text) {
-  const { low, high } = slide.dataset;
-  const value = Number(text);
-  if (!(value > 0)) return;
-  slide.value = low ? (Number(slide.max) * Math.log(value / Number(low))) / Math.log(Number(high) / Number(low)) : value;
+  const { scaling, low, high } = slide.dataset;
+  const value = Number(text.replaceAll(",", ""));
+  if (!scaling) slide.value = value;
+  else if (value > 0)
+    slide.value = scaling === "doubles" ? Math.log2(value) : (Number(slide.max) * Math.log(value / Number(low))) / Math.log(Number(high) / Number(low));
 }
 
 form.addEventListener("input", (event) => {
@@ -61,7 +64,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   show();
 });
-form.querySelector("[data-copy]").addEventListener("click", async (event) => {
+form.querySelector("[data-share]").addEventListener("click", async (event) => {
   const link = new URL(address(), location.href).href;
   try {
     await navigator.clipboard.writeText(link);
@@ -72,24 +75,25 @@ form.querySelector("[data-copy]").addEventListener("click", async (event) => {
   }
 });
 
-// Values of a figure: under the pointer, or one after another with the arrow keys.
-function read(canvas, point) {
-  const figure = canvas.closest("[data-figure]");
-  figure.querySelector(".at")?.classList.remove("at");
-  point?.classList.add("at");
-  figure.querySelector(".readout").textContent = point?.querySelector("title").textContent ?? "";
-}
-
-document.addEventListener("pointerover", (event) => {
-  const canvas = event.target.closest?.(".canvas");
-  if (canvas) read(canvas, event.target.closest("g"));
-});
-document.addEventListener("keydown", (event) => {
-  const canvas = event.target;
-  const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  if (!way || !canvas.matches?.(".canvas")) return;
-  event.preventDefault();
-  const points = [...canvas.querySelectorAll("g")];
-  const here = points.indexOf(canvas.querySelector(".at"));
-  read(canvas, points[(here + way + points.length) % points.length]);
+// A slider that runs by itself, a step at a time, until its end.
+let running = 0;
+form.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-run]");
+  if (!button) return;
+  const box = form.elements[button.dataset.run];
+  const slide = form.querySelector(`[data-for="${button.dataset.run}"]`);
+  const stop = () => {
+    clearInterval(running);
+    running = 0;
+    button.textContent = "Play";
+  };
+  if (running) return stop();
+  button.textContent = "Stop";
+  if (document.querySelector("#explored").dataset.ended) box.value = slide.value = slide.min;
+  running = setInterval(async () => {
+    slide.value = Number(box.value) + 1;
+    box.value = slide.value;
+    await show();
+    if (document.querySelector("#explored").dataset.ended) stop();
+  }, 700);
 });

@@ -6,6 +6,7 @@ from app.charts.axes import Axis, Tick, scale
 
 WIDTH = 720
 _LEFT, _RIGHT, _TOP, _ROW, _GAP = 150, 24, 8, 30, 12
+_LEGEND = 24  # height of the row of names
 _LABEL = 6.6  # width of a letter in a part
 
 
@@ -90,6 +91,12 @@ class BarsPicture:
     ticks: tuple[Tick, ...]
     limit: float | None
     limit_left: bool  # its name stands on the left of it
+    legend: tuple[tuple[float, str, str], ...]  # place, kind and name, where a part has no label
+
+    @property
+    def foot(self) -> int:
+        """Where the axis and its numbers end."""
+        return self.height - (_LEGEND if self.legend else 0)
 
 
 def bars_picture(chart: Bars) -> BarsPicture:
@@ -98,7 +105,9 @@ def bars_picture(chart: Bars) -> BarsPicture:
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
     room = max(map(len, notes), default=0) * _LABEL
     placed = scale(chart.axis, largest, _LEFT, WIDTH - _RIGHT - room)
-    boxes, lines = [], []
+    limit = placed.at(chart.limit) if chart.limit else None
+    boxes: list[Box] = []
+    lines = []
     for index, bar in enumerate(chart.bars):
         y, begun = _TOP + index * (_ROW + _GAP), 0.0
         for part in bar.parts:
@@ -107,10 +116,27 @@ def bars_picture(chart: Bars) -> BarsPicture:
             says = f"{bar.name}, {part.name}: {chart.axis.text(part.value)}"
             label = part.name if len(part.name) * _LABEL + 8 <= width else ""
             boxes.append(Box(x, y, width, part.kind, label, says))
-        lines.append(Line(y, bar.name, bar.note or chart.axis.text(bar.value), placed.at(begun)))
-    height = _TOP + len(chart.bars) * (_ROW + _GAP) + 40
-    limit = placed.at(chart.limit) if chart.limit else None
+        note = bar.note or chart.axis.text(bar.value)
+        end = placed.at(begun)
+        if limit is not None and end <= limit <= end + len(note) * _LABEL + 7:
+            end = limit  # the line would run through it
+        lines.append(Line(y, bar.name, note, end))
+    legend = _legend(chart, boxes)
+    height = _TOP + len(chart.bars) * (_ROW + _GAP) + 40 + (_LEGEND if legend else 0)
     return BarsPicture(
         chart, WIDTH, height, _ROW, _LEFT, tuple(boxes), tuple(lines), placed.ticks(), limit,
-        limit is not None and limit > WIDTH / 2,
+        limit is not None and limit > WIDTH / 2, legend,
     )  # fmt: skip
+
+
+def _legend(chart: Bars, boxes: list[Box]) -> tuple[tuple[float, str, str], ...]:
+    """The names of the parts, where some part is too narrow for its own."""
+    parts = {part.name: part.kind for bar in chart.bars for part in bar.parts if part.name}
+    told = {box.label for box in boxes} | {bar.name for bar in chart.bars}
+    if len(parts) == 1 or set(parts) <= told:
+        return ()
+    at, found = float(_LEFT), []
+    for name, kind in parts.items():
+        found.append((round(at, 2), kind, name))
+        at += len(name) * _LABEL + 34
+    return tuple(found)

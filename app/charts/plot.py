@@ -7,16 +7,18 @@ from app.charts.axes import Axis, Tick, scale
 WIDTH, HEIGHT = 720, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 130, 30, 46
 _APART = 15  # pixels between the names of two curves
+_DOTS = 40  # points that are drawn, too
 _LETTER = 6.8  # width of one in a name
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve; *kind* decides its colour and dashes."""
+    """A curve; *kind* decides its colour and dashes; its name stands at its end, or its peak."""
 
     kind: str
     name: str
     points: tuple[tuple[float, float], ...]
+    at_peak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,18 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A series at its place; its name stands at its end."""
+    """A series at its place, and that of its name.
+
+    *points* and *says* have, in order, the place of each of its points and what it says; *dots*
+    draws them, where they are few.
+    """
 
     kind: str
     name: str
     path: str
-    dots: tuple[tuple[float, float, str], ...]
+    dots: str
+    points: str
+    says: str
     label_x: float
     label_y: float
 
@@ -109,10 +117,17 @@ def plot_picture(chart: Plot) -> PlotPicture:
     for series in chart.series:
         placed = [(across.at(x), up.at(y)) for x, y in series.points]
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]
-        dots = tuple((x, y, text) for (x, y), text in zip(placed, says, strict=True))
-        path = "M" + "L".join(f"{x} {y}" for x, y in placed)
-        taken.append(_free(placed[-1][1] + 4, taken))
-        curves.append(Curve(series.kind, series.name, path, dots, placed[-1][0] + 7, taken[-1]))
+        spots = [f"{x} {y}" for x, y in placed]
+        path = "M" + "L".join(spots)
+        dots = "".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else ""
+        x, y = min(reversed(placed), key=lambda spot: spot[1]) if series.at_peak else placed[-1]
+        taken.append(_free(y + 4, taken))
+        curves.append(
+            Curve(
+                series.kind, series.name, path, dots, ",".join(spots), "|".join(says),
+                x + 7, taken[-1],
+            )
+        )  # fmt: skip
     marks = _placed([(across.at(m.x), up.at(m.y), m.says) for m in chart.marks])
     return PlotPicture(
         chart, WIDTH, HEIGHT, _LEFT, right, _TOP, bottom, tuple(curves), marks,

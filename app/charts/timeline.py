@@ -45,6 +45,16 @@ class Timeline:
     rows: tuple[Row, ...]
     end: float
     kinds: tuple[tuple[str, str], ...]
+    traced: str = ""  # the label of the bars that stand out
+
+    @property
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        """The same in words: a heading, then a line a row."""
+        lines = [
+            (row.name, row.note, " ".join(f"{bar.kind}{bar.label}" for bar in row.bars))
+            for row in self.rows
+        ]
+        return (("Device", "Keeps", "In order"), *lines)
 
 
 def schedule_timeline(played: Played) -> Timeline:

@@ -2,7 +2,8 @@
 
 from types import MappingProxyType
 
-from app.explorers.base import Explored, Explorer, Explorers, Fact, Figure, Values
+from app.charts.drawn import Figure
+from app.explorers.base import Explored, Explorer, Explorers, Fact, Values
 from app.explorers.checkpoints import CHECKPOINTS
 from app.explorers.collectives import RACE
 from app.explorers.controls import (
@@ -14,25 +15,33 @@ from app.explorers.controls import (
     read_controls,
     slider_place,
 )
+from app.explorers.diagnosing import COMB, TOLLS
+from app.explorers.guessing import Guess, judged
 from app.explorers.hardware import GPUS_SHOWN, HIERARCHY, ROOFLINE
 from app.explorers.layouts import CONFIGURATOR
 from app.explorers.memory import HYBRID, STATE
+from app.explorers.opening import Opened, opened
 from app.explorers.overlap import OVERLAP
 from app.explorers.pipelines import SCHEDULES_SHOWN
 from app.explorers.precision import FORMATS_SHOWN, LOSS_SCALE
+from app.explorers.ring import RING
+from app.explorers.routing import ROUTING
 from app.explorers.runs import RATES, RUN
+from app.explorers.splitting import SPLITTER
 
 EXPLORERS: Explorers = MappingProxyType(
     {
         one.name: one
         for one in (
-            RACE, STATE, RATES, OVERLAP, SCHEDULES_SHOWN, CHECKPOINTS, FORMATS_SHOWN, LOSS_SCALE,
-            RUN, ROOFLINE, HIERARCHY, GPUS_SHOWN, HYBRID, CONFIGURATOR,
+            RING, RACE, STATE, RATES, OVERLAP, SCHEDULES_SHOWN, SPLITTER, CHECKPOINTS,
+            FORMATS_SHOWN, LOSS_SCALE, RUN, ROOFLINE, HIERARCHY, GPUS_SHOWN, HYBRID, CONFIGURATOR,
+            ROUTING, COMB, TOLLS,
         )
     }
 )  # fmt: skip
 
 __all__ = [
-    "EXPLORERS", "Control", "Explored", "Explorer", "Fact", "Figure", "Select", "Slider", "Value",
-    "Values", "address_text", "read_controls", "slider_place",
+    "EXPLORERS", "Control", "Explored", "Explorer", "Fact", "Figure", "Guess", "Opened", "Select",
+    "Slider", "Value", "Values", "address_text", "judged", "opened", "read_controls",
+    "slider_place",
 ]  # fmt: skip

@@ -3,12 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.charts.bars import Bars
-from app.charts.plot import Plot
-from app.charts.timeline import Timeline
+from app.charts.drawn import Figure
 from app.explorers.controls import Control, Value
-
-Figure = Bars | Plot | Timeline
+from app.units import RATIO, Unit, figures, show
 
 
 class Values(dict[str, Value]):
@@ -32,24 +29,48 @@ class Values(dict[str, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number that the figures show, with its name."""
+    """A number that the figures show, with its name; *exact* and *unit* where it can be guessed."""
 
     label: str
     value: str
+    exact: float | None = None
+    unit: Unit = RATIO
+
+
+def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> Fact:
+    """A number with its unit."""
+    return Fact(label, show(value, unit, digits), value, unit)
+
+
+def share(label: str, value: float) -> Fact:
+    """A share, as a percentage."""
+    shown = round(100 * value, 9) + 0.0  # no minus before a zero
+    return Fact(label, f"{shown:.3g} %", value)
+
+
+def plain(label: str, value: float, digits: int = 4) -> Fact:
+    """A number without a unit."""
+    return Fact(label, figures(value, digits), value)
 
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What is shown for some values: a sentence (Markdown), numbers, figures."""
+    """What is shown for some values: a sentence (Markdown), numbers, figures.
+
+    *ended*: what plays has come to its end.
+    """
 
     says: str
     facts: tuple[Fact, ...]
     figures: tuple[Figure, ...]
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
     """Something to play with; *question* asks for a prediction before one looks.
+
+    *predicts* is the name of the fact that a learner may guess first, where one can be.
 
     Raises:
         ValueError: (by *explore*) the values do not go together; the message says why.
@@ -59,6 +80,7 @@ class Explorer:
     title: str
     summary: str
     question: str
+    predicts: str
     chapter: str
     formulas: Sequence[str]
     controls: Sequence[Control]

@@ -2,7 +2,7 @@
 
 from app.charts.axes import Axis
 from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, Values, quantity, share
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
 from app.simulators.faults import run_until
@@ -35,10 +35,10 @@ def _checkpoints(values: Values) -> Explored:
         f"{show(daly, SECOND)}."
     )
     facts = (
-        Fact("Young's interval", show(young, SECOND)),
-        Fact("Daly's interval", show(daly, SECOND)),
-        Fact("waste at Young's", f"{100 * best:.3g} %"),
-        Fact("waste at yours", f"{100 * own:.3g} %"),
+        quantity("Young's interval", young, SECOND),
+        quantity("Daly's interval", daly, SECOND),
+        share("waste at Young's", best),
+        share("waste at yours", own),
     )
     marks = (
         Mark(young, best, f"Young: {100 * best:.3g} %"),
@@ -66,6 +66,7 @@ CHECKPOINTS = Explorer(
     "How often should a run save?",
     "The waste over the interval: writing against repeating, Young, Daly and a simulation.",
     "A machine fails every 24 hours and a checkpoint takes 98 s. What is the best interval?",
+    "Young's interval",
     "checkpoints",
     ("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
     (

@@ -13,7 +13,11 @@ _STEPS = 200  # of a slider that goes by factors
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A number from *low* to *high*, in *unit* where it is bare; *log*: small ones get room."""
+    """A number from *low* to *high*, in *unit* where it is bare.
+
+    *log*: small ones get room on the slider; *doubles*: it goes by powers of two; *plays*: it can
+    run by itself.
+    """
 
     name: str
     label: str
@@ -23,6 +27,8 @@ class Slider:
     unit: str = ""
     log: bool = False
     whole: bool = True
+    doubles: bool = False
+    plays: bool = False
 
     @property
     def scale(self) -> Scale:
@@ -109,6 +115,9 @@ def address_text(control: Control, value: Value) -> str:
 def slider_place(control: Slider, value: float) -> tuple[float, float, float, str]:
     """Least, largest, present place and step of a range input for *control*."""
     number = value / control.scale.factor
+    if control.doubles:
+        place = math.log2(max(number, control.low))
+        return math.log2(control.low), math.log2(control.high), round(place, 2), "1"
     if control.log:
         low, high = math.log(control.low), math.log(control.high)
         place = _STEPS * (math.log(max(number, control.low)) - low) / (high - low)

@@ -3,9 +3,9 @@
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity
 from app.explorers.controls import Select, Slider
-from app.formulas.presets import GPUS
+from app.formulas.presets import GPUS, Gpu
 from app.formulas.throughput import (
     attainable_flops,
     elementwise_intensity,
@@ -45,7 +45,7 @@ def _roofline(values: Values) -> Explored:
         f"{show(peak, FLOP_PER_SECOND)}. "
         + (f"Waiting for memory: {', '.join(waiting)}." if waiting else "None of these waits.")
     )
-    facts = tuple(
+    facts = (Fact("ridge", _intensity(ridge), ridge, FLOP_PER_BYTE),) + tuple(
         Fact(name, f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
         for name, x in kernels.items()
     )
@@ -92,7 +92,7 @@ def _hierarchy(values: Values) -> Explored:
         if link
         else "This card has no NVLink; what leaves it goes over PCIe and the network."
     )
-    facts = tuple(Fact(name, show(rate, BYTE_PER_SECOND)) for name, (_, rate) in scaled.items())
+    facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, (_, rate) in scaled.items())
     of, direction = "a node of 8" if whole else "one GPU", "both" if ways > 1 else "one"
     title = f"Bandwidth of {of}, {direction} direction{'s' if ways > 1 else ''}"
     chart = Bars(title, says.replace("*", ""), Axis("bandwidth", BYTE_PER_SECOND), bars)
@@ -103,9 +103,7 @@ def _generations(values: Values) -> Explored:
     sparse = 2.0 if values.word("peak") == "sparse" else 1.0
     cards = sorted(_ALL.values(), key=lambda card: (card.year, card.peak))
     bars = tuple(
-        Bar(
-            f"{card.name}", (Part("f", "", card.peak * (sparse if card.year > _DENSE_ONLY else 1)),)
-        )
+        Bar(f"{card.name}", (Part("f", "", card.peak * (sparse if _skips_zeros(card) else 1)),))
         for card in cards
     )
     first, last = GPUS["K40"], GPUS[_LATEST]
@@ -121,7 +119,8 @@ def _generations(values: Values) -> Explored:
             else ""
         )
     )
-    facts = tuple(
+    growth = last.peak / first.peak
+    facts = (plain("peak, newest over oldest", growth, 3),) + tuple(
         Fact(
             f"{card.name}, {card.year}",
             f"{show(card.peak, FLOP_PER_SECOND)}, {show(card.memory_bandwidth, BYTE_PER_SECOND)}",
@@ -138,6 +137,11 @@ def _generations(values: Values) -> Explored:
     return Explored(says, facts, (chart, ratio))
 
 
+def _skips_zeros(card: Gpu) -> bool:
+    """Whether its peak doubles where two of every four weights are zero."""
+    return card.year > _DENSE_ONLY and not card.name.startswith("TPU")
+
+
 _LATEST = "B200 SXM"
 _DENSE_ONLY = 2019  # structured sparsity came with the A100
 _GPU = Select("gpu", "GPU", _CARDS)
@@ -145,7 +149,8 @@ ROOFLINE = Explorer(
     "roofline",
     "Compute or memory?",
     "The roofline of a GPU, with a matrix product, a ReLU and attention, fused and not.",
-    "How large must a square product be before an H100 no longer waits for memory?",
+    "How many FLOPs must an H100 do with each byte before it no longer waits for memory?",
+    "ridge",
     "hardware",
     (
         "throughput.ridge_intensity",
@@ -155,8 +160,8 @@ ROOFLINE = Explorer(
     ),
     (
         _GPU,
-        Slider("size", "Side of the product", 16, 32768, 4096, log=True),
-        Slider("sequence", "Tokens of the attention", 128, 131072, 4096, log=True),
+        Slider("size", "Side of the product", 16, 32768, 4096, doubles=True),
+        Slider("sequence", "Tokens of the attention", 128, 131072, 4096, doubles=True),
     ),
     _roofline,
 )
@@ -164,7 +169,8 @@ HIERARCHY = Explorer(
     "bandwidth",
     "How steep is the cliff?",
     "HBM, NVLink, the network and what is beyond, with the conventions kept apart.",
-    "How many times faster than the network is NVLink? (It depends on what is counted.)",
+    "How fast is NVLink on an H100? (It depends on what is counted.)",
+    "NVLink",
     "hardware",
     ("collectives.link_utilization",),
     (
@@ -181,6 +187,7 @@ GPUS_SHOWN = Explorer(
     "How fast did GPUs get faster?",
     "Peaks and memory bandwidths of a decade, dense and sparse told apart.",
     "How many times as many FLOPs does a B200 do as a K40?",
+    "peak, newest over oldest",
     "hardware",
     ("throughput.ridge_intensity",),
     (Select("peak", "Peak", {"dense": "dense", "sparse": "with sparsity, as advertised"}),),

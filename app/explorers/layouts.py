@@ -5,17 +5,23 @@ from dataclasses import replace
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
 from app.explorers.controls import Select, Slider
+from app.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
 from app.formulas.layout import fits, projected_utilization, step_time
-from app.formulas.memory import memory_budget
+from app.formulas.memory import memory_budget, zero_traffic_bytes
+from app.formulas.memory.placing import share_of
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.formulas.presets.layouts import Recompute, Stage
+from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.units import BYTE, SECOND, show
 
-_MODELS = ("Llama-3-8B", "Llama-3-70B", "Llama-3.1-405B")
+_MODELS = (
+    "Llama-3.1-405B", "Llama-3-8B", "Llama-3-70B", "Llama-2-7B", "Mixtral-8x7B", "DeepSeek-V3",
+)  # fmt: skip
 _NODE = 8
+_ELEMENT = 2  # bytes of an activation and of a weight
 _CARDS = ("H100", "A100", "B200")
 _STAGES: tuple[Stage, ...] = (1, 0, 2, 3)
 _RECOMPUTE: tuple[Recompute, ...] = ("selective", "none", "full")
@@ -48,6 +54,7 @@ def _layout(values: Values, sequences: int) -> Layout:
         tensor=tensor,
         pipeline=stages,
         context=context,
+        expert=values.count("expert"),
         data=data,
         virtual=values.count("virtual"),
         microbatches=sequences // data,
@@ -77,14 +84,11 @@ def _explored(values: Values) -> Explored:
         f"**{100 * used:.3g} %** of the peak.{_better(model, cluster, layout)}"
     )
     facts = (
-        Fact("data parallel", str(layout.data)),
-        Fact("memory of a GPU", show(kept.total, BYTE)),
-        Fact("step", show(times.total, SECOND)),
-        Fact("projected MFU", f"{100 * used:.3g} %"),
-        Fact(
-            "bubble",
-            f"{100 * bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual):.3g} %",
-        ),
+        plain("data parallel", layout.data),
+        quantity("memory of a GPU", kept.total, BYTE),
+        quantity("step", times.total, SECOND),
+        share("projected MFU", used),
+        share("bubble", bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
     )
     parts = tuple(
         Part(kind, name, float(size))
@@ -106,7 +110,58 @@ def _explored(values: Values) -> Explored:
     )
     rows = tuple(Bar(part.name, (part,)) for part in spent)
     waiting = Bars("Time of a step", "What a step waits for", Axis("time", SECOND), rows)
-    return Explored(says, facts, (memory, waiting))
+    return Explored(says, facts, (memory, waiting, _traffic(model, cluster, layout)))
+
+
+def _traffic(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
+    """What a GPU of the first stage sends in a step, over which link."""
+    tokens = layout.micro_batch * layout.sequence // layout.context
+    size = tensor_all_reduce_size(1, tokens, model.hidden, float(_ELEMENT))
+    layers, micro = model.layers / layout.pipeline, layout.microbatches
+    passes = 3 if layout.recompute == "full" else 2
+    wide = 2 * model.key_value_heads * model.head_size // layout.tensor or 1
+    gathered = layout.micro_batch * layout.sequence * wide * float(_ELEMENT)
+    mixtures = model.expert_layers / layout.pipeline if model.experts else 0.0
+    weights = share_of(model, layout, 0)
+    span = 1
+    sent = []
+    for name, degree, amount in (
+        ("tensor", layout.tensor, tensor_traffic_bytes(size, layers, layout.tensor, micro, passes)),
+        (
+            "context",
+            layout.context,
+            3 * layers * micro * ring_all_gather_bytes(gathered, layout.context),
+        ),
+        ("pipeline", layout.pipeline, 2 * micro * layout.virtual * size / layout.tensor),
+        (
+            "expert",
+            layout.expert,
+            4 * mixtures * micro * all_to_all_bytes(
+                size / layout.tensor * max(1, model.active_experts), layout.expert
+            ),
+        ),
+        (
+            "data",
+            layout.shards,
+            zero_traffic_bytes(
+                (weights.dense + weights.experts) * _ELEMENT, layout.shards, layout.zero_stage
+            ),
+        ),
+    ):  # fmt: skip
+        if degree == 1:
+            continue
+        span *= degree
+        inside = span <= cluster.gpus_per_node
+        where = "NVLink" if inside else "network"
+        sent.append(
+            Bar(
+                name,
+                (Part("f" if inside else "c", where, amount),),
+                f"{show(amount, BYTE)}, {where}",
+            )
+        )
+    summary = "; ".join(f"{bar.name} {bar.note}" for bar in sent) or "One GPU sends nothing"
+    return Bars("Sent by a GPU in a step", summary, Axis("bytes sent", BYTE), tuple(sent))
 
 
 def _cluster(values: Values) -> Cluster:
@@ -158,20 +213,22 @@ CONFIGURATOR = Explorer(
     "layout",
     "How should a model be laid out?",
     "Model, cluster and degrees: what a GPU keeps, what a step waits for, and three better ways.",
-    "How must Llama 3.1 405B be split before it fits on H100s? What does its step wait for?",
+    "Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16: which share of the peak does it reach?",
+    "projected MFU",
     "meshes",
     ("layout.step_time", "layout.projected_utilization", "layout.fits", "memory.memory_budget"),
     (
-        Select("model", "Model", {name: name for name in ("Llama-3.1-405B", *_MODELS[:2])}),
+        Select("model", "Model", {name: name for name in _MODELS}),
         Select("gpu", "GPU", {name: name for name in _CARDS}),
-        Slider("gpus", "GPUs", 1, 16384, 16384, log=True),
+        Slider("gpus", "GPUs", 1, 16384, 16384, doubles=True),
         Slider("network", "Network card of a GPU", 1, 400, 50, "GB/s", log=True, whole=False),
-        Slider("tensor", "Tensor parallelism", 1, 32, 8, log=True),
-        Slider("pipeline", "Pipeline stages", 1, 32, 16, log=True),
+        Slider("tensor", "Tensor parallelism", 1, 32, 8, doubles=True),
+        Slider("pipeline", "Pipeline stages", 1, 32, 16, doubles=True),
         Slider("virtual", "Chunks on a GPU", 1, 8, 1),
-        Slider("context", "Context parallelism", 1, 32, 1, log=True),
-        Slider("batch", "Sequences in a step", 1, 65536, 2048, log=True),
-        Slider("sequence", "Tokens in a sequence", 512, 131072, 8192, log=True),
+        Slider("context", "Context parallelism", 1, 32, 1, doubles=True),
+        Slider("expert", "Expert parallelism", 1, 256, 1, doubles=True),
+        Slider("batch", "Sequences in a step", 1, 65536, 2048, doubles=True),
+        Slider("sequence", "Tokens in a sequence", 512, 131072, 8192, doubles=True),
         Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in _STAGES}),
         Select("recompute", "Recomputation", {name: name for name in _RECOMPUTE}),
     ),

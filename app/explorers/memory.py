@@ -1,11 +1,11 @@
 """What training state takes, and what hybrid sharding sends."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, Values, quantity
 from app.explorers.controls import Select, Slider
 from app.formulas.memory import (
     hybrid_shard_state_bytes,
@@ -18,13 +18,13 @@ from app.units import BYTE, SECOND, show
 Stage = Literal[0, 1, 2, 3]
 _RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
+_MOMENT = 4.0  # bytes of each of Adam's two moments
 _STAGES: Mapping[Stage, str] = {
     0: "data parallel",
     1: "ZeRO stage 1",
     2: "ZeRO stage 2",
     3: "ZeRO stage 3",
 }
-_PARTS = (("f", "weights"), ("b", "gradients"), ("w", "optimizer"))
 _BYTES = Axis("bytes on each GPU", BYTE)
 
 
@@ -33,14 +33,8 @@ def _state(values: Values) -> Explored:
     memory, split = values.number("memory"), _SPLIT[values.word("recipe")]
     bars, fits = [], []
     for stage, name in _STAGES.items():
-        kept = [
-            parameters * each / (ranks if stage >= 3 - place else 1)
-            for place, each in enumerate(split)
-        ]
         whole = zero_state_bytes(parameters, ranks, stage, *split)
-        parts = tuple(
-            Part(kind, part, size) for (kind, part), size in zip(_PARTS, kept, strict=True)
-        )
+        parts = tuple(_parts(parameters, ranks, stage, split))
         bars.append(Bar(name, parts, show(whole, BYTE)))
         fits += [name] if whole <= memory else []
     verdict = f"The mildest that fits is **{fits[0]}**." if fits else "**None of them fits.**"
@@ -48,7 +42,7 @@ def _state(values: Values) -> Explored:
         f"{parameters / 1e9:g} billion parameters on {ranks} GPUs of {show(memory, BYTE)}. "
         f"{verdict} Activations come on top."
     )
-    facts = tuple(Fact(bar.name, bar.note) for bar in bars)
+    facts = tuple(quantity(bar.name, bar.value, BYTE) for bar in bars)
     chart = Bars(
         "Training state on each GPU",
         says.replace("*", ""),
@@ -58,6 +52,23 @@ def _state(values: Values) -> Explored:
         f"{show(memory, BYTE)} of memory",
     )
     return Explored(says, facts, (chart,))
+
+
+def _parts(
+    parameters: int, ranks: int, stage: Stage, split: tuple[float, float, float]
+) -> Iterator[Part]:
+    """What a GPU keeps, with the optimizer's state told apart."""
+    weights, gradients, optimizer = (
+        parameters * each / (ranks if stage >= sharded_from else 1)
+        for each, sharded_from in zip(split, (3, 2, 1), strict=True)
+    )
+    yield Part("f", "weights", weights)
+    yield Part("b", "gradients", gradients)
+    moment = optimizer * _MOMENT / split[2]
+    if master := optimizer - 2 * moment:
+        yield Part("w", "master", master)
+    yield Part("w", "m", moment)
+    yield Part("w", "v", moment)
 
 
 def _hybrid(values: Values) -> Explored:
@@ -80,11 +91,11 @@ def _hybrid(values: Values) -> Explored:
         f"{show(flat, BYTE)}, all of it at the speed of the slowest link."
     )
     facts = (
-        Fact("inside", show(own.intra_bytes, BYTE)),
-        Fact("across", show(own.inter_bytes, BYTE)),
-        Fact("time inside", show(own.intra_bytes / inside, SECOND)),
-        Fact("time across", show(own.inter_bytes / across, SECOND)),
-        Fact("state on each GPU", show(state, BYTE)),
+        quantity("inside", own.intra_bytes, BYTE),
+        quantity("across", own.inter_bytes, BYTE),
+        quantity("time inside", own.intra_bytes / inside, SECOND),
+        quantity("time across", own.inter_bytes / across, SECOND),
+        quantity("state on each GPU", state, BYTE),
     )
     chart = Bars(
         "Sent by each GPU in a step", says.replace("*", ""), Axis("bytes sent", BYTE), tuple(bars)
@@ -96,12 +107,13 @@ STATE = Explorer(
     "memory",
     "What fits on a GPU?",
     "Weights, gradients and optimizer state under each stage of ZeRO, against a card's memory.",
-    "How many GPUs does stage 3 need before 405 billion parameters fit?",
+    "405 billion parameters on 64 GPUs: what does each keep under stage 3? When does it fit?",
+    "ZeRO stage 3",
     "memory",
     ("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
     (
         Slider("parameters", "Parameters", 0.1, 2000, 405, "billion", log=True, whole=False),
-        Slider("ranks", "Data-parallel GPUs", 1, 16384, 64, log=True),
+        Slider("ranks", "Data-parallel GPUs", 1, 16384, 64, doubles=True),
         Slider("memory", "Memory of a card", 8, 288, 80, "GB", log=True),
         Select("recipe", "State of a parameter", _RECIPES),
     ),
@@ -111,13 +123,14 @@ HYBRID = Explorer(
     "hybrid-sharding",
     "How large should a group be?",
     "Hybrid sharding: what is sent inside groups and across them, and the state that it costs.",
-    "With groups of 8, how many times as much is sent inside a group as across?",
+    "14 GB of weights, groups of 8: how much does a GPU send inside its group? And across?",
+    "inside",
     "sharding",
     ("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
     (
         Slider("weights", "Weights in 16 bits", 1, 2000, 14, "GB", log=True, whole=False),
-        Slider("gpus", "GPUs", 2, 4096, 64, log=True),
-        Slider("group", "GPUs in a group", 1, 1024, 8, log=True),
+        Slider("gpus", "GPUs", 2, 4096, 64, doubles=True),
+        Slider("group", "GPUs in a group", 1, 1024, 8, doubles=True),
         Slider("inside", "Bandwidth inside a group", 25, 1800, 450, "GB/s", log=True, whole=False),
         Slider("across", "Bandwidth across", 1, 400, 50, "GB/s", log=True, whole=False),
     ),

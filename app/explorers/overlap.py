@@ -1,64 +1,128 @@
 """Communication beside computation."""
 
+from collections.abc import Iterable
+
 from app.charts.timeline import Bar, Row, Timeline
-from app.explorers.base import Explored, Explorer, Fact, Values
-from app.explorers.controls import Slider
-from app.formulas.overlap import exposed_communication_time, overlapped_fraction
+from app.explorers.base import Explored, Explorer, Values, quantity, share
+from app.explorers.controls import Select, Slider
+from app.formulas.overlap import exposed_gather_time
+from app.simulators.overlap import Span, buckets, gathers
 from app.units import SECOND, show
 
-_KINDS = (("B", "backward pass of a layer"), ("W", "all-reduce of its gradients"))
+_BACKWARD = (("B", "backward pass of a layer"), ("C", "all-reduce of a bucket's gradients"))
+_FORWARD = (("F", "forward pass of a layer"), ("C", "all-gather of a layer's weights"))
+
+
+_TRAVELS = {"gradients": "gradients, in buckets", "weights": "weights, fetched ahead"}
 
 
 def _overlap(values: Values) -> Explored:
-    layers = values.count("layers")
-    compute, reduce = values.number("compute"), values.number("reduce")
-    hidden = overlapped_fraction(layers, compute, reduce)
-    exposed = exposed_communication_time(layers, compute, reduce)
-    backward = layers * compute
-    works, sends, free = [], [], 0.0
-    for place in range(layers):
-        name, ready = str(layers - place), (place + 1) * compute
-        works.append(_bar("B", place * compute, ready, name, "backward pass of layer"))
-        free = max(free, ready)
-        sends.append(_bar("W", free, free + reduce, name, "all-reduce of layer"))
-        free += reduce
-    says = (
-        f"**{100 * hidden:.3g} %** of the communication hides; {show(exposed, SECOND)} show after "
-        f"the backward pass, {100 * exposed / backward:.3g} % of it. "
-        + (
-            "An all-reduce is shorter than a layer, so only the last one shows."
-            if reduce <= compute
-            else "An all-reduce takes longer than a layer, so they queue up."
-        )
+    return _gradients(values) if values.word("what") == "gradients" else _weights(values)
+
+
+def _gradients(values: Values) -> Explored:
+    layers, bucket = values.count("layers"), values.count("bucket")
+    compute, message = values.number("compute"), values.number("reduce")
+    latency = values.number("latency")
+    asked, bucket = bucket, min(bucket, layers)
+    sent = buckets(layers, bucket, compute, message, latency)
+    backward, talk = layers * compute, sum(end - start for start, end in sent)
+    names = [
+        f"{layers - at}" if bucket == 1 else f"{max(1, layers - at - bucket + 1)}–{layers - at}"
+        for at in range(0, layers, bucket)
+    ]
+    works = _bars("B", _after(layers, compute), _down(layers), "backward pass of layer")
+    sends = _bars("C", sent, names, "all-reduce of layer" + ("s" if bucket > 1 else ""))
+    exposed = sent[-1][1] - backward
+    says = _says(exposed, talk, backward, "backward") + (
+        "A bucket travels in less time than the next one takes to compute, so only the last shows."
+        if latency + bucket * message <= bucket * compute
+        else "A bucket travels longer than the next one takes to compute, so they queue up."
     )
+    if asked > layers:
+        says += f" There are only {layers} layers, so one bucket holds all."
+    rows = (Row("compute", "", works), Row("network", "", sends))
+    return _shown(says, "A backward pass", rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
+
+
+def _weights(values: Values) -> Explored:
+    layers, ahead = values.count("layers"), values.count("ahead")
+    compute, gather = values.number("compute"), values.number("reduce") + values.number("latency")
+    fetched, worked = gathers(layers, ahead, compute, gather)
+    forward, talk = layers * compute, layers * gather
+    exposed = worked[-1][1] - forward
+    names = [str(layer + 1) for layer in range(layers)]
+    works = _bars("F", worked, names, "forward pass of layer")
+    sends = _bars("C", fetched, names, "all-gather of layer")
+    steady = exposed_gather_time(gather, compute)
+    says = _says(exposed, talk, forward, "forward") + (
+        "Nothing is fetched ahead, so every fetch shows."
+        if ahead == 0
+        else f"Fetching {ahead} ahead, {show(steady, SECOND)} of each later fetch shows."
+    )
+    rows = (Row("compute", "", works), Row("network", "", sends))
+    end = worked[-1][1]
+    return _shown(says, "A forward pass", rows, end, exposed, talk, forward, _FORWARD)
+
+
+def _says(exposed: float, talk: float, work: float, which: str) -> str:
+    return (
+        f"**{100 * (1 - exposed / talk):.3g} %** of the communication hides; "
+        f"{show(exposed, SECOND)} show beside the {which} pass, {100 * exposed / work:.3g} % of "
+        "it. "
+    )
+
+
+def _shown(
+    says: str, title: str, rows: tuple[Row, ...], end: float, exposed: float, talk: float,
+    work: float, kinds: tuple[tuple[str, str], ...],
+) -> Explored:  # fmt: skip
+    hidden = 1 - exposed / talk
     facts = (
-        Fact("hidden", f"{100 * hidden:.3g} %"),
-        Fact("exposed", show(exposed, SECOND)),
-        Fact("added to the backward pass", f"{100 * exposed / backward:.3g} %"),
-        Fact("without overlap", show(layers * reduce, SECOND)),
+        share("hidden", hidden),
+        quantity("exposed", exposed, SECOND),
+        share("added to the pass", exposed / work),
+        quantity("without overlap", talk, SECOND),
     )
-    rows = (Row("compute", "", tuple(works)), Row("network", "", tuple(sends)))
     summary = f"{100 * hidden:.3g} % hidden, {show(exposed, SECOND)} exposed"
-    chart = Timeline("A backward pass", summary, rows, max(free, backward), _KINDS)
-    return Explored(says, facts, (chart,))
+    return Explored(says, facts, (Timeline(title, summary, rows, end, kinds),))
 
 
-def _bar(kind: str, start: float, end: float, name: str, what: str) -> Bar:
-    times = f"{show(start, SECOND)} to {show(end, SECOND)}"
-    return Bar(start, end, kind, name, f"{what} {name}, {times}")
+def _after(layers: int, compute: float) -> list[Span]:
+    return [(place * compute, (place + 1) * compute) for place in range(layers)]
+
+
+def _down(layers: int) -> list[str]:
+    return [str(layers - place) for place in range(layers)]
+
+
+def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tuple[Bar, ...]:
+    return tuple(
+        Bar(
+            start, end, kind, name,
+            f"{what} {name}, {show(start, SECOND)} to {show(end, SECOND)}",
+        )
+        for (start, end), name in zip(spans, names, strict=True)
+    )  # fmt: skip
 
 
 OVERLAP = Explorer(
     "overlap",
-    "What hides behind the backward pass?",
-    "A bucket for every layer: what its all-reduce hides behind, and what shows.",
+    "What hides behind a pass?",
+    "Buckets of gradients in a backward pass, or weights fetched ahead in a forward one.",
     "40 layers of 5 ms, 1.5 ms of all-reduce each: how much of the communication hides?",
+    "hidden",
     "overlap",
-    ("overlap.overlapped_fraction", "overlap.exposed_communication_time"),
+    ("overlap.overlapped_fraction", "overlap.exposed_communication_time",
+     "overlap.exposed_gather_time"),
     (
+        Select("what", "What travels", _TRAVELS),
         Slider("layers", "Layers", 2, 128, 40),
-        Slider("compute", "Backward pass of a layer", 0.1, 100, 5, "ms", log=True, whole=False),
-        Slider("reduce", "All-reduce of a layer", 0.1, 100, 1.5, "ms", log=True, whole=False),
+        Slider("compute", "A layer's computation", 0.1, 100, 5, "ms", log=True, whole=False),
+        Slider("reduce", "A layer's communication", 0.1, 100, 1.5, "ms", log=True, whole=False),
+        Slider("bucket", "Layers in a bucket (gradients)", 1, 128, 1, log=True),
+        Slider("ahead", "Layers fetched ahead (weights)", 0, 4, 1),
+        Slider("latency", "Latency of a collective", 0, 20, 0, "ms", whole=False),
     ),
     _overlap,
-)
+)  # fmt: skip

@@ -1,10 +1,15 @@
 """Pipeline schedules, played out."""
 
-from app.charts.timeline import Timeline, schedule_timeline
-from app.explorers.base import Explored, Explorer, Fact, Values
+from dataclasses import replace
+from functools import lru_cache
+
+from app.charts.axes import Axis
+from app.charts.plot import Plot, Series
+from app.charts.timeline import schedule_timeline
+from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
 from app.explorers.controls import Select, Slider
-from app.simulators.pipeline import SCHEDULES, Played, Times, build, play
-from app.units import SECOND, show
+from app.simulators.pipeline import SCHEDULES, Played, Times, build, kept_over_time, play
+from app.units import RATIO, SECOND, show
 
 _NAMES = {
     "1f1b": "1F1B", "gpipe": "GPipe", "naive": "naive", "interleaved": "interleaved 1F1B",
@@ -35,7 +40,12 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
     changed = ""
     if (stages, microbatches) != asked:
         changed = f" It needs other numbers here: {stages} stages and {microbatches} micro-batches."
-    return play(build(name, stages, microbatches, virtual), times), changed
+    return _run(name, stages, microbatches, virtual, times), changed
+
+
+@lru_cache(maxsize=32)
+def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> Played:
+    return play(build(name, stages, microbatches, virtual), times)
 
 
 def _told(name: str, played: Played, changed: str) -> str:
@@ -57,25 +67,49 @@ def _schedules(values: Values) -> Explored:
     facts = []
     for name, played, _ in runs:
         facts += [
-            Fact(f"{_NAMES[name]}, step", show(played.step_time, SECOND)),
-            Fact("bubble over the step", f"{100 * played.bubble_fraction:.3g} %"),
-            Fact("bubble over the ideal", f"{100 * played.bubble_ratio:.3g} %"),
-            Fact("kept at most", f"{max(played.in_flight):g}"),
+            quantity(f"{_NAMES[name]}, step", played.step_time, SECOND),
+            share("bubble over the step", played.bubble_fraction),
+            share("bubble over the ideal", played.bubble_ratio),
+            plain("kept at most", max(played.in_flight)),
         ]
-    figures = tuple(_on(schedule_timeline(played), end) for _, played, _ in runs)
-    return Explored(says, tuple(facts), figures)
+    timelines = tuple(
+        replace(schedule_timeline(played), end=end, traced=_followed(played, values))
+        for _, played, _ in runs
+    )
+    return Explored(says, tuple(facts), (*timelines, *(_kept(n, p) for n, p, _ in runs)))
 
 
-def _on(timeline: Timeline, end: float) -> Timeline:
-    """*timeline* on an axis as long as *end*, so that two can be compared."""
-    return Timeline(timeline.title, timeline.summary, timeline.rows, end, timeline.kinds)
+def _followed(played: Played, values: Values) -> str:
+    """The label of the micro-batch that is followed."""
+    count = played.schedule.microbatches
+    return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(
+        values.word("follow"), ""
+    )
+
+
+def _kept(name: str, played: Played) -> Plot:
+    """How many micro-batches' activations the first, the middle and the last GPU keep."""
+    devices = played.schedule.devices
+    shown = dict(zip((0, devices // 2, devices - 1), ("f", "b", "w"), strict=True))
+    series = tuple(
+        Series(kind, f"GPU {device}", kept_over_time(played, device), at_peak=True)
+        for device, kind in shown.items()
+    )
+    return Plot(
+        f"Micro-batches kept, {_NAMES[name]}",
+        f"At most {', '.join(f'{played.in_flight[d]:g} on GPU {d}' for d in shown)}",
+        Axis("time", SECOND),
+        Axis("micro-batches kept", RATIO),
+        series,
+    )
 
 
 SCHEDULES_SHOWN = Explorer(
     "pipeline",
     "How long does a pipeline wait?",
     "Nine schedules played out: their bubbles, what they keep, and two of them on one axis.",
-    "By how much does a second chunk on each GPU shorten the step? And a split backward pass?",
+    "4 stages, 8 micro-batches: which share of the step is bubble? And with two chunks on a GPU?",
+    "bubble over the step",
     "pipelines",
     (
         "pipeline.bubble_fraction",
@@ -90,6 +124,16 @@ SCHEDULES_SHOWN = Explorer(
             {n: _NAMES[n] for n in _NAMES if n in SCHEDULES or n == "interleaved"},
         ),
         Select("against", "Beside it", {"none": "nothing", **_NAMES}),
+        Select(
+            "follow",
+            "Follow",
+            {
+                "none": "nothing",
+                "first": "the first micro-batch",
+                "middle": "one in the middle",
+                "last": "the last",
+            },
+        ),
         Slider("stages", "Stages", 2, 16, 4),
         Slider("microbatches", "Micro-batches", 1, 64, 8),
         Slider("virtual", "Chunks on a GPU (interleaved)", 1, 8, 2),

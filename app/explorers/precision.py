@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from app.charts.axes import Axis
+from app.charts.drawing import Drawing, Rect, Words
 from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, Values, plain
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
-from app.formulas.precision.formats import Format
+from app.formulas.precision.formats import Format, format_of
 from app.units import RATIO, figures
 
 _FORMATS: Mapping[Format, str] = {
@@ -31,10 +32,10 @@ def _formats(values: Values) -> Explored:
         + ("**survives**." if survives else "**is rounded away**, however often it comes.")
     )
     facts = (
-        Fact("spacing", figures(step, _PLACES)),
-        Fact("held as", figures(kept, _PLACES)),
-        Fact("after the update", figures(after, _PLACES)),
-        Fact("epsilon", figures(epsilon(name), _PLACES)),
+        plain("spacing", step, _PLACES),
+        plain("held as", kept, _PLACES),
+        plain("after the update", after, _PLACES),
+        plain("epsilon", epsilon(name), _PLACES),
     )
     drawn: dict[Format, str] = {**_KINDS, name: _KINDS.get(name, "c")}
     series = tuple(
@@ -49,7 +50,37 @@ def _formats(values: Values) -> Explored:
         series,
         (Mark(weight, step, f"{figures(weight)}: {figures(step)}"),),
     )
-    return Explored(says, facts, (plot,))
+    return Explored(says, facts, (plot, _bits(name, kept)))
+
+
+def _bits(name: Format, value: float) -> Drawing:
+    """The bits of *value*: sign, exponent, mantissa."""
+    format_ = format_of(name)
+    groups = (
+        ("sign", "b", 1),
+        ("exponent", "e", format_.exponent_bits),
+        ("mantissa", "i", format_.mantissa_bits),
+    )
+    digits = format_.bits(value)
+    side = min(34.0, 660 / len(digits))
+    rects, words, table = [], [], [("Part", "Bits", "Value")]
+    at = 0
+    for part, kind, count in groups:
+        held = digits[at : at + count]
+        x = 20 + at * side
+        words.append(Words(x, 20, f"{part}, {count}" if count > 1 else part, quiet=True))
+        for place, digit in enumerate(held):
+            says = f"{part}, bit {count - 1 - place}: {digit}"
+            rects.append(
+                Rect(round(x + place * side, 2), 30, round(side - 2, 2), 34, kind, digit, says)
+            )
+        table.append((part, held, str(int(held, 2))))
+        at += count
+    ends = Words(20, 86, f"{figures(value, 8)} in {_FORMATS[name]}", strong=True)
+    return Drawing(
+        "Its bits", f"{digits} is {figures(value, 8)}", 720, 96, tuple(rects), (), (*words, ends),
+        tuple(table),
+    )  # fmt: skip
 
 
 def _in_range(name: Format) -> list[float]:
@@ -82,10 +113,10 @@ def _loss_scale(values: Values) -> Explored:
         f"{trend}"
     )
     facts = (
-        Fact("scale at the end", f"{last:,.6g}"),
-        Fact("overflows", str(sum(overflows))),
-        Fact("largest", f"{max(scales):,.6g}"),
-        Fact("smallest", f"{min(scales):,.6g}"),
+        plain("scale at the end", last, 6),
+        plain("overflows", sum(overflows)),
+        plain("largest", max(scales), 6),
+        plain("smallest", min(scales), 6),
     )
     plot = Plot(
         "Loss scale",
@@ -101,7 +132,8 @@ FORMATS_SHOWN = Explorer(
     "formats",
     "Does an update survive?",
     "How far apart the numbers of a format lie, and whether a small update is more than nothing.",
-    "Is an update of 1e-6 kept by a BF16 weight of 0.02? And by one of 0.0002?",
+    "How far apart are the numbers of BF16 at 0.02? Does an update of 1e-6 survive there?",
+    "spacing",
     "precision",
     ("precision.spacing", "precision.round_to", "precision.update_survives", "precision.epsilon"),
     (
@@ -115,7 +147,8 @@ LOSS_SCALE = Explorer(
     "loss-scale",
     "Where does a loss scale settle?",
     "A dynamic loss scale over the steps of a run: halved on overflow, doubled after clean ones.",
-    "If every 30th step overflows and it grows after 20 clean ones, does the scale fall or stay?",
+    "Every 30th step overflows, and 20 clean ones double it: what is 65,536 after 200 steps?",
+    "scale at the end",
     "precision",
     ("precision.loss_scale", "precision.smallest_loss_scale"),
     (

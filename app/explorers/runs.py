@@ -2,13 +2,14 @@
 
 from app.charts.axes import Axis
 from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
 from app.explorers.controls import Slider
 from app.formulas.batching import cosine_rate, linear_scaled_rate, square_root_scaled_rate
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
+from app.formulas.pipeline import bubble_fraction
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
-from app.units import DOLLAR, FLOP, RATIO, SECOND, show
+from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
 _GIGAWATT_HOUR = 3.6e12  # joules
@@ -19,21 +20,30 @@ _POINTS = 80
 def _run(values: Values) -> Explored:
     gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
-    time = training_time(flops, gpus, peak, used)
+    took = values.number("days") * _DAY
+    if took:
+        used = flops / (gpus * peak * took)
+    if used > 1:
+        raise ValueError(f"{took / _DAY:g} days would need {used:.3g} times the peak of these GPUs")
+    time = took or training_time(flops, gpus, peak, used)
+    data, waiting = _laid_out(values, gpus)
     rent = rental_cost(gpus, time, values.number("price"))
     joules = energy(gpus, values.number("watts"), time)
     power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
     says = (
         f"{show(flops, FLOP)} on {gpus:,} GPUs at {100 * used:.3g} % of their peak take "
         f"**{time / _DAY:,.3g} days**, cost {show(rent, DOLLAR, 3)} to rent and "
-        f"{joules / _GIGAWATT_HOUR:,.3g} GWh, which are {show(power, DOLLAR, 3)} of electricity."
+        f"{joules / _GIGAWATT_HOUR:,.3g} GWh, which are {show(power, DOLLAR, 3)} of electricity. "
+        + waiting
     )
     facts = (
-        Fact("days", f"{time / _DAY:,.3g}"),
-        Fact("GPU-hours", f"{gpu_hours(gpus, time):,.0f}"),
-        Fact("rent", show(rent, DOLLAR, 3)),
-        Fact("energy", f"{joules / _GIGAWATT_HOUR:,.3g} GWh"),
-        Fact("electricity", show(power, DOLLAR, 3)),
+        plain("days", time / _DAY, 3),
+        share("utilization", used),
+        _hours(gpus, time),
+        quantity("rent", rent, DOLLAR, 3),
+        Fact("energy", f"{joules / _GIGAWATT_HOUR:,.3g} GWh", joules, JOULE),
+        quantity("electricity", power, DOLLAR, 3),
+        *data,
     )
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in _SHARES)
     plot = Plot(
@@ -45,6 +55,35 @@ def _run(values: Values) -> Explored:
         (Mark(used, time, f"{100 * used:.3g} %: {show(time, SECOND)}"),),
     )
     return Explored(says, facts, (plot,))
+
+
+def _hours(gpus: int, time: float) -> Fact:
+    hours = gpu_hours(gpus, time)
+    return Fact("GPU-hours", f"{hours:,.0f}", hours)
+
+
+def _laid_out(values: Values, gpus: int) -> tuple[tuple[Fact, ...], str]:
+    """What is left for data parallelism, and how long the pipeline waits."""
+    copy = values.count("tensor") * values.count("context") * values.count("pipeline")
+    sequences = values.count("batch")
+    if gpus % copy:
+        return (), f"A copy of {copy:,} GPUs does not divide {gpus:,}."
+    data = gpus // copy
+    if sequences % data:
+        return (
+            plain("data parallel", data),
+        ), f"{sequences:,} sequences do not divide over {data:,}."
+    stages, each = values.count("pipeline"), sequences // data
+    waited = bubble_fraction(stages, each)
+    says = (
+        f"{data:,} copies of {copy:,} GPUs take {each:,} sequences each; with one in a micro-batch "
+        f"1F1B waits {100 * waited:.3g} % of a step."
+    )
+    return (
+        plain("data parallel", data),
+        plain("micro-batches", each),
+        share("bubble", waited),
+    ), says
 
 
 def _rates(values: Values) -> Explored:
@@ -66,9 +105,9 @@ def _rates(values: Values) -> Explored:
         f"{100 * warmup / steps:.3g} % of the run; Llama 3 405B took 0.67 %."
     )
     facts = (
-        Fact("linear", f"{linear:.4g}"),
-        Fact("square root", f"{root:.4g}"),
-        Fact("warm-up", f"{100 * warmup / steps:.3g} % of the run"),
+        plain("linear", linear),
+        plain("square root", root),
+        share("warm-up", warmup / steps),
     )
     plot = Plot(
         "Learning rate",
@@ -85,6 +124,7 @@ RUN = Explorer(
     "How long, and how much?",
     "A training run from its FLOPs to its days, its rent and its electricity.",
     "How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?",
+    "days",
     "capstone",
     ("transformer.training_flops", "throughput.training_time", "cost.rental_cost", "cost.energy"),
     (
@@ -92,10 +132,15 @@ RUN = Explorer(
         Slider("tokens", "Tokens", 0.01, 100, 15.6, "trillion", log=True, whole=False),
         Slider("gpus", "GPUs", 1, 100_000, 16384, log=True),
         Slider("peak", "Peak of a GPU", 50, 5000, 989, "TFLOP/s", log=True),
-        Slider("mfu", "Utilization, in per cent", 5, 70, 40),
+        Slider("mfu", "Utilization, in per cent", 5, 70, 40, whole=False),
+        Slider("days", "Or the days it took (0: from the utilization)", 0, 1000, 0, whole=False),
         Slider("price", "Dollars for a GPU-hour", 0.1, 20, 2, log=True, whole=False),
         Slider("watts", "Power of a GPU", 100, 2000, 700, "W"),
         Slider("electricity", "Cents for a kWh", 1, 60, 5, whole=False),
+        Slider("tensor", "Tensor parallelism", 1, 32, 8, doubles=True),
+        Slider("context", "Context parallelism", 1, 32, 1, doubles=True),
+        Slider("pipeline", "Pipeline stages", 1, 64, 16, doubles=True),
+        Slider("batch", "Sequences in a step", 1, 65536, 2048, doubles=True),
     ),
     _run,
 )
@@ -104,6 +149,7 @@ RATES = Explorer(
     "What does a larger batch do to the rate?",
     "Linear and square-root rule, a warm-up and a cosine.",
     "A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048, by either rule?",
+    "linear",
     "rates",
     ("batching.linear_scaled_rate", "batching.square_root_scaled_rate", "batching.cosine_rate"),
     (

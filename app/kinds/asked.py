@@ -9,8 +9,9 @@ from pydantic import Field, field_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, evaluate
-from app.kinds.base import Strict, UnitName
+from app.kinds.base import UnitName
 from app.kinds.slips import slip
+from app.kinds.strict import Strict
 from app.units import RATIO, Reading, Scale, read, scale_of, show_in
 from app.units import parse as parse_quantity
 

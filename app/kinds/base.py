@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
+from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr
 
 from app.errors import AnswerError
 from app.expressions import fill
 from app.kinds.drawing import Draw, Value, draw
+from app.kinds.embedding import Embedded
+from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
@@ -69,12 +71,6 @@ class Variant:
     solution: str
 
 
-class Strict(BaseModel):
-    """A part of an exercise file: nothing unknown in it, nothing changed after reading."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class Base(Strict, ABC):
     """One exercise; all that it says and judges depends on its file and a seed alone."""
 
@@ -99,6 +95,9 @@ class Base(Strict, ABC):
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
     sources: list[HttpUrl] = Field(min_length=1, description="addresses; one at least")
+    figures: list[Embedded] = Field(
+        default_factory=list, description="explorers, shown once it is solved"
+    )
     skills: list[str] = Field(default_factory=list, description="words to find it by")
     _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
     _draws: dict[int, Draw] = PrivateAttr(default_factory=dict)
@@ -136,6 +135,11 @@ class Base(Strict, ABC):
             tuple(self.fill(hint, drawn) for hint in self.hints),
             self.fill(self.solution, self.solved(drawn)),
         )
+
+    def state_of(self, figure: Embedded, seed: int) -> Mapping[str, str]:
+        """The controls of *figure* as *seed* sets them."""
+        drawn = self.draw(seed)
+        return {name: self.fill(str(text), drawn) for name, text in figure.state.items()}
 
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with what the solution may name besides."""

@@ -10,11 +10,12 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.base import KEPT, Answer, Finding, Markdown, Strict, Verdict, Where, single
+from app.kinds.base import KEPT, Answer, Finding, Markdown, Verdict, Where, single
 from app.kinds.calling import Call, Coded, function_in, rounded
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.listing import ListingError
 from app.kinds.mutation import SAYS, Mutant, Operator, equally_guilty, mutants
+from app.kinds.strict import Strict
 from app.sandbox.report import Returned
 from app.sandbox.runner import Runner
 from app.units import figures

@@ -10,8 +10,9 @@ from typing import Literal
 from pydantic import Field
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.kinds.base import Base, Strict, UnitName
+from app.kinds.base import Base, UnitName
 from app.kinds.drawing import Draw, draw
+from app.kinds.strict import Strict
 from app.sandbox.report import Plain
 from app.units import figures, scale_of
 

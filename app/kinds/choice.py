@@ -8,8 +8,9 @@ from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
-from app.kinds.base import Answer, Base, Finding, Markdown, Strict, Verdict, Where
+from app.kinds.base import Answer, Base, Finding, Markdown, Verdict, Where
 from app.kinds.drawing import Draw, shuffled
+from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 FIRST = "first"

@@ -10,8 +10,9 @@ from pydantic import Field, PrivateAttr
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
-from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, Strict, Verdict, Where
+from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, Verdict, Where
 from app.kinds.drawing import Draw, Value
+from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import figures
 

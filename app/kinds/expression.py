@@ -10,9 +10,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Node, Quantity, evaluate, latex, parse_plain
-from app.kinds.base import Answer, Base, Finding, Markdown, Strict, UnitName, Verdict, Where, single
+from app.kinds.base import Answer, Base, Finding, Markdown, UnitName, Verdict, Where, single
 from app.kinds.drawing import Draw, Value
 from app.kinds.slips import slip
+from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import Scale, scale_of, show, unit_of
 

@@ -13,12 +13,12 @@ from app.kinds.base import (
     Finding,
     Markdown,
     PartVerdict,
-    Strict,
     Verdict,
     Where,
 )
 from app.kinds.choice import Key
 from app.kinds.drawing import Draw, shuffled
+from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 _FORESEEN = 2  # wrong pairs with a sentence, at least

@@ -10,9 +10,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
-from app.kinds.base import Answer, Base, Finding, Markdown, Strict, Verdict, Where
+from app.kinds.base import Answer, Base, Finding, Markdown, Verdict, Where
 from app.kinds.choice import Key
 from app.kinds.drawing import Draw, shuffled
+from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 _BEFORE = " before "

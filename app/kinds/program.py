@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from app.kinds.base import Markdown, Strict
+from app.kinds.base import Markdown
 from app.kinds.calling import Call, Given, plain, rounded
 from app.kinds.outcomes import code_span, says_of
+from app.kinds.strict import Strict
 from app.sandbox.report import Outcome, Plain, Returned
 
 

@@ -4,16 +4,11 @@ import csv
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
-from jinja2 import Environment
 from markupsafe import Markup
 
-from app.charts.bars import Bars, bars_picture
-from app.charts.plot import Plot, plot_picture
-from app.charts.svg import picture as timeline_picture
-from app.charts.timeline import Timeline
+from app.charts.drawn import drawn
 from app.errors import InputError, NotFoundError, nearest
 from app.explorers import (
     EXPLORERS,
@@ -21,19 +16,21 @@ from app.explorers import (
     Explored,
     Explorer,
     Fact,
-    Figure,
+    Guess,
     Select,
     Slider,
     Value,
     Values,
     address_text,
+    judged,
     read_controls,
     slider_place,
 )
 from app.glossary import mark
 from app.markdown import html, inline_html
 from app.site import Here
-from app.web.rendering import Link, frame, render, templates
+from app.web.figures import FigureView, GuessForm, address_of_state, figure_views, guess_form
+from app.web.rendering import Link, frame, render
 
 router = APIRouter(prefix="/explore")
 _LONGEST = 200  # characters of a value in an address
@@ -41,7 +38,10 @@ _LONGEST = 200  # characters of a value in an address
 
 @dataclass(frozen=True, slots=True)
 class ControlView:
-    """A control with its present value; *place* is that of the slider, where there is one."""
+    """A control with its present value; *place* is that of the slider, where there is one.
+
+    *scaling* says how the slider goes: evenly, by factors (log) or by powers of two (doubles).
+    """
 
     name: str
     label: str
@@ -49,20 +49,10 @@ class ControlView:
     unit: str
     options: tuple[tuple[str, str], ...]
     place: tuple[float, float, float, str] | None
-    log: bool
+    scaling: str
     low: float
     high: float
-
-
-@dataclass(frozen=True, slots=True)
-class FigureView:
-    """A figure, drawn, with the same in a table."""
-
-    title: str
-    svg: Markup
-    table: tuple[tuple[str, ...], ...]
-    svg_href: str
-    csv_href: str
+    plays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +62,10 @@ class ExplorePage:
     name: str
     title: str
     summary: str
+    guess: GuessForm | None
+    guessed: Guess | None
+    typed: str
+    hidden: bool
     question: Markup
     chapter: Link
     formulas: tuple[Link, ...]
@@ -82,6 +76,7 @@ class ExplorePage:
     facts: tuple[Fact, ...]
     figures: tuple[FigureView, ...]
     address: str
+    ended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +101,16 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     values, corrections = _read(explorer, request.query_params)
     shown, problem = _shown(explorer, values)
     topic = site.catalog.topic(explorer.chapter)
-    query = _query(explorer, values)
+    typed = request.query_params.get("guess", "").strip()[:_LONGEST]
+    guessed = _guessed(explorer, shown, typed)
     page = ExplorePage(
         explorer.name,
         explorer.title,
         explorer.summary,
+        guess_form(explorer, values),
+        guessed,
+        typed,
+        "predict" in request.query_params and not (guessed and guessed.near is not None),
         mark(inline_html(explorer.question)),
         Link(f"/chapters/{topic.id}", topic.title),
         tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
@@ -119,8 +119,9 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         problem,
         html(shown.says),
         shown.facts,
-        tuple(_figure(explorer, n, figure, query) for n, figure in enumerate(shown.figures)),
-        f"/explore/{explorer.name}?{query}",
+        figure_views(explorer, values, shown.figures),
+        address_of_state(explorer, values),
+        shown.ended,
     )
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, explorer.title, explorer.summary, "explore")
@@ -141,9 +142,9 @@ async def download(request: Request, name: str, number: int, form: str) -> Respo
     file = f'attachment; filename="{explorer.name}-{number}.{form}"'
     headers = {"Content-Disposition": file}
     if form == "svg":
-        return Response(_drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
+        return Response(drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
     text = io.StringIO()
-    csv.writer(text).writerows(_table(figure))
+    csv.writer(text).writerows(figure.table)
     return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
@@ -168,14 +169,16 @@ def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
         return Explored("", (), ()), str(error)
 
 
-def _query(explorer: Explorer, values: Values) -> str:
-    return urlencode({c.name: address_text(c, values[c.name]) for c in explorer.controls})
+def _guessed(explorer: Explorer, shown: Explored, typed: str) -> Guess | None:
+    """What is said of a prediction, where one was typed."""
+    fact = next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
+    return judged(fact, typed) if typed and fact else None
 
 
 def _control(control: Control, value: Value) -> ControlView:
     if isinstance(control, Select):
         options = tuple(control.options.items())
-        return ControlView(control.name, control.label, str(value), "", options, None, False, 0, 0)
+        return ControlView(control.name, control.label, str(value), "", options, None, "", 0, 0)
     return _slider(control, value if not isinstance(value, str) else control.default)
 
 
@@ -187,43 +190,8 @@ def _slider(control: Slider, value: float) -> ControlView:
         control.unit,
         (),
         slider_place(control, value),
-        control.log,
+        "doubles" if control.doubles else "log" if control.log else "",
         control.low,
         control.high,
+        control.plays,
     )
-
-
-def _figure(explorer: Explorer, number: int, figure: Figure, query: str) -> FigureView:
-    base = f"/explore/{explorer.name}/{number}"
-    return FigureView(
-        figure.title,
-        Markup(_drawn(figure, alone=False)),  # made by our own template, which escapes
-        _table(figure),
-        f"{base}.svg?{query}",
-        f"{base}.csv?{query}",
-    )
-
-
-def _drawn(figure: Figure, *, alone: bool) -> str:
-    environment: Environment = templates()
-    match figure:
-        case Bars():
-            template, placed = "figures/bars.svg", bars_picture(figure)
-            return environment.get_template(template).render(picture=placed, alone=alone)
-        case Plot():
-            curves = plot_picture(figure)
-            return environment.get_template("figures/plot.svg").render(picture=curves, alone=alone)
-        case Timeline():
-            name = "figures/timeline.svg" if alone else "figures/schedule.svg"
-            return environment.get_template(name).render(picture=timeline_picture(figure))
-
-
-def _table(figure: Figure) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(figure, Timeline):
-        return figure.table
-    rows: list[tuple[str, ...]] = [("Device", "Keeps", "In order")]
-    rows += [
-        (row.name, row.note, " ".join(f"{b.kind}{b.label}" for b in row.bars))
-        for row in figure.rows
-    ]
-    return tuple(rows)

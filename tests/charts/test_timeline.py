@@ -2,7 +2,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from app.charts.svg import picture, svg
+from app.charts.drawn import drawn
+from app.charts.gantt import picture
 from app.charts.text import gantt
 from app.charts.timeline import schedule_timeline
 from app.simulators.pipeline import SCHEDULES, Times, build, play
@@ -42,7 +43,7 @@ def test_chunks_on_one_device_are_told_apart() -> None:
 
 
 def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
-    root = ET.fromstring(svg(FOUR))
+    root = ET.fromstring(drawn(FOUR, alone=True))
     titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
     assert titles[0] == "1f1b, 4 stages, 8 micro-batches"
     assert "backward of micro-batch 0, 10 s to 12 s" in titles

@@ -1,12 +1,18 @@
 import csv
 import io
 import itertools
+import math
+import struct
 import xml.etree.ElementTree as ET
+from typing import Literal
 
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from app.catalog import Catalog
+from app.charts.plot import Plot
 from app.charts.timeline import Timeline
 from app.explorers import (
     EXPLORERS,
@@ -15,9 +21,16 @@ from app.explorers import (
     Slider,
     Values,
     address_text,
+    judged,
+    opened,
     read_controls,
 )
 from app.formulas import FORMULAS
+from app.formulas.overlap import exposed_communication_time
+from app.formulas.precision.formats import format_of
+from app.simulators.overlap import backward_pass, buckets, gathers, sharded_forward
+from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, play
+from app.simulators.sharding.matrices import parallel_mlp
 
 GARBAGE = (
     "",
@@ -54,7 +67,31 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("all-reduce", {"ranks": "8"}, "crossover", "8 MB"),
         ("all-reduce", {"ranks": "1024"}, "crossover", "259.3 GB"),
         ("all-reduce", {"ranks": "8", "size": "2 GB", "latency": "0.1 us"}, "ring", "70 ms"),
+        ("ring", {}, "steps in all", "14"),
+        ("ring", {"step": "14"}, "of the array", "1.75"),
+        ("ring", {"step": "14"}, "sent by each rank", "1.75 GB"),
+        ("ring", {"step": "7"}, "sent by each rank", "875 MB"),
+        ("split", {}, "first shard", "[8192, 1024]"),
+        ("split", {}, "second shard", "[1024, 8192]"),
+        ("split", {}, "collectives, forward", "1"),
+        ("split", {"order": "row-column"}, "collectives, forward", "2"),
+        ("split", {"order": "row-column"}, "first shard", "[1024, 8192]"),
+        ("split", {"ranks": "1"}, "sent, forward", "0 B"),
+        ("comb", {}, "gaps line up with", "the end of a step"),
+        ("comb", {"stall": "bubble"}, "gaps line up with", "both ends of a step"),
+        ("comb", {"stall": "data"}, "gaps line up with", "every micro-batch"),
+        ("comb", {"stall": "data", "lost": "1"}, "busy", "50 %"),
+        ("comb", {"stall": "checkpoint"}, "gaps line up with", "the clock"),
+        ("comb", {"stall": "checkpoint"}, "period of the gaps", "68.03 min"),
+        ("tolls", {}, "techniques", "14"),
+        ("routing", {"skew": "0", "tokens": "4096", "experts": "2", "active": "2", "ranks": "2"}, "imbalance", "1"),
+        ("routing", {"factor": "4"}, "dropped", "0 %"),
+        ("routing", {}, "room of an expert", "640"),
         ("memory", {}, "data parallel", "6.48 TB"),
+        ("memory", {"parameters": "7", "ranks": "8"}, "data parallel", "112 GB"),
+        ("memory", {"parameters": "7", "ranks": "8"}, "ZeRO stage 3", "14 GB"),
+        ("memory", {"ranks": "128"}, "ZeRO stage 3", "50.62 GB"),
+        ("memory", {"ranks": "8"}, "ZeRO stage 3", "810 GB"),
         ("memory", {"ranks": "1024"}, "ZeRO stage 3", "6.328 GB"),
         ("memory", {"parameters": "7", "recipe": "12"}, "data parallel", "84 GB"),
         ("memory", {"parameters": "7"}, "ZeRO stage 2", "15.53 GB"),
@@ -77,10 +114,19 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("loss-scale", {"initial": "65536", "interval": "200", "every": "0", "steps": "400"}, "scale at the end", "262,144"),
         ("run", {}, "days", "67.7"),
         ("run", {"mfu": "35"}, "days", "77.4"),
+        ("run", {"days": "78.4"}, "utilization", "34.5 %"),
+        ("run", {"days": "78.43"}, "GPU-hours", "30,839,931"),
+        ("run", {"days": "77"}, "rent", "60,600,000 $"),
+        ("run", {"days": "77"}, "energy", "21.2 GWh"),
+        ("run", {}, "data parallel", "128"),
+        ("overlap", {"what": "weights", "ahead": "0"}, "hidden", "0 %"),
+        ("overlap", {"what": "weights"}, "exposed", "1.5 ms"),
+        ("overlap", {"bucket": "40"}, "exposed", "60 ms"),
+        ("roofline", {}, "ridge", "295 FLOP/B"),
         ("run", {}, "rent", "53,200,000 $"),
         ("learning-rate", {}, "linear", "0.0024"),
-        ("learning-rate", {}, "square root", "0.0008485"),
-        ("learning-rate", {}, "warm-up", "8 % of the run"),
+        ("learning-rate", {}, "square root", "8.485e-4"),
+        ("learning-rate", {}, "warm-up", "8 %"),
         ("pipeline", {"microbatches": "12"}, "bubble over the step", "20 %"),
         ("pipeline", {"microbatches": "12"}, "bubble over the ideal", "25 %"),
         ("pipeline", {"microbatches": "12"}, "kept at most", "4"),
@@ -167,7 +213,7 @@ def test_every_figure_is_a_file_and_a_table_too(client: TestClient, name: str) -
 
 
 def test_two_schedules_share_one_axis() -> None:
-    first, second = explored("pipeline", against="zb_h1").figures
+    first, second, *_ = explored("pipeline", against="zb_h1").figures
     assert isinstance(first, Timeline)
     assert isinstance(second, Timeline)
     assert first.end == second.end
@@ -203,3 +249,127 @@ def test_degrees_that_do_not_divide_are_told(client: TestClient) -> None:
     assert "Nothing to draw" in page
     assert "3 · 16 · 1 = 48 GPUs, which do not divide 16384" in page
     assert client.get("/explore/layout/0.svg?tensor=3").status_code == 422
+
+
+def test_who_owns_which_chunk_after_the_reduce_scatter() -> None:
+    grid = explored("ring", step="7").figures[1]
+    header, *rows = grid.table
+    assert len(rows) == 8
+    for rank, row in enumerate(rows):
+        sums = [header[at] for at, text in enumerate(row) if text == "the sum of all"]
+        assert sums == [f"chunk {(rank + 1) % 8}"]
+    assert "rank 0" in explored("ring", step="1").says
+
+
+def test_the_parts_of_a_state_are_those_of_the_lesson() -> None:
+    table = explored("memory").figures[0].table
+    kept = {part: size for name, part, size in table if name == "data parallel"}
+    assert kept == {
+        "weights": "810 GB", "gradients": "810 GB", "master": "1.62 TB", "m": "1.62 TB",
+        "v": "1.62 TB", "together": "6.48 TB",
+    }  # fmt: skip
+
+
+def test_a_prefetch_agrees_with_another_clock() -> None:
+    for layers, compute, gather in itertools.product((1, 2, 7), (1.0, 3.0), (0.5, 1.0, 4.0)):
+        _, worked = gathers(layers, 1, compute, gather)
+        assert worked[-1][1] == sharded_forward([compute] * layers, [gather] * layers)
+        sent = buckets(layers, 1, compute, gather, 0.0)
+        assert sent[-1][1] == backward_pass([compute] * layers, [gather] * layers)
+        assert sent[-1][1] - layers * compute == pytest.approx(
+            exposed_communication_time(layers, compute, gather)
+        )
+
+
+def test_a_split_sends_what_a_ring_of_matrices_sends() -> None:
+    given, up, down = ([[1] * 8] * 4, [[1] * 16] * 8, [[1] * 8] * 16)
+    for ranks in (2, 4):
+        sent = parallel_mlp(given, up, down, ranks).sent
+        told = EXPLORERS["split"].explore(
+            Values(order="column-row", ranks=ranks, hidden=8, wide=16, tokens=4)
+        )
+        (moved,) = (fact.exact for fact in told.facts if fact.label == "sent, forward")
+        assert moved == 2 * max(sent)  # numbers of two bytes
+
+
+def test_the_mean_of_a_comb_is_that_of_its_trace() -> None:
+    for stall in ("all-reduce", "bubble", "data", "checkpoint", "none"):
+        told = explored("comb", stall=stall, lost="1.5")
+        plot = told.figures[0]
+        assert isinstance(plot, Plot)
+        trace = plot.series[0].points
+        area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in itertools.pairwise(trace))
+        assert told.facts[0].exact == pytest.approx(area / trace[-1][0])
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_what_is_kept_over_time_peaks_where_it_is_said_to(name: str) -> None:
+    played = play(build(name, 4, 8), Times(1.0, 1.2, 0.7, 0.1))
+    for device, most in enumerate(played.in_flight):
+        curve = kept_over_time(played, device)
+        assert max(kept for _, kept in curve) == most
+        assert [when for when, _ in curve] == sorted(when for when, _ in curve)
+        assert curve[-1][1] == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("code", "name", "bits"), [("<e", "fp16", 16), ("<f", "fp32", 32)])
+@given(data=st.data())
+def test_bits_are_those_of_the_machine(
+    code: str, name: Literal["fp16", "fp32"], bits: int, data: st.DataObject
+) -> None:
+    pattern = data.draw(st.integers(0, 2**bits - 1))
+    (value,) = struct.unpack(code, pattern.to_bytes(bits // 8, "little"))
+    assume(math.isfinite(value))
+    assert format_of(name).bits(value) == f"{pattern:0{bits}b}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "near", "says"),
+    [
+        ("27.3 %", True, "right"),
+        ("3/11", True, "right"),
+        ("0.375", False, "37 % too high"),
+        ("3", False, "9.09 times too low"),
+        ("90", False, "3.3 times too high"),
+        ("a third", None, "Cannot read"),
+        ("5 GB", None, "B"),
+    ],
+)
+def test_a_prediction_is_compared(typed: str, near: bool | None, says: str) -> None:
+    (fact,) = (f for f in explored("pipeline").facts if f.label == "bubble over the step")
+    guess = judged(fact, typed)
+    assert guess.near is near
+    assert says in guess.says
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_what_is_to_be_predicted_is_shown(name: str) -> None:
+    explorer, told = EXPLORERS[name], explored(name)
+    if explorer.predicts:
+        fact = next(fact for fact in told.facts if fact.label == explorer.predicts)
+        assert judged(fact, fact.value).near is True
+    else:
+        assert name == "tolls"
+
+
+def test_figures_wait_for_a_prediction_where_one_is_asked_for(client: TestClient) -> None:
+    waiting = client.get("/explore/ring?predict=1").text
+    assert "<svg" not in waiting.partition('id="explored"')[2]
+    assert 'name="predict"' in waiting
+    shown = client.get("/explore/ring?predict=1&guess=2+GB").text
+    assert "14 % too high" in shown
+    assert "<svg" in shown.partition('id="explored"')[2]
+    unread = client.get("/explore/ring?predict=1&guess=much").text
+    assert "Cannot read" in unread
+    assert "<svg" not in unread.partition('id="explored"')[2]
+
+
+def test_an_explorer_that_is_opened_must_be_named_rightly() -> None:
+    for name, state, says in (
+        ("pipelin", {}, "did you mean 'pipeline'"),
+        ("pipeline", {"stage": "4"}, "did you mean 'stages'"),
+        ("pipeline", {"stages": "40"}, "16 is the largest"),
+        ("layout", {"tensor": "3"}, "do not divide"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            opened(EXPLORERS, name, state)

@@ -1,5 +1,6 @@
 """The formats that training uses, each as its standard lays it out."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -39,6 +40,16 @@ class NumberFormat:
     def largest_exponent(self) -> int:
         """The exponent of the largest finite number."""
         return self.bias if self.reserved == "exponent" else self.bias + 1
+
+    def bits(self, value: float) -> str:
+        """The bits of *value*, a finite number of this format: sign, exponent, mantissa."""
+        mantissa, exponent = math.frexp(abs(value))  # mantissa in [0.5, 1)
+        power = max(exponent - 1, self.least_exponent)
+        steps = round(math.ldexp(mantissa, exponent - power + self.mantissa_bits))
+        stored, rest = divmod(steps, 2**self.mantissa_bits)
+        biased = power + self.bias if stored else 0
+        sign = "1" if math.copysign(1.0, value) < 0 else "0"
+        return f"{sign}{biased:0{self.exponent_bits}b}{rest:0{self.mantissa_bits}b}"
 
 
 _IEEE = "IEEE 754-2019, table 3.5"

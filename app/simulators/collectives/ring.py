@@ -119,6 +119,36 @@ def ring_all_reduce(
     return network.played()
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """After some steps: the chunk that each rank has just sent, what all hold, bytes and time."""
+
+    sent: tuple[Count, ...]
+    adding: bool
+    held: Held
+    sent_bytes: Bytes
+    time: Seconds
+
+
+def moments(
+    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
+) -> Iterator[Moment]:
+    """A ring all-reduce before its first step and after each one."""
+    network, held, ring = Network(bandwidth, latency), contributions(ranks), single(ranks)
+    sending = list(range(ranks))
+    yield Moment((), True, _copied(held), 0.0, 0.0)
+    for step in range(2 * (ranks - 1)):
+        adding = step < ranks - 1
+        _pass_on(network, held, [ring], sending, size / ranks, adding=adding)
+        played = network.played()
+        yield Moment(tuple(sending), adding, _copied(held), played.sent(0), played.time)
+        sending = [sending[position - 1] for position in range(ranks)]
+
+
+def _copied(held: Held) -> Held:
+    return [list(chunks) for chunks in held]
+
+
 def owners_after_reduce_scatter(ranks: Count) -> list[int]:
     """The chunk whose complete sum each rank owns, when rank r sends chunk r first."""
     return reduce_scatter(Network(1.0, 0.0), contributions(ranks), [single(ranks)], 1.0)

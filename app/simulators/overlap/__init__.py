@@ -20,3 +20,43 @@ def sharded_forward(compute: list[float], gather: list[float]) -> float:
         if place + 1 < len(compute):
             fetched = start + gather[place + 1]
     return free
+
+
+Span = tuple[float, float]
+"""From when to when."""
+
+
+def buckets(layers: int, size: int, compute: float, message: float, latency: float) -> list[Span]:
+    """When each bucket of *size* layers' gradients is on the link, in a backward pass."""
+    spans: list[Span] = []
+    free = done = 0.0
+    while done < layers:
+        held = min(size, layers - done)
+        done += held
+        start = max(free, done * compute)
+        free = start + latency + held * message
+        spans.append((start, free))
+    return spans
+
+
+def gathers(
+    layers: int, ahead: int, compute: float, gather: float
+) -> tuple[list[Span], list[Span]]:
+    """When each layer's weights are on the link, and when it is computed, in a forward pass.
+
+    A layer's weights set out when the layer *ahead* of it begins, or with *ahead* 0 when the one
+    before it has ended; those of the first *ahead* layers at once.
+    """
+    fetched: list[Span] = []
+    worked: list[Span] = []
+    for layer in range(layers):
+        link = fetched[-1][1] if fetched else 0.0
+        if ahead == 0:
+            allowed = worked[-1][1] if worked else 0.0
+        else:
+            allowed = worked[layer - ahead][0] if layer >= ahead else 0.0
+        start = max(link, allowed)
+        fetched.append((start, start + gather))
+        begun = max(fetched[-1][1], worked[-1][1] if worked else 0.0)
+        worked.append((begun, begun + compute))
+    return fetched, worked

@@ -11,7 +11,7 @@ from app.simulators.pipeline.classic import (
     one_forward_one_backward,
 )
 from app.simulators.pipeline.passes import Block, Pass, Schedule
-from app.simulators.pipeline.playing import Played, Slot, Times, play
+from app.simulators.pipeline.playing import Played, Slot, Times, kept_over_time, play
 from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
 from app.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
 
@@ -24,6 +24,7 @@ __all__ = [
     "Slot",
     "Times",
     "build",
+    "kept_over_time",
     "play",
     "violations",
 ]

@@ -104,6 +104,19 @@ def _peak(slots: tuple[Slot, ...], chunks: int) -> float:
     return most / chunks
 
 
+def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ...]:
+    """Corners of the curve of micro-batches whose activations *device* keeps, over the time."""
+    points: list[tuple[float, float]] = [(0.0, 0.0)]
+    for slot in played.slots[device]:
+        change = 1 if slot.kind == "F" else -1 if slot.kind in "BW" else 0
+        if not change:
+            continue
+        kept = points[-1][1]
+        when = slot.start if change > 0 else slot.end
+        points += [(when, kept), (when, kept + change / played.schedule.chunks)]
+    return tuple(points)
+
+
 def play(schedule: Schedule, times: Times) -> Played:
     """Let every device work through its order; a message takes the time of communication.
 

@@ -1,0 +1,134 @@
+"""Where the bars of a timeline go."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+from app.charts.axes import Tick, even
+from app.charts.timeline import Bar, Row, Timeline
+from app.units import SECOND, show
+
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _GAP = 960, 64, 72, 34, 26, 5
+_LABEL = 7.2  # width of a figure in a bar
+_TICKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A bar at its place."""
+
+    x: float
+    y: float
+    width: float
+    bar: Bar
+    labelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The name and the note of a row, and the strip behind its bars."""
+
+    y: float
+    name: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The bars of a row together, light enough for thousands of them.
+
+    One path a kind; *spans*, *names* and *says* have, in order, the place and the width of each
+    bar, its label, and what it says.
+    """
+
+    y: float
+    paths: tuple[tuple[str, str], ...]
+    labels: tuple[tuple[float, str], ...]
+    traced: str
+    spans: str
+    names: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Everything at its place."""
+
+    timeline: Timeline
+    width: int
+    height: int
+    left: int
+    right: int
+    row: int
+    scale: float
+    lines: tuple[Line, ...]
+    ticks: tuple[Tick, ...]
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """Every bar by itself."""
+        return tuple(
+            _box(line.y, bar, self.scale) for line, row in self._rows() for bar in row.bars
+        )
+
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """The bars of each row."""
+        traced = self.timeline.traced
+        return tuple(_track(line.y, row.bars, self.scale, traced) for line, row in self._rows())
+
+    def _rows(self) -> Iterator[tuple[Line, Row]]:
+        return zip(self.lines, self.timeline.rows, strict=True)
+
+
+def picture(timeline: Timeline) -> Picture:
+    """Where everything of *timeline* goes."""
+    scale = (_WIDTH - _LEFT - _RIGHT) / timeline.end if timeline.end else 0.0
+    lines = tuple(
+        Line(_TOP + place * (_ROW + _GAP), row.name, row.note)
+        for place, row in enumerate(timeline.rows)
+    )
+    height = _TOP + len(timeline.rows) * (_ROW + _GAP) + 52
+    times = even(0.0, timeline.end, _TICKS) if timeline.end else [0.0]
+    ticks = tuple(Tick(_place(time, scale), show(time, SECOND)) for time in times)
+    return Picture(timeline, _WIDTH, height, _LEFT, _WIDTH - _RIGHT, _ROW, scale, lines, ticks)
+
+
+def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:
+    paths: dict[str, list[str]] = {}
+    spans, labels, traced = [], [], []
+    for bar in bars:
+        x, width = _place(bar.start, scale), _width(bar, scale)
+        spans.append(f"{x} {width}")
+        box = f"M{x} {y}h{width}v{_ROW}h-{width}z"
+        paths.setdefault(bar.kind, []).append(box)
+        if wanted and bar.label.rstrip(ascii_lowercase) == wanted:
+            traced.append(box)
+        if _fits(bar, scale):
+            labels.append((round(x + width / 2, 2), bar.label))
+    return Track(
+        y,
+        tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
+        tuple(labels),
+        "".join(traced),
+        ",".join(spans),
+        " ".join(bar.label for bar in bars),
+        "|".join(bar.says for bar in bars),
+    )
+
+
+def _box(y: float, bar: Bar, scale: float) -> Box:
+    return Box(_place(bar.start, scale), y, _width(bar, scale), bar, _fits(bar, scale))
+
+
+def _place(time: float, scale: float) -> float:
+    return round(_LEFT + time * scale, 2)
+
+
+def _width(bar: Bar, scale: float) -> float:
+    return round(max(0.0, (bar.end - bar.start) * scale - 1), 2)
+
+
+def _fits(bar: Bar, scale: float) -> bool:
+    """Whether the label has room in *bar*."""
+    return (bar.end - bar.start) * scale >= len(bar.label) * _LABEL + 3

@@ -1,0 +1,55 @@
+"""A prediction beside what it turned out to be."""
+
+from dataclasses import dataclass
+
+from app.explorers.base import Fact
+from app.units import read, scale_of
+
+_NEAR = 0.02  # of the value
+_FAR = 2.0  # times, from where on a factor says more than a percentage
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What is said of a prediction; *near* is whether it was right, None where it is no number."""
+
+    near: bool | None
+    says: str
+
+
+def judged(fact: Fact, text: str) -> Guess:
+    """*text* as a prediction of *fact*; a bare number is in the unit that the fact is shown in."""
+    if fact.exact is None:
+        raise ValueError(f"{fact.label} is no number")
+    try:
+        value = _read(text[:_LONGEST], fact)
+    except ValueError as error:
+        return Guess(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    shown, exact = text[:_LONGEST].strip(), fact.exact
+    if abs(value - exact) <= _NEAR * abs(exact):
+        return Guess(True, f"You said {shown}: right, {fact.label} is {fact.value}.")
+    return Guess(False, f"You said {shown}; {fact.label} is {fact.value}{_apart(value, exact)}.")
+
+
+def _read(text: str, fact: Fact) -> float:
+    unit = _unit_of(fact)
+    if unit == "%" and "%" not in text:
+        value = read(text, fact.unit).value
+        return value if value <= 1 else value / 100
+    return read(text, fact.unit, scale_of(unit)).value
+
+
+def _unit_of(fact: Fact) -> str:
+    unit = fact.value.rpartition(" ")[2]
+    return unit if unit and not unit[0].isdigit() else ""
+
+
+def _apart(value: float, exact: float) -> str:
+    if exact == 0 or value / exact <= 0:
+        return ""
+    ratio = value / exact
+    far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
+    if far >= _FAR:
+        return f": {far:.3g} times too {way}"
+    return f": {100 * abs(ratio - 1):.2g} % too {way}"

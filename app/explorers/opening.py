@@ -1,0 +1,39 @@
+"""An explorer in a given state, where whoever gives it must be right."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from app.errors import nearest
+from app.explorers.base import Explored, Explorer, Explorers, Values
+from app.explorers.controls import read_controls
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An explorer, the values of its controls, and what it shows for them."""
+
+    explorer: Explorer
+    values: Values
+    shown: Explored
+
+
+def opened(
+    explorers: Explorers, name: str, state: Mapping[str, str] = MappingProxyType({})
+) -> Opened:
+    """The explorer called *name* with the controls that *state* sets; the others as they start.
+
+    Raises:
+        ValueError: there is no such explorer or control, or a value would have to be corrected.
+    """
+    if name not in explorers:
+        raise ValueError(f"no explorer is called {name!r}{nearest(name, explorers)}")
+    explorer = explorers[name]
+    known = [control.name for control in explorer.controls]
+    for control in state:
+        if control not in known:
+            raise ValueError(f"{name} has no control {control!r}{nearest(control, known)}")
+    values, corrections = read_controls(explorer.controls, state)
+    if corrections:
+        raise ValueError(" ".join(corrections))
+    return Opened(explorer, Values(values), explorer.explore(Values(values)))
