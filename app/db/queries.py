@@ -120,3 +120,37 @@ def latest_attempts(
         .offset(skip)
     )
     return session.exec(statement).all()
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What an exercise took: answers handed in, right ones, and the time with its page open."""
+
+    answers: int
+    right: int
+    seconds: float | None
+
+
+def efforts(session: Session, learner: str) -> Mapping[str, Effort]:
+    """The effort that each exercise took *learner*, by id.
+
+    The time is that of the last answer on each drawing's page, where a page said when it was
+    opened.
+    """
+    statement = (
+        columns(
+            col(AttemptRow.exercise),
+            func.count(),
+            func.sum(case((col(AttemptRow.correct), 1), else_=0)),
+            func.max(col(AttemptRow.seconds)),
+        )
+        .where(col(AttemptRow.learner) == learner)
+        .group_by(col(AttemptRow.exercise), col(AttemptRow.seed))
+    )
+    found: dict[str, Effort] = {}
+    for name, count, right, seconds in session.connection().execute(statement).all():
+        other = found.get(name, Effort(0, 0, None))
+        times = [time for time in (other.seconds, seconds) if time is not None]
+        whole = sum(times) if times else None
+        found[name] = Effort(other.answers + count, other.right + int(right), whole)
+    return found

@@ -9,18 +9,19 @@ from fastapi import APIRouter, Request, Response
 from app.checking import check
 from app.db.queries import SOLUTION, Shown, shown
 from app.db.session import open_session
-from app.db.tables import Reveal
+from app.db.tables import Reveal, now
 from app.errors import AnswerError, NotFoundError, UnavailableError
 from app.kinds import SEEDS, Exercise
 from app.kinds.function import Function
 from app.site import Here, Site
 from app.web.forms import Given
 from app.web.rendering import frame, render
-from app.web.sheet import Outcome, Sheet, sheet_of, tried, unavailable, unreadable
+from app.web.sheet import Outcome, Sheet, begun_at, sheet_of, tried, unavailable, unreadable
 from app.web.visitor import FromHere, Visiting, learner_of, remember
 
 router = APIRouter(prefix="/exercises")
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
+_LONGEST_SITTING = 4 * 3600  # seconds; a page left open over night says nothing
 _NEW_SEEDS = 1_000_000  # short enough to read out
 
 
@@ -104,6 +105,7 @@ async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
         asked.learner,
         hints=seen.hints,
         revealed=seen.solution,
+        seconds=_seconds(asked.given),
     )
     return Outcome(verdict=verdict)
 
@@ -114,6 +116,13 @@ async def _reveal(site: Site, asked: _Asked, number: int) -> Outcome:
     )
     await site.writer.put(reveal)
     return Outcome()
+
+
+def _seconds(given: Given) -> float | None:
+    """How long the page was open, where that can be."""
+    begun = begun_at(given)
+    seconds = now().timestamp() - begun
+    return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None
 
 
 def _page(request: Request, sheet: Sheet, status: int = 200) -> Response:

@@ -1,7 +1,7 @@
 """Figures of explorers, on their own pages and in others."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -59,6 +59,17 @@ def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
     )  # fmt: skip
 
 
+def taste() -> EmbeddedView:
+    """A pipeline whose bubble is to be predicted, drawn without the figures that tell it."""
+    found = opened(EXPLORERS, "pipeline")
+    timeline = found.shown.figures[0]
+    if isinstance(timeline, Timeline):
+        timeline = replace(timeline, summary="")
+    views = figure_views(found.explorer, found.values, (timeline,))
+    guess = guess_form(found.explorer, found.values)
+    return EmbeddedView(found.explorer.title, "/explore/pipeline", views, guess)
+
+
 def _chosen(figure: Embedded, found: Opened) -> Iterable[FigureView]:
     views = figure_views(found.explorer, found.values, found.shown.figures)
     return views if figure.figure is None else views[figure.figure : figure.figure + 1]
@@ -77,8 +88,12 @@ def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
     if not explorer.predicts:
         return None
     state = tuple(state_of(explorer, values).items())
-    fresh = all(text == own for (_, text), own in zip(state, _start(explorer), strict=True))
-    asked = explorer.question if fresh else f"What is “{explorer.predicts}” for these values?"
+    start = state_of(explorer, opened(EXPLORERS, explorer.name).values)
+    labels = {control.name: control.label for control in explorer.controls}
+    changed = [f"{labels[name]}: {text}" for name, text in state if text != start[name]]
+    asked = f"What is “{explorer.predicts}” with {'; '.join(changed)}?"
+    if not changed:
+        asked = explorer.question
     return GuessForm(
         f"/explore/{explorer.name}", mark(inline_html(asked)), explorer.predicts, state
     )
@@ -97,10 +112,6 @@ def query_of(explorer: Explorer, values: Values) -> str:
 def address_of_state(explorer: Explorer, values: Values) -> str:
     """The address that shows *values*."""
     return f"/explore/{explorer.name}?{query_of(explorer, values)}"
-
-
-def _start(explorer: Explorer) -> list[str]:
-    return list(state_of(explorer, opened(EXPLORERS, explorer.name).values).values())
 
 
 def _view(explorer: Explorer, number: int, figure: Figure, query: str) -> FigureView:

@@ -14,6 +14,7 @@ from app.learning import due
 from app.markdown import html
 from app.site import Here, Site
 from app.web.clock import today
+from app.web.figures import EmbeddedView, embedded_view, taste
 from app.web.rendering import Link, frame, render
 from app.web.standing import (
     Card,
@@ -42,6 +43,7 @@ class HomePage:
     due: tuple[Suggested, ...]
     due_count: int
     begun: bool
+    taste: EmbeddedView | None
     streak: int
 
 
@@ -57,6 +59,7 @@ class ChapterPage:
     solved: int
     extra_solved: int
     explorers: tuple[Link, ...]
+    figures: tuple[EmbeddedView, ...]
     earlier: Link | None
     later: Link | None
 
@@ -73,6 +76,7 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
         tuple(suggested(one) for one in reviews[1 : 1 + _SHOWN]),
         len(reviews),
         bool(known),
+        None if known else taste(),
         streak_of(site, visiting.learner),
     )
     description = (
@@ -105,6 +109,10 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
             Link(f"/explore/{one.name}", one.title)
             for one in EXPLORERS.values()
             if one.chapter == topic.id
+        ),
+        tuple(
+            embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
+            for figure in topic.figures
         ),
         beside[place - 1] if place else None,
         beside[place + 1] if place + 1 < len(topics) else None,

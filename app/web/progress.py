@@ -1,7 +1,7 @@
 """What a learner has done; it can be taken away, and deleted."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Annotated
@@ -11,14 +11,24 @@ from fastapi.responses import RedirectResponse
 
 from app.db.days import attempts_by_day, streak
 from app.db.personal import delete_everything, everything
-from app.db.queries import latest_attempts
+from app.db.queries import Effort, efforts, latest_attempts
 from app.db.session import open_session
 from app.errors import InputError
-from app.learning import Mastery, due, mastery_by_skill, mastery_of
+from app.kinds import Exercise
+from app.learning import Mastery, Memory, due, mastery_by_skill, mastery_of
 from app.site import Here, Site
 from app.web.clock import today
 from app.web.rendering import Link, frame, render
-from app.web.standing import Card, Row, card_of, mark_of, memories_of, row_of, standings_of
+from app.web.standing import (
+    Card,
+    Row,
+    Standings,
+    card_of,
+    mark_of,
+    memories_of,
+    row_of,
+    standings_of,
+)
 from app.web.visitor import COOKIE, FromHere, Visiting
 
 router = APIRouter(prefix="/progress")
@@ -46,12 +56,38 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """An exercise on the map: how it stands, and what it took; *due*: its review is."""
+
+    row: Row
+    due: bool
+    answers: int
+    right: int
+    time: str
+
+    @property
+    def says(self) -> str:
+        """How it stands, in words."""
+        return f"{self.row.says}, due for review" if self.due else self.row.says
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """A chapter with its exercises, and the share of them that would be solved now."""
 
     card: Card
     mastery: Mastery
-    rows: tuple[Row, ...]
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """How well a skill is kept, and how many answers were right."""
+
+    name: str
+    mastery: Mastery
+    answers: int
+    right: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +103,11 @@ class ProgressPage:
     weeks: tuple[tuple[Day, ...], ...]
     days: tuple[Day, ...]
     chapters: tuple[Chapter, ...]
-    skills: tuple[tuple[str, Mastery], ...]
+    skills: tuple[Skill, ...]
     due: int
+    answers: int
+    right: int
+    time: str
     recent: tuple[Recent, ...]
     deleted: bool
 
@@ -111,6 +150,8 @@ def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
     day = today()
     first = day - timedelta(weeks=_WEEKS - 1, days=day.weekday())
     counts, recent = _history(site, learner, first)
+    took = _efforts(site, learner)
+    reviews = {one.exercise.id for one in due(catalog, kept, day)}
     days = [_day(first + timedelta(n), counts) for n in range((day - first).days + 1)]
     return ProgressPage(
         any=bool(known),
@@ -125,15 +166,62 @@ def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
             Chapter(
                 card_of(topic, known),
                 mastery_of(topic.exercises, kept),
-                tuple(row_of(e, known) for e in topic.exercises),
+                tuple(_place(e, known, took.get(e.id), e.id in reviews) for e in topic.exercises),
             )
             for topic in catalog.topics
         ),
-        skills=tuple(mastery_by_skill(catalog.exercises, kept).items()),
-        due=len(due(catalog, kept, day)),
+        skills=tuple(_skills(site, kept, took)),
+        due=len(reviews),
+        answers=sum(effort.answers for effort in took.values()),
+        right=sum(effort.right for effort in took.values()),
+        time=_clock([effort.seconds for effort in took.values()]),
         recent=recent,
         deleted=deleted,
     )
+
+
+def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return efforts(session, learner)
+
+
+def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool) -> Place:
+    effort = took or Effort(0, 0, None)
+    row = row_of(exercise, known)
+    return Place(row, due, effort.answers, effort.right, _clock([effort.seconds]))
+
+
+def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
+    """Every skill that was tried, the least kept first."""
+    exercises = site.catalog.exercises
+    known = mastery_by_skill(exercises, kept)
+    tried = {skill for e in exercises if e.id in took for skill in e.skills}
+    for skill in sorted(tried - set(known)):
+        those = [e for e in exercises if skill in e.skills]
+        yield _skill(skill, mastery_of(those, kept), those, took)
+    for skill, mastery in known.items():
+        yield _skill(skill, mastery, [e for e in exercises if skill in e.skills], took)
+
+
+def _skill(
+    name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]
+) -> Skill:
+    efforts_of = [took[e.id] for e in those if e.id in took]
+    return Skill(
+        name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of)
+    )
+
+
+def _clock(seconds: Iterable[float | None]) -> str:
+    """A time as a person would say it; nothing where none is known."""
+    known = [time for time in seconds if time is not None]
+    if not known:
+        return ""
+    minutes, rest = divmod(round(sum(known)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
 
 
 def _history(

@@ -30,6 +30,8 @@ class Frame:
     theme: Theme
     here: str
     nonce: str
+    origin: str
+    path: str
 
 
 @cache
@@ -54,7 +56,8 @@ def frame(request: Request, title: str, description: str = "", here: str = "") -
     chosen = request.cookies.get(THEME)
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
     nonce = str(request.scope.get("state", {}).get("nonce", ""))
-    return Frame(title, description or title, theme, here, nonce)
+    origin = str(request.base_url).rstrip("/")
+    return Frame(title, description or title, theme, here, nonce, origin, request.url.path)
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:

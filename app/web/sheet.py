@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from app.db.queries import Shown, attempts_at, shown, solved_drawing
 from app.db.session import open_session
+from app.db.tables import now
 from app.errata import of_exercise
 from app.errors import AnswerError, UnavailableError
 from app.glossary import mark
@@ -17,6 +18,7 @@ from app.kinds.program import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.sandbox.runner import Health
 from app.site import Site
+from app.web.figures import EmbeddedView, embedded_view
 from app.web.forms import Form, Given, form_of
 from app.web.rendering import Link
 from app.web.standing import (
@@ -40,6 +42,7 @@ _HEADINGS: Mapping[State, str] = {
     "unreadable": "This could not be read",
     "unavailable": "Not checked",
 }
+_LONGEST_CLOCK = 12  # figures
 _SHORT = 60  # characters of an earlier answer
 _LOST = "Your answer is still here; nothing was counted."
 
@@ -113,6 +116,9 @@ class Sheet:
     another: Link | None
     earlier: Link | None
     later: Link | None
+    begun: int
+    has_figures: bool
+    figures: tuple[EmbeddedView, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
 
 
@@ -184,8 +190,21 @@ def sheet_of(
         else None,
         earlier=Link(address_of(before), before.title) if before else None,
         later=Link(address_of(after), after.title) if after else None,
+        begun=begun_at(given) or int(now().timestamp()),
+        has_figures=bool(exercise.figures),
+        figures=tuple(
+            embedded_view(figure, exercise.state_of(figure, seed)) for figure in exercise.figures
+        )
+        if finished
+        else (),
         parts=parts,
     )
+
+
+def begun_at(given: Given) -> int:
+    """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
+    text = next(iter(given.get("begun", ())), "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
 
 
 def _following(site: Site, known: Standings, exercise: Exercise, learner: str) -> Suggested | None:
