@@ -182,3 +182,44 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("figures", "says"),
+    [
+        ("[{explorer: pipelines}]", "did you mean 'pipeline'"),
+        ("[{explorer: pipeline, state: {stage: 4}}]", "did you mean 'stages'"),
+        ('[{explorer: pipeline, state: {stages: "{7 * x}"}}]', "seed 2: Stages: 16 is the largest"),
+        ('[{explorer: pipeline, state: {stages: "{y}"}}]', "'y' is not known"),
+        ("[{explorer: pipeline, figure: 7}]", "has figures 0 to 1, not 7"),
+        ("[{explorer: layout, state: {tensor: 3}}]", "which do not divide"),
+        ("[{explorer: pipeline, states: {}}]", "states: is not known here"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_told(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, figures: str, says: str
+) -> None:
+    file = exercise_file(f"{GOOD}figures: {figures}\n")
+    problems = loop.run_until_complete(lint([file], runner)).problems
+    assert any(says in problem.says for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("figures: [{explorer: rings}]", "did you mean 'ring'"),
+        (r"closing: It is $\nonsense{1}$.", "no mathematics"),
+        ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
+    ],
+)
+def test_a_chapters_own_file_is_proven_too(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, line: str, says: str
+) -> None:
+    folder = exercise_file(GOOD).parent
+    topic = folder / "topic.yaml"
+    topic.write_text(topic.read_text() + line + "\n")
+    for paths in ([folder.parent], [topic]):
+        (problem,) = loop.run_until_complete(lint(paths, runner)).problems
+        assert says in problem.says
+        assert problem.path == topic
+        assert problem.line == 5

@@ -25,7 +25,9 @@ def draw(target: Path) -> None:
         sync_playwright() as playwright,
     ):
         browser = launch(playwright)
-        page = browser.new_page(viewport={"width": 1200, "height": 630}, color_scheme="light", bypass_csp=True)
+        page = browser.new_page(
+            viewport={"width": 1200, "height": 630}, color_scheme="light", bypass_csp=True
+        )
         page.goto(f"http://127.0.0.1:{running.port}/explore/pipeline?schedule=zb_h1")
         page.evaluate(
             """() => {

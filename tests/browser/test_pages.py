@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
+from app.explorers import EXPLORERS
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import (
     BUG,
@@ -24,7 +25,7 @@ from tests.test_catalog import GOOD
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
     "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary", "/explore",
-    "/explore/pipeline?against=zb_h1", "/explore/memory", "/explore/roofline", "/explore/formats",
+    "/explore/pipeline?against=zb_h1", "/explore/ring", "/chapters/tensor", "/exercises/tensor/column-split",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
@@ -53,6 +54,13 @@ def test_every_page_is_accessible_and_fits(
     expect(page.locator("h1")).to_have_count(1)
     assert_fits(page, width)
     assert_accessible(page)
+
+
+def test_the_narrowest_phone_scrolls_one_way_only(open_page: MakePage, server: Server) -> None:
+    page = open_page("/", "light", 320)
+    for path in (*PAGES, *(f"/explore/{name}?guess=1" for name in EXPLORERS)):
+        page.goto(f"{server.url}{path}")
+        assert_fits(page, 320)
 
 
 @over_screens
@@ -153,7 +161,9 @@ def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, serv
     expect(again.locator(".nums")).to_contain_text(re.compile(r"1 of \d+"))
 
 
-@pytest.mark.parametrize("path", [NUMERIC, ORDER, BUG, FUNCTION])
+@pytest.mark.parametrize(
+    "path", ["/", NUMERIC, ORDER, BUG, FUNCTION, "/explore/pipeline", "/explore/layout"]
+)
 def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) -> None:
     page = open_page("/nothing")
     sizes: dict[str, int] = {}
@@ -172,8 +182,9 @@ def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) 
     fresh.goto(f"{server.url}{path}", wait_until="networkidle")
     fresh.close()
     assert sum(sizes.values()) <= 150_000
+    figures = path == "/" or "/explore" in path
     assert sum(scripts) <= 15_000
-    assert sum(styles) <= 6_000
+    assert sum(styles) <= (9_000 if figures else 6_000)
 
 
 @over_screens
@@ -223,34 +234,3 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         process.wait(timeout=20)
         if process.stderr:
             process.stderr.close()
-
-
-@over_screens
-def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: int) -> None:
-    page = open_page("/explore/memory", theme, width)
-    page.evaluate("document.body.dataset.same = 'yes'")
-    expect(page.locator(".facts")).to_contain_text("101.2 GB")
-    slide = page.get_by_label("Data-parallel GPUs, slider")
-    slide.focus()
-    page.keyboard.press("End")
-    expect(page.locator("#c-ranks")).to_have_value("16384")
-    expect(page.locator(".facts")).to_contain_text("395.5 MB")
-    expect(page).to_have_url(re.compile("ranks=16384"))
-    page.fill("#c-memory", "8 TB")
-    expect(page.locator(".fb.odd")).to_contain_text("288 GB is the largest")
-    assert page.evaluate("document.body.dataset.same") == "yes"
-    canvas = page.locator(".canvas")
-    canvas.focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".readout")).to_contain_text("data parallel, weights: 810 GB")
-    assert_fits(page, width)
-    assert_accessible(page)
-
-
-def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:
-    page = open_page("/explore/pipeline", script=False)
-    page.select_option("#c-schedule", "gpipe")
-    page.fill("#c-microbatches", "12")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator(".said")).to_contain_text("GPipe takes 450 ms")
-    expect(page.locator("svg.schedule")).to_be_visible()

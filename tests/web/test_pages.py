@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
+from app.explorers import EXPLORERS
 from app.kinds import Exercise
 from app.main import create_app
 from app.site import Site
@@ -17,6 +18,8 @@ PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", NUMERIC, "/exercises/memory/fsdp-default",
     "/exercises/collectives/steps-of-a-ring", "/exercises/collectives/estimate-off-by-a-factor",
     "/exercises/collectives/write-ring-time", "/formulas", "/hardware", "/errata", "/progress", "/authoring", "/api/docs", "/nothing",
+    "/explore", *(f"/explore/{name}" for name in EXPLORERS), "/explore/ring?predict=1", "/chapters/tensor",
+    "/chapters/pipelines", "/glossary",
 )  # fmt: skip
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
 

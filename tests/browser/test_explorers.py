@@ -1,0 +1,131 @@
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from app.explorers import EXPLORERS
+from tests.browser.conftest import MakePage
+from tests.browser.test_pages import assert_accessible, assert_fits, over_screens
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("name", sorted(set(EXPLORERS) - {"pipeline", "ring"}))
+def test_every_explorer_is_accessible_and_fits(
+    open_page: MakePage, name: str, theme: str, width: int
+) -> None:
+    page = open_page(f"/explore/{name}?guess=1", theme, width)
+    assert_fits(page, width)
+    assert_accessible(page)
+
+
+@over_screens
+def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page("/explore/memory", theme, width)
+    page.evaluate("document.body.dataset.same = 'yes'")
+    expect(page.locator(".facts")).to_contain_text("101.2 GB")
+    slide = page.get_by_label("Data-parallel GPUs, slider")
+    slide.focus()
+    page.keyboard.press("End")
+    expect(page.locator("#c-ranks")).to_have_value("16384")
+    expect(page.locator(".facts")).to_contain_text("395.5 MB")
+    expect(page).to_have_url(re.compile("ranks=16384"))
+    page.fill("#c-memory", "8 TB")
+    expect(page.locator(".fb.odd")).to_contain_text("288 GB is the largest")
+    assert page.evaluate("document.body.dataset.same") == "yes"
+    canvas = page.locator(".canvas")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".readout")).to_contain_text("data parallel, weights: 810 GB")
+    assert_fits(page, width)
+    assert_accessible(page)
+
+
+def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:
+    page = open_page("/explore/pipeline", script=False)
+    page.select_option("#c-schedule", "gpipe")
+    page.fill("#c-microbatches", "12")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".said")).to_contain_text("GPipe takes 450 ms")
+    expect(page.locator("svg.schedule")).to_be_visible()
+
+
+def test_a_micro_batch_is_traced_through_a_schedule(open_page: MakePage) -> None:
+    page = open_page("/explore/pipeline")
+    canvas = page.locator("#figure-pipeline-0 .canvas")
+    readout = page.locator("#figure-pipeline-0 .readout")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    expect(readout).to_have_text("forward of micro-batch 0, 0 s to 10 ms")
+    assert (page.locator("#figure-pipeline-0 .traced").get_attribute("d") or "").count("M") == 8
+    page.keyboard.press("ArrowLeft")
+    expect(readout).to_contain_text("backward of micro-batch 7")  # the last of the last GPU
+    box = page.locator("#figure-pipeline-0 svg").bounding_box()
+    assert box
+    scale = box["width"] / 960
+    page.mouse.move(box["x"] + 70 * scale, box["y"] + 45 * scale)
+    expect(readout).to_have_text("forward of micro-batch 0, 0 s to 10 ms")
+    plot = page.locator("#figure-pipeline-1 .canvas")
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#figure-pipeline-1 .readout")).to_contain_text("GPU 0, 0 s: 0")
+    page.locator("#figure-pipeline-0").get_by_role("button", name="Play").click()
+    expect(page.locator("svg.playing")).to_be_visible()
+
+
+def test_a_ring_plays_to_its_end(open_page: MakePage) -> None:
+    page = open_page("/explore/ring?ranks=3&step=2")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.locator(".facts")).to_contain_text("4 of 4", timeout=8000)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.locator("#c-step")).to_have_value("4")
+    page.get_by_label("Ranks, slider").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".facts")).to_contain_text("4 of 6")
+
+
+def test_a_figure_has_a_link_of_its_own(open_page: MakePage) -> None:
+    page = open_page("/explore/memory?ranks=8")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").nth(1).click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert "ranks=8" in link
+    assert link.endswith("#figure-memory-0")
+
+
+def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
+    page = open_page("/chapters/pipelines")
+    page.get_by_label("Bubble over the step").fill("30 %")
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator("#guessed")).to_contain_text(
+        "bubble over the step is 27.3 %: 10 % too high"
+    )
+    expect(page.locator("svg.schedule")).to_be_visible()
+    page.goto(page.url.replace("guess=30", "guess=").replace("%25", ""))
+    expect(page.locator("#explored")).to_contain_text("Say a number above")
+    expect(page.locator("svg.schedule")).to_have_count(0)
+
+
+def test_motion_is_left_out_where_it_is_not_wanted(open_page: MakePage) -> None:
+    page = open_page("/explore/pipeline")
+    page.emulate_media(reduced_motion="reduce")
+    expect(page.get_by_role("button", name="Play")).to_be_hidden()
+
+
+def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:
+    page = open_page("/explore/memory")
+    page.emulate_media(media="print")
+    expect(page.locator(".controls")).to_be_hidden()
+    expect(page.locator(".bar")).to_be_hidden()
+    expect(page.locator("svg.bars")).to_be_visible()
+    expect(page.locator(".facts")).to_be_visible()
+
+
+def test_figures_keep_their_colours_where_colours_are_forced(open_page: MakePage) -> None:
+    page = open_page("/explore/pipeline")
+    page.emulate_media(forced_colors="active")
+    kinds = page.locator("svg.schedule .track path").evaluate_all(
+        "paths => new Set(paths.map(path => getComputedStyle(path).fill)).size"
+    )
+    assert kinds == 2

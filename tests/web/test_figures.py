@@ -1,0 +1,83 @@
+import re
+from html import unescape
+
+from fastapi.testclient import TestClient
+
+from app.db.queries import efforts, latest_attempts
+from app.db.session import open_session
+from app.db.signing import unsign
+from app.site import Site
+from app.web.visitor import COOKIE
+
+INTERLEAVED = "/exercises/pipelines/interleaved"
+RING = "/exercises/collectives/bytes-sent-by-a-ring"
+
+
+def test_a_chapter_shows_a_figure_or_asks_first(client: TestClient) -> None:
+    tensor = client.get("/chapters/tensor").text
+    assert "An MLP on 8 GPUs" in tensor
+    assert "Change the numbers" in tensor
+    pipelines = client.get("/chapters/pipelines").text
+    assert 'name="guess"' in pipelines
+    assert 'name="predict" value="1"' in pipelines
+    assert "<figure" not in pipelines
+
+
+def test_an_exercise_shows_its_figures_once_it_is_solved(client: TestClient) -> None:
+    before = client.get(f"{INTERLEAVED}?seed=2").text
+    assert "<figure" not in before
+    shown = client.post(f"{INTERLEAVED}?seed=2", data={"action": "solution"}).text
+    assert shown.count("<figure") == 4
+    links = [unescape(link) for link in re.findall(r'href="(/explore/pipeline\?[^"]*)"', shown)]
+    assert any("stages=8&microbatches=16&virtual=4" in link for link in links)
+    assert all(client.get(link).status_code == 200 for link in links)
+
+
+def test_the_first_page_lets_a_newcomer_try_and_shows_no_answer(client: TestClient) -> None:
+    first = client.get("/").text
+    assert "Start here" in first
+    assert "which share of the step" in re.sub(r"<[^>]*>", "", first)
+    assert "27.3" not in first
+    client.post(RING, data={"answer": "1.75 GB"})
+    assert "Or try one right here" not in client.get("/").text
+
+
+def test_a_page_says_how_it_looks_where_it_is_shared(client: TestClient) -> None:
+    page = client.get("/chapters/memory").text
+    (picture,) = re.findall(r'property="og:image" content="([^"]*)"', page)
+    assert picture.startswith("http://testserver/static/social.")
+    drawn = client.get(picture.removeprefix("http://testserver"))
+    assert drawn.headers["content-type"] == "image/png"
+    assert len(drawn.content) < 100_000
+    assert 'property="og:url" content="http://testserver/chapters/memory"' in page
+
+
+def test_the_map_tells_what_was_tried_and_how_long_it_took(client: TestClient, site: Site) -> None:
+    page = client.get(RING).text
+    (begun,) = re.findall(r'name="begun" value="(\d+)"', page)
+    early = str(int(begun) - 90)
+    client.post(RING, data={"answer": "2 GB", "begun": early})
+    client.post(RING, data={"answer": "1.75 GB", "begun": early})
+    client.post("/exercises/memory/stage-3", data={"answer": "1 GB", "begun": "soon"})
+    progress = client.get("/progress").text
+    assert 'class="square unaided" href="/exercises/collectives/bytes-sent-by-a-ring"' in progress
+    assert 'class="square tried" href="/exercises/memory/stage-3"' in progress
+    assert progress.count('class="square new" href') == len(site.catalog.exercises) - 2
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", progress))
+    assert "solved without hints 1 of 2 1 min" in text
+    assert "Right answers 1 of 3" in text
+
+
+def test_time_counts_once_for_each_drawing(client: TestClient, site: Site) -> None:
+    for seed, ago in ((0, 40), (0, 100), (3, 60)):
+        page = client.get(f"{RING}?seed={seed}").text
+        (begun,) = re.findall(r'name="begun" value="(\d+)"', page)
+        client.post(f"{RING}?seed={seed}", data={"answer": "2 GB", "begun": str(int(begun) - ago)})
+    client.post(f"{RING}?seed=4", data={"answer": "2 GB", "begun": "1"})  # open for decades
+    learner = unsign(client.cookies[COOKIE], site.secret)
+    with open_session(site.engine) as session:
+        took = efforts(session, learner or "")["collectives/bytes-sent-by-a-ring"]
+        assert len(latest_attempts(session, learner or "")) == 4
+    assert took.answers == 4
+    assert took.seconds is not None
+    assert 160 <= took.seconds < 170
