@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: serve test check bench browser
+.PHONY: serve test check bench audit browser
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -32,3 +32,6 @@ check: browser
 
 bench: .venv/made-for-tests
 	$(BIN)/python -m tests.bench
+
+audit: browser
+	$(BIN)/python -m tests.audit

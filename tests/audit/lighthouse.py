@@ -1,0 +1,41 @@
+"""Lighthouse: four scores for each page, as a phone on a slow line and as a desktop."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.audit.npm import installed
+from tests.bench.figures import Figure
+
+_VERSION = "12"
+_FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run"
+_GOALS = {
+    "phone": {"performance": 98, "accessibility": 100, "best-practices": 100, "seo": 100},
+    "desktop": {"performance": 100, "accessibility": 100, "best-practices": 100, "seo": 100},
+}
+_NO_INDEX = {"not found"}  # says 404, so a search engine has nothing to do there
+
+
+def measure(origin: str, pages: Mapping[str, str], browser: str, runs: int) -> Iterator[Figure]:
+    """The middle of *runs* for each page, form factor and category."""
+    program = installed("lighthouse", _VERSION) / "cli" / "index.js"
+    for page, path in pages.items():
+        if page in _NO_INDEX:
+            continue
+        for form, goals in _GOALS.items():
+            found = [_scores(program, origin + path, browser, form) for _ in range(runs)]
+            for name, goal in goals.items():
+                middle = sorted(run[name] for run in found)[runs // 2]
+                yield Figure(f"{page}, {form}: {name}", middle, "", goal, "higher")
+
+
+def _scores(program: Path, address: str, browser: str, form: str) -> dict[str, float]:
+    command = ["node", str(program), address, "--quiet", "--output=json"]
+    command += [f"--chrome-flags={_FLAGS}"]
+    command += ["--preset=desktop"] if form == "desktop" else []
+    environment = {**os.environ, "CHROME_PATH": browser}
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    categories = json.loads(done.stdout)["categories"]
+    return {name: round(100 * kind["score"]) for name, kind in categories.items()}

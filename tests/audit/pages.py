@@ -1,0 +1,29 @@
+"""The pages that are looked at: every kind of page, every kind of exercise, every explorer."""
+
+from app.explorers import EXPLORERS
+
+KINDS = {
+    "number": "/exercises/collectives/ring-all-reduce-time",
+    "formula to write": "/exercises/collectives/derive-the-volume",
+    "choice": "/exercises/memory/fsdp-default",
+    "matching": "/exercises/diagnosis/technique-and-lever",
+    "order": "/exercises/collectives/steps-of-a-ring",
+    "bug": "/exercises/collectives/estimate-off-by-a-factor",
+    "code": "/exercises/collectives/write-ring-time",
+    "design": "/exercises/memory/the-mildest-stage",
+}
+PAGES = {
+    "home": "/",
+    "chapter": "/chapters/tensor",
+    **KINDS,
+    "explorers": "/explore",
+    **{f"explore {name}": f"/explore/{name}" for name in EXPLORERS},
+    "formulas": "/formulas",
+    "formula": "/formulas/collectives.ring_all_reduce_time",
+    "errata": "/errata",
+    "hardware": "/hardware",
+    "glossary": "/glossary",
+    "progress": "/progress",
+    "authoring": "/authoring",
+    "not found": "/nothing",
+}
