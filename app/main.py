@@ -1,7 +1,8 @@
 """The application: what it is made of, and how it starts and stops."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import gc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request, Response
@@ -19,6 +20,9 @@ from app.errors import AppError
 from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 from app.site import Site
+
+
+_OBJECTS = 20_000  # more containers made than freed, before the youngest are searched
 
 
 def create_site(settings: Settings) -> Site:
@@ -71,10 +75,27 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     site: Site = app.state.site
     site.writer.start()
     await site.runner.start()
-    yield
+    with _calm_collector():
+        yield
     await site.runner.close()
     await site.writer.close()
     site.engine.dispose()
+
+
+@contextmanager
+def _calm_collector() -> Iterator[None]:
+    """Keep the search for unused objects from stopping requests.
+
+    The exercises stay as long as the process, and need not be looked at again and again; a page
+    makes thousands of small objects, among which there is seldom a cycle.
+    """
+    often = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS, *often[1:])
+    yield
+    gc.set_threshold(*often)
+    gc.unfreeze()
 
 
 async def _respond(request: Request, error: Exception) -> Response:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.units import SECOND, Unit, figures, show
 
@@ -25,7 +26,15 @@ class Axis:
 
     def text(self, value: float) -> str:
         """*value* as it is written beside the axis."""
+        if self.unit is SECOND:
+            return time_text(value)
         return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
+
+
+@lru_cache(maxsize=16_384)
+def time_text(seconds: float) -> str:
+    """*seconds* with a unit; most times of a chart are there many times."""
+    return show(seconds, SECOND)
 
 
 @dataclass(frozen=True, slots=True)

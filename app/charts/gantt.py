@@ -98,14 +98,15 @@ def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:
     paths: dict[str, list[str]] = {}
     spans, labels, traced = [], [], []
     for bar in bars:
-        x, width = _place(bar.start, scale), _width(bar, scale)
-        spans.append(f"{x} {width}")
-        box = f"M{x} {y}h{width}v{_ROW}h-{width}z"
+        place, width = _LEFT + bar.start * scale, _width(bar, scale)
+        x, wide = f"{place:.2f}", f"{width:.2f}"
+        spans.append(f"{x} {wide}")
+        box = f"M{x} {y}h{wide}v{_ROW}h-{wide}z"
         paths.setdefault(bar.kind, []).append(box)
         if wanted and bar.label.rstrip(ascii_lowercase) == wanted:
             traced.append(box)
         if _fits(bar, scale):
-            labels.append((round(x + width / 2, 2), bar.label))
+            labels.append((round(place + width / 2, 2), bar.label))
     return Track(
         y,
         tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
@@ -118,7 +119,7 @@ def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:
 
 
 def _box(y: float, bar: Bar, scale: float) -> Box:
-    return Box(_place(bar.start, scale), y, _width(bar, scale), bar, _fits(bar, scale))
+    return Box(_place(bar.start, scale), y, round(_width(bar, scale), 2), bar, _fits(bar, scale))
 
 
 def _place(time: float, scale: float) -> float:
@@ -126,7 +127,7 @@ def _place(time: float, scale: float) -> float:
 
 
 def _width(bar: Bar, scale: float) -> float:
-    return round(max(0.0, (bar.end - bar.start) * scale - 1), 2)
+    return max(0.0, (bar.end - bar.start) * scale - 1)
 
 
 def _fits(bar: Bar, scale: float) -> bool:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from string import ascii_lowercase
+from typing import NamedTuple
 
+from app.charts.axes import time_text
 from app.simulators.pipeline import Played, Slot
 from app.units import SECOND, show
 
+_NOISE = 12  # decimals of a second
 SAID = {
     "F": "forward",
     "B": "backward",
@@ -16,8 +18,7 @@ SAID = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """Something that takes a while: *kind* decides its colour, *label* stands in it."""
 
     start: float
@@ -109,6 +110,5 @@ def _says(slot: Slot, chunked: bool) -> str:
     )
 
 
-@lru_cache(maxsize=8192)
 def _time(seconds: float) -> str:
-    return show(seconds, SECOND)  # most times of a schedule are those of many passes
+    return time_text(round(seconds, _NOISE))  # sums in another order differ in their last bits

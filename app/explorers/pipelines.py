@@ -43,7 +43,7 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
     return _run(name, stages, microbatches, virtual, times), changed
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=4)
 def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> Played:
     return play(build(name, stages, microbatches, virtual), times)
 
@@ -90,6 +90,7 @@ def _followed(played: Played, values: Values) -> str:
 def _kept(name: str, played: Played) -> Plot:
     """How many micro-batches' activations the first, the middle and the last GPU keep."""
     devices = played.schedule.devices
+    most = played.in_flight
     shown = dict(zip((0, devices // 2, devices - 1), ("f", "b", "w"), strict=True))
     series = tuple(
         Series(kind, f"GPU {device}", kept_over_time(played, device), at_peak=True)
@@ -97,7 +98,7 @@ def _kept(name: str, played: Played) -> Plot:
     )
     return Plot(
         f"Micro-batches kept, {_NAMES[name]}",
-        f"At most {', '.join(f'{played.in_flight[d]:g} on GPU {d}' for d in shown)}",
+        f"At most {', '.join(f'{most[d]:g} on GPU {d}' for d in shown)}",
         Axis("time", SECOND),
         Axis("micro-batches kept", RATIO),
         series,

@@ -9,13 +9,15 @@ from app.units.unit import (
     DOLLAR_PER_SECOND,
     JOULE,
     PER_SECOND,
-    RATIO,
     SECOND,
     WATT,
     Unit,
 )
 
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
+
+
+_NEARLY = 0.9  # of a unit: less is not 1, however it is rounded
 
 
 def show(value: float, unit: Unit, digits: int = 4) -> str:
@@ -26,11 +28,13 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
     >>> show(16384, RATIO)
     '16,384'
     """
-    if unit.dimension == RATIO.dimension:
+    if not unit.symbol:
         return figures(value, digits)
     if unit.size != 1:
         return f"{figures(value, digits)} {unit.symbol}"
     for symbol, factor in _candidates(value, unit):
+        if abs(value) < _NEARLY * factor:
+            continue
         scaled = float(f"{value / factor:.{digits}g}")
         if abs(scaled) >= 1:
             return f"{_written(value / factor, unit, digits)} {symbol}"
@@ -82,14 +86,17 @@ def _in_full(rounded: float, digits: int) -> str:
 
 
 _DOLLARS = (DOLLAR, DOLLAR_PER_SECOND, DOLLAR_PER_JOULE)
+_SECONDS = [(prefix + "s", SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n")]
 _LARGEST = 1000.0  # of the largest prefix; beyond, a plain power of ten reads better
 
 
 def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
     """Symbols that *value* could be written in, largest first, each with its factor."""
     if unit is SECOND:
+        if abs(value) < _TIMES[-1][1]:
+            return _SECONDS
         spans = [(symbol, factor) for factor, least, symbol in _TIMES if abs(value) >= least]
-        return [*spans, *((prefix + "s", SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n"))]
+        return [*spans, *_SECONDS]
     if unit in _DOLLARS or unit is PER_SECOND or abs(value) >= _LARGEST * DECIMAL["E"]:
         return [(unit.symbol, 1.0)]
     small = [(prefix + unit.symbol, SMALL[prefix]) for prefix in ("m", "µ")]

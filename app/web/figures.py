@@ -8,7 +8,16 @@ from markupsafe import Markup
 
 from app.charts.drawn import drawn
 from app.charts.timeline import Timeline
-from app.explorers import EXPLORERS, Explorer, Figure, Opened, Values, address_text, opened
+from app.explorers import (
+    EXPLORERS,
+    Explorer,
+    Figure,
+    Opened,
+    Values,
+    address_text,
+    opened,
+    read_controls,
+)
 from app.glossary import mark
 from app.kinds.embedding import Embedded
 from app.markdown import inline_html
@@ -88,7 +97,7 @@ def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
     if not explorer.predicts:
         return None
     state = tuple(state_of(explorer, values).items())
-    start = state_of(explorer, opened(EXPLORERS, explorer.name).values)
+    start = state_of(explorer, Values(read_controls(explorer.controls, {})[0]))
     labels = {control.name: control.label for control in explorer.controls}
     changed = [f"{labels[name]}: {text}" for name, text in state if text != start[name]]
     asked = f"What is “{explorer.predicts}” with {'; '.join(changed)}?"

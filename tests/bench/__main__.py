@@ -10,6 +10,7 @@ BENCHES = (
     "formulas",
     "schedules",
     "content",
+    "explorers",
     "page",
     "sandbox",
     "grade",

@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
 
 _LONGEST = 1e30
+_SAME = 1e-9  # of the whole time: what the sums of times may differ by
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Slot(NamedTuple):
     end: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Played:
     """What happened."""
 
@@ -86,7 +88,7 @@ class Played:
         """Idle time as a share of the step."""
         return self.bubble / self.step_time
 
-    @property
+    @cached_property
     def in_flight(self) -> tuple[float, ...]:
         """For each device, the most micro-batches whose activations it keeps at once.
 
@@ -105,16 +107,28 @@ def _peak(slots: tuple[Slot, ...], chunks: int) -> float:
 
 
 def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ...]:
-    """Corners of the curve of micro-batches whose activations *device* keeps, over the time."""
-    points: list[tuple[float, float]] = [(0.0, 0.0)]
+    """Corners of the curve of micro-batches whose activations *device* keeps, over the time.
+
+    A pass that begins as another ends takes its place, and makes no corner.
+    """
+    same = _SAME * played.makespan
+    levels: list[tuple[float, float]] = [(0.0, 0.0)]  # from when on, how many
+    kept = 0
     for slot in played.slots[device]:
         change = 1 if slot.kind == "F" else -1 if slot.kind in "BW" else 0
         if not change:
             continue
-        kept = points[-1][1]
+        kept += change
         when = slot.start if change > 0 else slot.end
-        points += [(when, kept), (when, kept + change / played.schedule.chunks)]
-    return tuple(points)
+        if when - levels[-1][0] <= same:
+            levels.pop()
+        levels.append((when, kept / played.schedule.chunks))
+        if len(levels) > 1 and levels[-1][1] == levels[-2][1]:
+            levels.pop()
+    corners = [(0.0, 0.0)] if levels[0][0] > 0 else []
+    for when, level in levels:
+        corners += [(when, corners[-1][1] if corners else level), (when, level)]
+    return tuple(corners)
 
 
 def play(schedule: Schedule, times: Times) -> Played:
@@ -171,7 +185,9 @@ class _Clock:
                 if end is None:
                     self.asleep[key].append(device)
                     return None
-                start = max(start, end + self.times.communication if far else end)
+                if far:
+                    end += self.times.communication
+                start = max(start, end)
         return start
 
     def needs(self, device: int, one: Pass) -> list[tuple[tuple[str, int, int], bool]]:
@@ -188,7 +204,8 @@ class _Clock:
     def from_stage(
         self, kind: str, m: int, stage: int, device: int
     ) -> tuple[tuple[str, int, int], bool]:
-        return (kind, m, stage), self.schedule.device_of(m, stage) != device
+        far = self.times.communication > 0 and self.schedule.device_of(m, stage) != device
+        return (kind, m, stage), far
 
     def work(self, device: int, block: Block, start: float) -> list[int]:
         """Do *block*; the devices that can go on now."""
