@@ -21,7 +21,6 @@ from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 from app.site import Site
 
-
 _OBJECTS = 20_000  # more containers made than freed, before the youngest are searched
 
 

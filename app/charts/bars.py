@@ -47,7 +47,7 @@ class Bars:
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
         """The same in words: a heading, then a row a part."""
-        rows = [("", "Part", self.axis.label)]
+        rows = [("What", "Part", self.axis.label)]
         for bar in self.bars:
             rows += [(bar.name, part.name, self.axis.text(part.value)) for part in bar.parts]
             if len(bar.parts) > 1:
