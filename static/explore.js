@@ -49,15 +49,26 @@ function placed(slide, text) {
     slide.value = scaling === "doubles" ? Math.log2(value) : (Number(slide.max) * Math.log(value / Number(low))) / Math.log(Number(high) / Number(low));
 }
 
+// What a screen reader says of a slider is the value, not the place.
+function said(slide) {
+  const box = form.elements[slide.dataset.for];
+  const unit = box.parentNode.querySelector(".unit")?.textContent ?? "";
+  slide.setAttribute("aria-valuetext", `${box.value} ${unit}`.trim());
+}
+
 form.addEventListener("input", (event) => {
   const target = event.target;
   if (target.matches("[data-for]")) {
     form.elements[target.dataset.for].value = written(target);
+    said(target);
     soon(30);
     return;
   }
   const slide = form.querySelector(`[data-for="${target.name}"]`);
-  if (slide) placed(slide, target.value);
+  if (slide) {
+    placed(slide, target.value);
+    said(slide);
+  }
   soon(target.matches("select") ? 0 : 300);
 });
 form.addEventListener("submit", (event) => {

@@ -99,6 +99,7 @@ async function copy(button, link) {
   try {
     await navigator.clipboard.writeText(link);
     button.textContent = "Copied";
+    button.removeAttribute("aria-label");
   } catch {
     history.replaceState(null, "", link);
     button.textContent = "It is in the address bar";

@@ -71,17 +71,22 @@ def _hierarchy(values: Values) -> Explored:
     gpus = 8 if whole else 1
     levels = {
         "HBM": ("f", card.memory_bandwidth),
-        "NVLink": ("b", card.nvlink * ways),
+        "NVLink": ("c", card.nvlink * ways),
         "network": ("c", network * ways),
-        "across pods": ("w", network * ways / over),
+        "across pods": ("c", network * ways / over),
     }
     scaled = {name: (kind, rate * gpus) for name, (kind, rate) in levels.items() if rate}
     top = card.memory_bandwidth * gpus
+    first = values.word("zoom")
+    names = list(scaled)
+    shown = names[names.index(first) :] if first in names else names
     bars = tuple(
         Bar(
-            name, (Part(kind, "", rate),), f"{show(rate, BYTE_PER_SECOND)}, {rate / top:.3g} of HBM"
+            name,
+            (Part(scaled[name][0], _RUNS[name], scaled[name][1]),),
+            f"{show(scaled[name][1], BYTE_PER_SECOND)}, {scaled[name][1] / top:.2g} of HBM",
         )
-        for name, (kind, rate) in scaled.items()
+        for name in shown
     )
     link, card_rate = card.nvlink * ways, network * ways
     mixed = card.nvlink * 2 / network if card.nvlink else 0.0
@@ -93,10 +98,22 @@ def _hierarchy(values: Values) -> Explored:
         else "This card has no NVLink; what leaves it goes over PCIe and the network."
     )
     facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, (_, rate) in scaled.items())
+    facts += tuple(
+        Fact(f"{name}, of HBM", f"{rate / top:.2g}", rate / top)
+        for name, (_, rate) in scaled.items()
+    )[1:]
     of, direction = "a node of 8" if whole else "one GPU", "both" if ways > 1 else "one"
     title = f"Bandwidth of {of}, {direction} direction{'s' if ways > 1 else ''}"
     chart = Bars(title, says.replace("*", ""), Axis("bandwidth", BYTE_PER_SECOND), bars)
     return Explored(says, facts, (chart,))
+
+
+_RUNS = {
+    "HBM": "kernels",
+    "NVLink": "tensor parallelism",
+    "network": "pipeline and data parallelism",
+    "across pods": "data parallelism",
+}
 
 
 def _generations(values: Values) -> Explored:
@@ -176,6 +193,16 @@ HIERARCHY = Explorer(
     (
         _GPU,
         Select("direction", "Count", {"one": "one direction", "both": "both directions"}),
+        Select(
+            "zoom",
+            "Look at",
+            {
+                "all": "all levels",
+                "NVLink": "NVLink and below",
+                "network": "the network and below",
+                "across pods": "across pods",
+            },
+        ),
         Select("of", "Of", {"gpu": "one GPU", "node": "a node of 8"}),
         Slider("network", "Network card", 1, 400, 50, "GB/s", log=True, whole=False),
         Slider("over", "Oversubscription across pods", 1, 16, 7),

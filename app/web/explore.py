@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
@@ -23,6 +24,7 @@ from app.explorers import (
     Values,
     address_text,
     judged,
+    opened,
     read_controls,
     slider_place,
 )
@@ -80,10 +82,20 @@ class ExplorePage:
 
 
 @dataclass(frozen=True, slots=True)
+class ExploreCard:
+    """An explorer in the list, with its first figure as it starts."""
+
+    name: str
+    title: str
+    summary: str
+    thumbnail: Markup
+
+
+@dataclass(frozen=True, slots=True)
 class ExploreList:
     """All explorers."""
 
-    explorers: tuple[Explorer, ...]
+    cards: tuple[ExploreCard, ...]
 
 
 @router.get("")
@@ -91,7 +103,19 @@ async def explore_list(request: Request) -> Response:
     """Every explorer."""
     says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
     around = frame(request, "Explore", says, "explore")
-    return render("explorers.html", around, ExploreList(tuple(EXPLORERS.values())))
+    return render("explorers.html", around, ExploreList(_cards()))
+
+
+@cache
+def _cards() -> tuple[ExploreCard, ...]:
+    starts = ((one, opened(EXPLORERS, name).shown) for name, one in EXPLORERS.items())
+    return tuple(
+        ExploreCard(
+            one.name, one.title, one.summary,
+            Markup(drawn(shown.figures[0], alone=False)),  # made by our own template
+        )
+        for one, shown in starts
+    )  # fmt: skip
 
 
 @router.get("/{name}")

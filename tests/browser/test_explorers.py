@@ -27,6 +27,7 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     slide.focus()
     page.keyboard.press("End")
     expect(page.locator("#c-ranks")).to_have_value("16384")
+    expect(slide).to_have_attribute("aria-valuetext", "16384")
     expect(page.locator(".facts")).to_contain_text("395.5 MB")
     expect(page).to_have_url(re.compile("ranks=16384"))
     page.fill("#c-memory", "8 TB")
@@ -87,7 +88,7 @@ def test_a_ring_plays_to_its_end(open_page: MakePage) -> None:
 def test_a_figure_has_a_link_of_its_own(open_page: MakePage) -> None:
     page = open_page("/explore/memory?ranks=8")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy link").nth(1).click()
+    page.get_by_role("button", name="Copy link to Training state").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     link = page.evaluate("navigator.clipboard.readText()")
     assert "ranks=8" in link

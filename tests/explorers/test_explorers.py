@@ -104,6 +104,10 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("roofline", {}, "4096³ product", "1,365 FLOP/B, 989 TFLOP/s"),
         ("bandwidth", {}, "NVLink", "450 GB/s"),
         ("bandwidth", {"direction": "both"}, "NVLink", "900 GB/s"),
+        ("bandwidth", {}, "HBM", "3.352 TB/s"),
+        ("bandwidth", {}, "NVLink, of HBM", "0.13"),
+        ("bandwidth", {"direction": "both"}, "NVLink, of HBM", "0.27"),
+        ("bandwidth", {}, "network, of HBM", "0.015"),
         ("bandwidth", {}, "across pods", "7.143 GB/s"),
         ("overlap", {}, "hidden", "97.5 %"),
         ("overlap", {}, "exposed", "1.5 ms"),
@@ -373,3 +377,8 @@ def test_an_explorer_that_is_opened_must_be_named_rightly() -> None:
     ):
         with pytest.raises(ValueError, match=says):
             opened(EXPLORERS, name, state)
+
+
+def test_a_hierarchy_is_looked_at_from_a_level_down() -> None:
+    for zoom, names in (("all", 4), ("NVLink", 3), ("network", 2), ("across pods", 1)):
+        assert len(explored("bandwidth", zoom=zoom).figures[0].table) == 1 + names
