@@ -2,14 +2,12 @@
 
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from app.charts.bars import Bars, bars_picture
 from app.charts.drawing import Drawing
 from app.charts.gantt import picture
 from app.charts.plot import Plot, plot_picture
 from app.charts.timeline import Timeline
-from app.config import ROOT
+from app.templating import environment
 
 Figure = Bars | Plot | Timeline | Drawing
 
@@ -31,13 +29,4 @@ def _filled(name: str, **given: object) -> str:
     return _templates().get_template(f"figures/{name}.svg").render(**given)
 
 
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(ROOT / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+_templates = cache(environment)

@@ -5,10 +5,10 @@ from functools import cache
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
-from app.config import ROOT
 from app.markdown import html, inline_html
+from app.templating import environment
 from app.web.assets import address
 from app.web.visitor import THEME, Theme
 
@@ -37,18 +37,11 @@ class Frame:
 @cache
 def templates() -> Environment:
     """The templates; what is not defined is an error, and everything is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(ROOT / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    environment.globals["asset"] = address
-    environment.filters["markdown"] = html
-    environment.filters["inline"] = inline_html
-    return environment
+    made = environment()
+    made.globals["asset"] = address
+    made.filters["markdown"] = html
+    made.filters["inline"] = inline_html
+    return made
 
 
 def frame(request: Request, title: str, description: str = "", here: str = "") -> Frame:

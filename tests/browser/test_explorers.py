@@ -68,7 +68,7 @@ def test_a_micro_batch_is_traced_through_a_schedule(open_page: MakePage) -> None
     plot = page.locator("#figure-pipeline-1 .canvas")
     plot.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#figure-pipeline-1 .readout")).to_contain_text("GPU 0, 0 s: 0")
+    expect(page.locator("#figure-pipeline-1 .readout")).to_contain_text("GPU 0, 0 s: 1")
     page.locator("#figure-pipeline-0").get_by_role("button", name="Play").click()
     expect(page.locator("svg.playing")).to_be_visible()
 
