@@ -16,7 +16,6 @@ from app.units.unit import (
 
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
 
-
 _NEARLY = 0.9  # of a unit: less is not 1, however it is rounded
 
 
@@ -25,7 +24,8 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
 
     >>> show(0.0393, SECOND)
     '39.3 ms'
-    >>> show(16384, RATIO)
+    >>> from app.units import COUNT
+    >>> show(16384, COUNT)
     '16,384'
     """
     if not unit.symbol:
