@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_schedule(
         commands.add_parser("schedule", help="a pipeline schedule played out, as a chart")
     )
+    _add_lab(commands.add_parser("lab", help="live measurements: list, run, show"))
     _add_token(commands.add_parser("token", help="API tokens: create, list, revoke"))
     commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
     backup = commands.add_parser("backup", help="a consistent copy of the database while serving")
@@ -127,6 +128,22 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs; times in seconds")
     form.add_argument("--svg", action="store_true", help="a picture")
+
+
+def _add_lab(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="every lab, with its parameters")
+    run = actions.add_parser("run", help="run one and show what it found")
+    run.add_argument("name", metavar="NAME", help="such as all-reduce")
+    run.add_argument("parameters", nargs="*", metavar="key=value", help="ranks=4 sizes=1KiB..64MiB")
+    run.add_argument(
+        "--backend", choices=("auto", "nccl", "gloo"), default="auto",
+        help="auto: nccl where every rank can have a GPU, gloo otherwise",
+    )  # fmt: skip
+    show = actions.add_parser("show", help="a run from before")
+    show.add_argument("run", metavar="RUN")
+    for action in (listing, run, show):
+        action.add_argument("--json", action="store_true", help="for programs")
 
 
 def _add_token(parser: argparse.ArgumentParser) -> None:

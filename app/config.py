@@ -31,6 +31,10 @@ class Settings(BaseSettings):
         default=(), description="further folders of exercises, separated as in PATH"
     )
     secret: str = Field(default="", description="signs cookies; made beside the database if empty")
+    runs: Path = Field(
+        default_factory=lambda: user_data_path("wallclock", appauthor=False) / "runs",
+        description="where the runs of labs are kept",
+    )
     lab_launcher: str = Field(default="local", pattern="^(local|slurm)$")
     cache: Path = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),

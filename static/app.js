@@ -1,6 +1,5 @@
 // On every page: the theme, and what only some pages need, loaded where it is needed.
 const root = document.documentElement;
-root.classList.add("scripted");
 
 const themes = document.querySelector(".themes");
 themes.addEventListener("submit", (event) => {

@@ -45,6 +45,7 @@ MAY: dict[str, set[str]] = {
     "verdicts": {"errors", "kinds"},
     "learning": {"catalog", "kinds"},
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
+    "labs": {"errors", "expressions", "units", "yaml_file"},
     "site": {"catalog", "config", "db", "sandbox"},
     "checking": {"db", "errors", "kinds", "site"},
     "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},
@@ -52,7 +53,7 @@ MAY: dict[str, set[str]] = {
     "api": SERVER,
     "main": SERVER | {"api", "packs", "web"},
     "preview": SERVER | {"lint", "main", "web"},
-    "commands": SERVER | {"main", "preview", "packs", "lint", "grading", "charts", "simulators"},
+    "commands": SERVER | {"main", "preview", "packs", "lint", "grading", "charts", "labs", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

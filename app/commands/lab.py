@@ -1,0 +1,146 @@
+"""`wallclock lab`: predict, then measure, without a server."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+
+from tqdm import tqdm
+
+from app.config import Settings
+from app.errors import InputError
+from app.labs import LABS, Lab, Measure, Report, Run, Runner, lab_called, read_job, report_of
+from app.labs.reporting import shown
+from app.units import BYTE_PER_SECOND, SECOND, show
+
+_PATIENCE = 600.0  # seconds to wait for the devices
+_FAILED = 1
+
+
+def run(arguments: Namespace) -> int:
+    """List the labs, run one, or show a run."""
+    match arguments.action:
+        case "list":
+            return _list(as_json=arguments.json)
+        case "run":
+            return _run(arguments)
+    return _show(Runner(Settings().runs).run_called(arguments.run), as_json=arguments.json)
+
+
+def _list(*, as_json: bool) -> int:
+    if as_json:
+        plain = [lab.model_dump(by_alias=True) for lab in LABS().values()]
+        sys.stdout.write(json.dumps(plain) + "\n")
+        return 0
+    for lab in LABS().values():
+        least, most, _ = lab.ranks
+        where = {"real": "real links", "emulated": "emulated link", "counted": "counted"}[lab.links]
+        sys.stdout.write(f"{lab.name}  ({where}, {least} to {most} ranks)\n    {lab.summary}\n")
+        for name, parameter in lab.parameters.items():
+            choice = f": {', '.join(parameter.one_of)}" if parameter.one_of else ""
+            sys.stdout.write(f"    {name}={parameter.start}  {parameter.says}{choice}\n")
+    return 0
+
+
+def _run(arguments: Namespace) -> int:
+    lab = lab_called(arguments.name)
+    job = read_job(lab, _pairs(arguments.parameters))
+    runner = Runner(Settings().runs)
+    try:
+        started = runner.start(job, arguments.backend, _PATIENCE)
+        _follow(runner, started, lab, quiet=arguments.json)
+    finally:
+        runner.close()
+    return _show(started, as_json=arguments.json)
+
+
+def _pairs(given: list[str]) -> Mapping[str, str]:
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"{text!r} is not key=value")
+        found[name] = value
+    return found
+
+
+def _follow(runner: Runner, run: Run, lab: Lab, *, quiet: bool) -> None:
+    with tqdm(desc=lab.name, unit=" point", disable=quiet or None, leave=False) as bar:
+        try:
+            for event in runner.follow(run):
+                if event["kind"] == "measure":
+                    bar.update()
+        except KeyboardInterrupt:
+            runner.cancel(run)
+            for _ in runner.follow(run):
+                continue
+
+
+def _show(run: Run, *, as_json: bool) -> int:
+    report = report_of(run)
+    if as_json:
+        sys.stdout.write(report.as_json() + "\n")
+    else:
+        _print(report, run)
+    return 0 if report.state in ("done", "running") else _FAILED
+
+
+def _print(report: Report, run: Run) -> None:
+    lab = lab_called(report.lab)
+    write = sys.stdout.write
+    write(f"{lab.title}: {report.ranks} ranks, {report.backend}, {_LINKS[lab.links]}\n")
+    machine = report.machine
+    gpus = machine.get("gpus")
+    cards = ", ".join(map(str, gpus)) if isinstance(gpus, list) and gpus else "no GPU"
+    write(f"{machine.get('processor')}, {machine.get('cores')} cores, {cards}\n")
+    for name, right in report.checks.items():
+        write(f"data of {name}: {'right' if right else 'WRONG'}\n")
+    if report.measures:
+        write("\n")
+        _table(lab, report.measures)
+    if report.line:
+        line = report.line
+        write(
+            f"\nlatency {show(line.latency, SECOND)} + size / "
+            f"{show(line.bandwidth, BYTE_PER_SECOND)}, off by {100 * line.median_error:.2g} % "
+            "in the median\n"
+        )
+    for note in report.notes:
+        write(f"\n{note}\n")
+    if report.state != "done":
+        write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
+    write(f"\nrun {report.id}\n")
+
+
+_LINKS = {
+    "real": "the links of this machine",
+    "emulated": "an emulated link",
+    "counted": "counted, whatever the links",
+}
+
+
+def _table(lab: Lab, measures: tuple[Measure, ...]) -> None:
+    places = [key for key in measures[0].where if key != "late"]
+    derived = list(measures[0].derived)
+    header = [*places, "measure", "n", "least", "median", "p90", *derived, "predicted", "ratio"]
+    rows = [
+        [
+            *(_place(lab, key, one.where[key]) for key in places),
+            one.name,
+            str(one.count),
+            *(shown(lab, one.name, value) for value in (one.least, one.median, one.p90)),
+            *(one.derived[key].shown for key in derived),
+            "" if one.predicted is None else shown(lab, one.name, one.predicted),
+            "" if one.ratio is None else f"{one.ratio:.3f}",
+        ]
+        for one in measures
+    ]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def _place(lab: Lab, name: str, value: float | str) -> str:
+    parameter = lab.parameters.get(name) or lab.parameters.get(f"{name}s")
+    return parameter.shown(value) if parameter and not isinstance(value, str) else str(value)

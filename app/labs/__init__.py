@@ -1,0 +1,23 @@
+"""Labs: predict a number, run the real experiment, see both side by side.
+
+A lab is a folder of `library`: its `lab.yaml` says what is measured, with which parameters and
+which formula predicts it; its `worker.py` is what every rank runs, fixed code that a learner can
+only give numbers to. Nothing here imports torch but what the ranks run.
+"""
+
+from app.labs.reading import LABS, Job, Lab, lab_called, read_job
+from app.labs.reporting import Measure, Report, report_of
+from app.labs.running import Run, Runner
+
+__all__ = [
+    "LABS",
+    "Job",
+    "Lab",
+    "Measure",
+    "Report",
+    "Run",
+    "Runner",
+    "lab_called",
+    "read_job",
+    "report_of",
+]

@@ -1,0 +1,48 @@
+"""DDP with its buckets counted, over several micro-batches."""
+
+from contextlib import nullcontext
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from app.labs.ranks.rank import Rank
+
+_BATCH = 4
+
+
+class _Count:
+    """Bytes of the buckets that were all-reduced."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+def _counted(count: _Count, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    buffer = bucket.buffer()
+    count.bytes += buffer.numel() * buffer.element_size()
+    work = dist.all_reduce(buffer, async_op=True)
+    world = dist.get_world_size()
+    return work.get_future().then(lambda done: done.value()[0].div_(world))
+
+
+def main(rank: Rank) -> None:
+    """Count a step both ways; the gradients must be the same."""
+    width, layers, micro = (int(rank.number(name)) for name in ("width", "layers", "micro"))
+    inputs = torch.randn(micro, _BATCH, width)
+    found = {}
+    for name in ("without", "with"):
+        torch.manual_seed(0)
+        net = nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(layers)))
+        model = DistributedDataParallel(net)
+        count = _Count()
+        model.register_comm_hook(count, _counted)
+        for place, batch in enumerate(inputs):
+            quiet = name == "with" and place < micro - 1
+            with model.no_sync() if quiet else nullcontext():
+                model(batch).square().mean().backward()
+        found[name] = torch.cat([p.grad.flatten() for p in net.parameters() if p.grad is not None])
+        rank.measure(name, rank.everywhere(count.bytes))
+    same = bool(torch.allclose(found["with"], found["without"], atol=1e-6))
+    rank.check("gradients", same)

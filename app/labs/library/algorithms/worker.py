@@ -1,0 +1,31 @@
+"""All-reduce algorithms over a link that holds every message for as long as it should take."""
+
+from functools import partial
+
+import torch
+
+from app.labs.ranks.link import Link
+from app.labs.ranks.rank import Rank
+from app.labs.ranks.rings import naive_all_reduce, ring_all_reduce, tree_all_reduce
+
+_ELEMENT = 4
+_ALGORITHMS = {"ring": ring_all_reduce, "tree": tree_all_reduce, "naive": naive_all_reduce}
+_SECONDS = 1.0
+
+
+def main(rank: Rank) -> None:
+    """Check the sums, then time every size."""
+    link = Link(rank, rank.number("latency"), rank.number("bandwidth"))
+    run = _ALGORITHMS[rank.word("algorithm")]
+    array = torch.arange(8.0 * rank.world) + rank.rank
+    run(link, array)
+    total = rank.world * torch.arange(8.0 * rank.world) + rank.world * (rank.world - 1) / 2
+    rank.check("sums", bool(torch.equal(array, total)))
+    for size in rank.numbers("sizes"):
+        elements = int(size) // (_ELEMENT * rank.world) * rank.world
+        held = torch.ones(elements)
+        samples = rank.timed(
+            partial(run, link, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest
+        )
+        late = max(rank.everywhere(link.latest()))
+        rank.measure("time", samples, size=elements * _ELEMENT, late=late)

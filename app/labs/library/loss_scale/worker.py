@@ -1,0 +1,24 @@
+"""A dynamic loss scale with gradients in FP16."""
+
+import torch
+
+from app.labs.ranks.rank import Rank
+
+_USUAL, _LARGE = 1e-3, 10.0
+
+
+def main(rank: Rank) -> None:
+    """Scale, look for infinities, halve or grow."""
+    scale, clean, skipped = rank.number("initial"), 0, 0
+    for step in range(1, int(rank.number("steps")) + 1):
+        true = _LARGE if step % int(rank.number("every")) == 0 else _USUAL
+        gradient = (torch.tensor(true) * scale).to(torch.float16)
+        if torch.isfinite(gradient):
+            clean += 1
+            if clean == int(rank.number("interval")):
+                scale, clean = 2 * scale, 0
+        else:
+            scale, clean, skipped = scale / 2, 0, skipped + 1
+    rank.check("scale", scale > 0)
+    rank.measure("scale", [scale])
+    rank.measure("skipped", [float(skipped)])

@@ -1,0 +1,18 @@
+"""The same small update, many times, in two formats."""
+
+import torch
+
+from app.labs.ranks.rank import Rank
+
+
+def main(rank: Rank) -> None:
+    """Add it up in BF16, and in a master copy."""
+    start, update, steps = (rank.number(name) for name in ("weight", "update", "steps"))
+    weight = torch.tensor(start, dtype=torch.bfloat16)
+    master = torch.tensor(start, dtype=torch.float32)
+    for _ in range(int(steps)):
+        weight = (weight.float() + update).to(torch.bfloat16)
+        master = master + update
+    rank.check("format", weight.dtype is torch.bfloat16)
+    rank.measure("bf16", [float(weight)])
+    rank.measure("master", [float(master)])

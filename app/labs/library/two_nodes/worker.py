@@ -1,0 +1,38 @@
+"""A flat ring and a hierarchical all-reduce over two emulated nodes."""
+
+from functools import partial
+
+import torch
+
+from app.labs.ranks.link import Link
+from app.labs.ranks.rank import Rank
+from app.labs.ranks.rings import hierarchical_all_reduce, ring_all_reduce
+
+_ELEMENT = 4
+_SECONDS = 1.0
+
+
+def main(rank: Rank) -> None:
+    """Check the sums, then time every size."""
+    node = rank.world // 2
+    link = Link(
+        rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across")
+    )
+    name = rank.word("algorithm")
+    run = (
+        partial(hierarchical_all_reduce, link, node=node)
+        if name == "hierarchical"
+        else partial(ring_all_reduce, link)
+    )
+    array = torch.arange(8.0 * rank.world) + rank.rank
+    run(array)
+    total = rank.world * torch.arange(8.0 * rank.world) + rank.world * (rank.world - 1) / 2
+    rank.check("sums", bool(torch.equal(array, total)))
+    for size in rank.numbers("sizes"):
+        elements = int(size) // (_ELEMENT * rank.world) * rank.world
+        held = torch.ones(elements)
+        samples = rank.timed(
+            partial(run, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest
+        )
+        late = max(rank.everywhere(link.latest()))
+        rank.measure(name, samples, size=elements * _ELEMENT, late=late)

@@ -1,0 +1,1 @@
+"""What runs in the ranks: it alone imports torch, and nothing else of ours."""

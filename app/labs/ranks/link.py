@@ -1,0 +1,88 @@
+"""Messages between ranks, counted, and held for as long as a link would take."""
+
+import time
+
+import torch
+import torch.distributed as dist
+
+from app.labs.ranks.rank import Rank
+
+
+class Link:
+    """Sends and receives of one rank.
+
+    With a *latency* and a *bandwidth* each message is sent at once with the moment at which it is
+    due, and the receiver waits until then: the real transfer hides inside the emulated one. All
+    processes of a machine have the same clock. A rank has one port each way, busy for latency +
+    bytes / bandwidth. Ranks of other nodes, of *node* ranks each, are reached at *across*.
+    """
+
+    def __init__(
+        self,
+        rank: Rank,
+        latency: float = 0.0,
+        bandwidth: float = 0.0,
+        node: int = 0,
+        across: float = 0.0,
+    ) -> None:
+        self.rank, self.world = rank.rank, rank.world
+        self.latency, self.bandwidth = latency, bandwidth
+        self.node, self.across = node or rank.world, across
+        self.sent_bytes = self.messages = 0
+        self._free = self._taken = self._late = 0.0
+
+    def exchange(self, out: torch.Tensor, to: int, into: torch.Tensor, source: int) -> None:
+        """Send *out* and receive *into* at the same time."""
+        due = torch.empty(1, dtype=torch.float64)
+        coming = [dist.irecv(due, source, tag=1), dist.irecv(into, source, tag=2)]
+        going = self._send(out, to)
+        for work in coming:
+            work.wait()
+        self._hold(float(due.item()), into, source)
+        for work in going:
+            work.wait()
+
+    def send(self, out: torch.Tensor, to: int) -> None:
+        """Send *out*; the link is free again when this returns."""
+        for work in self._send(out, to):
+            work.wait()
+        _until(self._free)
+
+    def receive(self, into: torch.Tensor, source: int) -> None:
+        """Receive *into*."""
+        due = torch.empty(1, dtype=torch.float64)
+        dist.recv(due, source, tag=1)
+        dist.recv(into, source, tag=2)
+        self._hold(float(due.item()), into, source)
+
+    def latest(self) -> float:
+        """The most by which a message came after it was due, since this was last asked."""
+        late, self._late = self._late, 0.0
+        return late
+
+    def _send(self, out: torch.Tensor, to: int) -> "list[dist.Work]":
+        size = out.numel() * out.element_size()
+        self.sent_bytes += size
+        self.messages += 1
+        self._free = max(time.monotonic(), self._free) + self._busy(out, to)
+        due = torch.tensor([self._free], dtype=torch.float64)
+        return [dist.isend(due, to, tag=1), dist.isend(out, to, tag=2)]
+
+    def _hold(self, due: float, into: torch.Tensor, source: int) -> None:
+        """Wait until *into* would be here; a port takes one message after another."""
+        if self.bandwidth:
+            due = self._taken = max(due, self._taken + self._busy(into, source))
+            self._late = max(self._late, time.monotonic() - due)
+            _until(due)
+
+    def _busy(self, message: torch.Tensor, other: int) -> float:
+        if not self.bandwidth:
+            return 0.0
+        near = other // self.node == self.rank // self.node
+        size = message.numel() * message.element_size()
+        return self.latency + size / (self.bandwidth if near else self.across)
+
+
+def _until(moment: float) -> None:
+    while (left := moment - time.monotonic()) > 0:
+        time.sleep(left)

@@ -1,0 +1,96 @@
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from app.labs import Job, Runner, lab_called, read_job, reading
+
+FAULTY = """\
+import os, signal, time
+import torch.distributed as dist
+
+def main(rank):
+    (rank.folder / f"pid{rank.rank}").write_text(str(os.getpid()))
+    what, bad = rank.word("what"), rank.rank == 1
+    if what == "raises" and bad:
+        raise ValueError("3 micro-batches for 4 stages")
+    if what == "killed" and bad:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "exits" and bad:
+        os._exit(3)
+    if what == "crashes" and bad:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if what == "memory" and bad:
+        import torch
+        torch.empty(2**60, dtype=torch.uint8)
+    if what == "wrong":
+        rank.check("sums", not bad)
+    if what == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if what == "disk" and rank.rank == 0:
+        open("/dev/full", "w", buffering=1).write("x" * 100000)
+    if what in ("hangs", "stubborn") and bad:
+        time.sleep(600)
+    dist.barrier()
+    rank.measure("time", [1.0, 2.0, 3.0])
+"""
+SPECIFICATION = """\
+title: Faults
+links: counted
+summary: Everything that can go wrong.
+question: What goes wrong?
+ranks: [2, 4, 3]
+seconds: {seconds}
+parameters:
+  what:
+    says: the fault
+    one_of: [nothing, raises, killed, exits, crashes, memory, wrong, hangs, stubborn, disk]
+    start: nothing
+measures:
+  time: {{says: a time, unit: s, predicted: "2 s"}}
+explains: Nothing.
+"""
+Faulty = Callable[..., Job]
+
+
+@pytest.fixture(scope="session")
+def labs_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    """One process with torch for all the tests."""
+    made = Runner(tmp_path_factory.mktemp("runs"))
+    made.warm()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
+    """A lab that goes wrong as one wants."""
+
+    def make(what: str, ranks: int = 3, seconds: float = 20) -> Job:
+        folder = tmp_path / "library" / "faulty"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "worker.py").write_text(FAULTY)
+        (folder / "lab.yaml").write_text(SPECIFICATION.format(seconds=seconds))
+        monkeypatch.setattr(reading, "LIBRARY", folder.parent)
+        reading.LABS.cache_clear()
+        given: Mapping[str, str] = {"what": what, "ranks": str(ranks)}
+        return read_job(lab_called("faulty"), given)
+
+    yield make
+    monkeypatch.undo()
+    reading.LABS.cache_clear()
+
+
+def pids_of(folder: Path) -> list[int]:
+    """The ranks that have said who they are."""
+    return [int(path.read_text()) for path in folder.glob("pid*")]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that waits to be buried does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z" and os.getpid() != pid

@@ -1,0 +1,103 @@
+import json
+
+import pytest
+
+from app.labs import Report, Runner, lab_called, read_job, report_of
+from tests.labs.test_running import ended
+
+
+def ran(runner: Runner, name: str, **given: str) -> Report:
+    report = report_of(ended(runner.start(read_job(lab_called(name), given), patience=30)))
+    assert (report.state, report.cause) == ("done", "")
+    assert report.checks
+    assert all(report.checks.values())
+    return report
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("ring-bytes", {"ranks": "2"}),
+        ("ring-bytes", {"ranks": "3", "size": "3 MiB"}),
+        ("ring-bytes", {"ranks": "4"}),
+        ("accumulation", {"micro": "3", "layers": "2", "width": "64"}),
+        ("zero", {"scheme": "ddp", "width": "64", "layers": "2"}),
+        ("zero", {"scheme": "zero-1", "width": "64", "layers": "2"}),
+        ("zero", {"scheme": "fsdp", "width": "64", "layers": "2"}),
+        ("zero", {"scheme": "fsdp", "width": "64", "layers": "2", "ranks": "4"}),
+        ("tensor-parallel", {"width": "64", "tokens": "16"}),
+        ("tensor-parallel", {"width": "64", "tokens": "16", "ranks": "4"}),
+        ("recomputation", {"width": "64", "tokens": "64", "every": "1"}),
+        ("recomputation", {"width": "64", "tokens": "64", "every": "4"}),
+    ],
+)
+def test_what_is_counted_is_what_the_formula_says(
+    labs_runner: Runner, name: str, given: dict[str, str]
+) -> None:
+    report = ran(labs_runner, name, **given)
+    counted = [one for one in report.measures if one.predicted is not None]
+    assert counted
+    for one in counted:
+        assert one.right in (True, None), (one.name, one.samples, one.predicted)
+        assert one.ratio == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("algorithms", {"algorithm": "ring", "sizes": "2MiB"}),
+        ("algorithms", {"algorithm": "tree", "sizes": "1MiB"}),
+        ("algorithms", {"algorithm": "naive", "sizes": "256KiB"}),
+        ("two-nodes", {"algorithm": "flat", "sizes": "2MiB"}),
+        ("two-nodes", {"algorithm": "hierarchical", "sizes": "2MiB"}),
+        ("ddp-overlap", {"buckets": "1"}),
+        ("ddp-overlap", {"buckets": "8"}),
+        ("pipeline", {"schedule": "1f1b", "ranks": "2", "microbatches": "4"}),
+        ("pipeline", {"schedule": "interleaved", "ranks": "2", "microbatches": "4"}),
+    ],
+)
+def test_an_emulated_link_is_never_early(
+    labs_runner: Runner, name: str, given: dict[str, str]
+) -> None:
+    (one,) = ran(labs_runner, name, **given).measures
+    assert one.ratio is not None
+    assert 0.98 <= one.ratio <= 2  # 1.00 to 1.10 on a quiet machine
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("all-reduce", {"sizes": "64KiB..16MiB"}),
+        ("all-reduce", {"sizes": "4KiB", "operation": "all_gather", "ranks": "3"}),
+        ("all-reduce", {"sizes": "4KiB", "operation": "reduce_scatter"}),
+        ("all-reduce", {"sizes": "4KiB", "operation": "all_to_all"}),
+        ("all-reduce", {"sizes": "4KiB", "operation": "broadcast"}),
+        ("point-to-point", {"sizes": "64KiB..16MiB"}),
+        ("memory-copy", {"sizes": "16KiB"}),
+        ("matrix-product", {"sides": "64"}),
+        ("attention", {"lengths": "64", "heads": "1"}),
+    ],
+)
+def test_a_real_link_is_timed_with_its_spread(
+    labs_runner: Runner, name: str, given: dict[str, str]
+) -> None:
+    report = ran(labs_runner, name, **given)
+    for one in report.measures:
+        assert 0 < one.least <= one.median <= one.p90
+        assert len(one.samples) == one.count >= 3
+    assert (report.line is not None) == (".." in given.get("sizes", ""))
+    assert json.loads(report.as_json())["state"] == "done"
+
+
+def test_a_small_update_is_lost_in_bf16_and_kept_by_the_master(labs_runner: Runner) -> None:
+    report = ran(labs_runner, "lost-updates")
+    assert {one.name: round(one.median, 3) for one in report.measures} == {"bf16": 1, "master": 1.1}
+
+
+def test_a_scale_settles_as_the_formula_says(labs_runner: Runner) -> None:
+    from app.formulas.precision import loss_scale
+
+    report = ran(labs_runner, "loss-scale")
+    overflows = [(step + 1) % 6 == 0 for step in range(30)]
+    wanted = loss_scale(overflows, 65536, 4)[-1]
+    assert {one.name: one.median for one in report.measures} == {"scale": wanted, "skipped": 5}

@@ -1,0 +1,197 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from app.errors import InputError, NotFoundError, UnavailableError
+from app.labs import Run, Runner, lab_called, read_job, report_of
+from app.labs.running import chosen_backend
+from tests.labs.conftest import Faulty, is_alive, pids_of
+
+
+def ended(run: Run) -> Run:
+    end = time.monotonic() + 60
+    while not run.outcome:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return run
+
+
+def gone(pids: list[int], within: float = 3.0) -> bool:
+    end = time.monotonic() + within
+    while any(map(is_alive, pids)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not any(map(is_alive, pids))
+
+
+def wait_for_ranks(run: Run) -> None:
+    """Until all three are at work."""
+    end = time.monotonic() + 30
+    while len(pids_of(run.folder)) < 3 and not run.outcome:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert not run.outcome, run.outcome
+
+
+@pytest.mark.parametrize(
+    ("what", "state", "cause"),
+    [
+        ("raises", "failed", "rank 1: ValueError: 3 micro-batches for 4 stages"),
+        ("killed", "failed", "rank 1 was ended by SIGKILL; did the memory run out?"),
+        ("crashes", "failed", "rank 1 was ended by SIGSEGV"),
+        ("exits", "failed", "rank 1 ended with exit code 3"),
+        ("memory", "failed", "rank 1: RuntimeError"),
+        ("wrong", "failed", "sums: the data is wrong, so no time of it counts"),
+        ("disk", "failed", "rank 0: OSError: [Errno 28] No space left on device"),
+    ],
+)
+def test_a_fault_of_a_rank_ends_the_run_with_its_cause(
+    labs_runner: Runner, faulty: Faulty, what: str, state: str, cause: str
+) -> None:
+    run = ended(labs_runner.start(faulty(what)))
+    report = report_of(run)
+    assert report.state == state
+    assert cause in report.cause
+    assert gone(pids_of(run.folder))
+    # And the next one works.
+    assert report_of(ended(labs_runner.start(faulty("nothing")))).state == "done"
+
+
+@pytest.mark.parametrize("what", ["hangs", "stubborn"])
+def test_a_run_that_hangs_is_ended_in_time(labs_runner: Runner, faulty: Faulty, what: str) -> None:
+    begun = time.monotonic()
+    run = ended(labs_runner.start(faulty(what, seconds=2)))
+    report = report_of(run)
+    assert report.state in ("timeout", "failed")
+    assert "2 s" in report.cause or "imed out" in report.cause
+    assert time.monotonic() - begun < 8
+    assert gone(pids_of(run.folder))
+
+
+@pytest.mark.parametrize("what", ["hangs", "stubborn"])
+def test_a_run_can_be_cancelled(labs_runner: Runner, faulty: Faulty, what: str) -> None:
+    run = labs_runner.start(faulty(what))
+    wait_for_ranks(run)
+    labs_runner.cancel(run)
+    ended(run)
+    assert report_of(run).state == "cancelled"
+    assert report_of(run).cause == "it was cancelled"
+    assert gone(pids_of(run.folder))
+
+
+def test_one_run_at_a_time_has_the_devices(labs_runner: Runner, faulty: Faulty) -> None:
+    first = labs_runner.start(faulty("hangs"))
+    wait_for_ranks(first)
+    hasty = ended(labs_runner.start(faulty("nothing"), patience=0))
+    assert report_of(hasty).state == "failed"
+    assert "another run has had these devices" in report_of(hasty).cause
+    patient = labs_runner.start(faulty("nothing"), patience=20)
+    assert report_of(patient).state == "running"
+    labs_runner.cancel(first)
+    assert report_of(ended(patient)).state == "done"
+
+
+def test_a_leader_that_is_killed_takes_its_ranks_along(labs_runner: Runner, faulty: Faulty) -> None:
+    run = labs_runner.start(faulty("hangs"))
+    wait_for_ranks(run)
+    os.kill(labs_runner._pids[run.id], signal.SIGKILL)
+    assert gone(pids_of(run.folder))
+    ended(run)
+    assert report_of(run).state == "lost"
+    assert "it was lost" in report_of(run).cause
+
+
+def test_when_the_server_dies_no_rank_is_left_and_the_run_is_found_again(
+    faulty: Faulty, tmp_path: Path
+) -> None:
+    job = faulty("hangs")
+    code = f"""
+import sys, time
+from pathlib import Path
+from app.labs import reading
+reading.LIBRARY = Path({str(job.lab.worker.parent.parent)!r})
+from app.labs import Runner, lab_called, read_job
+runner = Runner(Path({str(tmp_path)!r}) / "runs")
+print(runner.start(read_job(lab_called("faulty"), {{"what": "hangs"}})).id, flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout
+        again = Runner(tmp_path / "runs")
+        run = again.run_called(server.stdout.readline().strip())
+        wait_for_ranks(run)
+        assert report_of(run).state == "running"
+        server.kill()
+    assert gone(pids_of(run.folder), within=5)
+    ended(run)
+    assert report_of(run).state == "lost"
+    assert "ended" in report_of(run).cause
+
+
+def test_ranks_are_there_at_once_when_torch_is(labs_runner: Runner, faulty: Faulty) -> None:
+    times = []
+    for _ in range(3):
+        run = labs_runner.start(faulty("nothing", ranks=4))
+        begun = (run.folder / "job.json").stat().st_mtime
+        ended(run)
+        ready = next(event for event in run.events() if event["kind"] == "ready")
+        times.append(float(str(ready["at"])) - begun)
+        assert report_of(run).world == 4
+    assert min(times) < 2  # 0.1 s on a quiet machine; torch alone takes longer than this to import
+
+
+def test_a_report_has_what_is_needed_to_believe_it(labs_runner: Runner, faulty: Faulty) -> None:
+    run = ended(labs_runner.start(faulty("nothing")))
+    report = json.loads(report_of(run).as_json())
+    (measure,) = report["measures"]
+    assert measure["samples"] == [1.0, 2.0, 3.0]
+    assert (measure["count"], measure["least"], measure["median"], measure["p90"]) == (3, 1, 2, 3)
+    assert (measure["predicted"], measure["ratio"]) == (2.0, 1.0)
+    assert report["machine"]["cores"] >= 1
+    assert report["versions"]["torch"]
+    assert report["command"] == "wallclock lab run faulty ranks=3 what=nothing"
+    assert labs_runner.run_called(run.id).folder == run.folder
+    with pytest.raises(NotFoundError, match="no run is called"):
+        labs_runner.run_called("../etc")
+
+
+def test_without_torch_it_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('none here', name='torch')")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
+    runner = Runner(tmp_path / "runs")
+    with pytest.raises(UnavailableError, match=r"labs need torch: .* pip install"):
+        runner.warm()
+
+
+def test_a_full_or_forbidden_folder_is_told(labs_runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    runner = Runner(tmp_path / "file")
+    runner._zygote, runner._told = labs_runner._zygote, b""
+    with pytest.raises(UnavailableError, match="cannot be written down"):
+        runner.start(read_job(lab_called("ring-bytes"), {}))
+
+
+def test_nccl_wants_a_gpu_for_every_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = read_job(lab_called("all-reduce"), {"ranks": "4"})
+    counted = read_job(lab_called("ring-bytes"), {})
+    for have, wanted in ((0, "gloo"), (2, "gloo"), (4, "nccl")):
+        monkeypatch.setattr("app.labs.running.gpus", lambda have=have: ["H100"] * have)
+        assert chosen_backend(job, "auto") == wanted
+        assert chosen_backend(counted, "auto") == "gloo"
+        if have < 4:
+            with pytest.raises(InputError, match=f"4 ranks, and this machine has {have}"):
+                chosen_backend(job, "nccl")
+
+
+def test_the_server_does_not_import_torch() -> None:
+    code = "import sys, app.main, app.labs; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
