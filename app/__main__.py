@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Predict the training step, then time it: exercises in the arithmetic of "
         "distributed training.",
         epilog="Settings come from the environment: WALLCLOCK_HOST, _PORT, _DATABASE, _EXERCISES, "
-        "_SECRET, _CACHE. Exit codes: 0 done, 1 a finding or a wrong input, 2 wrong usage.",
+        "_SECRET, _CACHE, _RUNS. Exit codes: 0 done, 1 a finding or a wrong input, 2 wrong usage.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_serve(commands.add_parser("serve", help="the site; migrates the database first"))

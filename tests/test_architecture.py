@@ -53,7 +53,8 @@ MAY: dict[str, set[str]] = {
     "api": SERVER,
     "main": SERVER | {"api", "packs", "web"},
     "preview": SERVER | {"lint", "main", "web"},
-    "commands": SERVER | {"main", "preview", "packs", "lint", "grading", "charts", "labs", "simulators"},
+    "commands": SERVER
+    | {"main", "preview", "packs", "lint", "grading", "charts", "labs", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]
