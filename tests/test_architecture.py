@@ -16,6 +16,7 @@ SERVER = CORE | {
     "errata",
     "explorers",
     "glossary",
+    "labs",
     "learning",
     "site",
     "templating",

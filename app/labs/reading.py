@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
-from app.units import BYTE, COUNT, RATIO, Unit, parse, scale_of, show
+from app.units import BYTE, COUNT, RATIO, Unit, figures, parse, scale_of, show
 from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
@@ -20,6 +20,7 @@ _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
 _STEP = 4  # from a size of a range to the next
 _MOST = 24  # values of a range
 RANKS = "ranks"
+_EXACTLY = 6  # figures of bytes
 
 
 class _Strict(BaseModel):
@@ -101,10 +102,10 @@ class Parameter(_Strict):
 
 def amount(value: float, unit: Unit) -> str:
     """*value* with its unit; bytes that are powers of two as such."""
-    if unit is BYTE and value >= scale_of("KiB").factor:
-        for symbol in ("GiB", "MiB", "KiB"):
-            if value % scale_of(symbol).factor == 0:
-                return f"{value / scale_of(symbol).factor:g} {symbol}"
+    if unit is BYTE and value and value % scale_of("KiB").factor == 0:
+        scales = (scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
+        fitting = next(scale for scale in scales if value >= scale.factor)
+        return f"{figures(value / fitting.factor, _EXACTLY)} {fitting.symbol}"
     return show(value, unit) if unit.symbol else f"{value:g}"
 
 

@@ -1,6 +1,7 @@
 """The pages that are looked at: every kind of page, every kind of exercise, every explorer."""
 
 from app.explorers import EXPLORERS
+from app.labs.recording import recorded
 
 KINDS = {
     "number": "/exercises/collectives/ring-all-reduce-time",
@@ -18,6 +19,9 @@ PAGES = {
     **KINDS,
     "explorers": "/explore",
     **{f"explore {name}": f"/explore/{name}" for name in EXPLORERS},
+    "labs": "/labs",
+    "lab": "/labs/algorithms",
+    "run": next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "all-reduce"),
     "formulas": "/formulas",
     "formula": "/formulas/collectives.ring_all_reduce_time",
     "errata": "/errata",

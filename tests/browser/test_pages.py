@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 
 from app.explorers import EXPLORERS
+from app.labs.recording import recorded
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import (
     BUG,
@@ -22,13 +23,14 @@ from tests.browser.test_solving import (
 )
 from tests.test_catalog import GOOD
 
+RUN = next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "algorithms")
 PAGES = (
     "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
     "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary", "/explore",
     "/explore/pipeline?against=zb_h1", "/explore/ring", "/chapters/tensor", "/exercises/tensor/column-split",
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
-    "/formulas/memory.layer_activation_bytes", "/errata", "/hardware",
+    "/formulas/memory.layer_activation_bytes", "/errata", "/hardware", "/labs", "/labs/algorithms", RUN,
     "/formulas/layout.step_time?model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8", "/progress", "/authoring", "/api/docs", "/nothing",
 )  # fmt: skip
 over_screens = pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""Runs that are kept for good: shipped with the project, or made on this machine."""
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from app.labs.reading import LABS
+from app.labs.reporting import Report, report_of
+from app.labs.running import Run
+
+RECORDED = Path(__file__).parent / "recorded"
+_REPORT = TypeAdapter(Report)
+_NEWEST = 200  # runs of a folder that are looked at
+
+
+@cache
+def recorded() -> tuple[Report, ...]:
+    """The runs that are shipped, each with the machine that it ran on."""
+    return tuple(
+        _REPORT.validate_json(path.read_bytes()) for path in sorted(RECORDED.glob("*.json"))
+    )
+
+
+def own_runs(folder: Path) -> Sequence[Report]:
+    """The finished runs in *folder*, the newest first."""
+    found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
+    reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
+    return [report for report in reports if report.state == "done"]
+
+
+@lru_cache(maxsize=2 * _NEWEST)
+def _finished(folder: Path) -> Report:
+    return report_of(Run(folder))  # what has ended does not change
+
+
+def _is_known(folder: Path) -> bool:
+    return any(folder.name.endswith(name, 16, -7) for name in LABS())

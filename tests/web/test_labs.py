@@ -1,0 +1,93 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.config import Settings
+from app.labs import LABS, lab_called
+from app.labs.recording import RECORDED, own_runs, recorded
+from app.main import create_app
+
+
+def test_every_recorded_run_says_where_it_ran_and_has_its_samples() -> None:
+    assert recorded()
+    for report in recorded():
+        assert report.state == "done"
+        assert report.lab in LABS()
+        assert report.checks
+        assert all(report.checks.values())
+        assert report.machine["processor"]
+        assert report.machine["cores"]
+        assert report.versions["torch"]
+        assert report.command.startswith(f"wallclock lab run {report.lab} ")
+        for one in report.measures:
+            assert one.count == len(one.samples)
+            assert list(one.samples) == sorted(one.samples)
+            if lab_called(report.lab).measures[one.name].exact:
+                assert one.right is True
+
+
+def test_every_lab_and_every_run_has_a_page(client: TestClient) -> None:
+    shown = client.get("/labs").text
+    for lab in LABS().values():
+        assert f'href="/labs/{lab.name}"' in shown
+        page = client.get(f"/labs/{lab.name}")
+        assert page.status_code == 200
+        assert f"wallclock lab run {lab.name}" in page.text
+    for report in recorded():
+        page = client.get(f"/labs/{report.lab}/{report.id}")
+        assert page.status_code == 200
+        assert "Where it ran" in page.text
+        assert f'href="/labs/{report.lab}/{report.id}"' in client.get(f"/labs/{report.lab}").text
+
+
+def test_a_figure_of_a_run_is_a_file_too(client: TestClient) -> None:
+    report = next(one for one in recorded() if one.lab == "algorithms")
+    base = f"/labs/{report.lab}/{report.id}"
+    assert client.get(f"{base}/samples.json").json()["id"] == report.id
+    assert client.get(f"{base}/0.svg").text.startswith("<svg")
+    assert len(client.get(f"{base}/0.csv").text.splitlines()) > 2
+    for wrong in (f"{base}/9.svg", f"{base}/0.png", "/labs/algorithms/nothing", "/labs/algoritms"):
+        assert client.get(wrong).status_code == 404
+    assert "did you mean" in client.get("/labs/algoritms").text
+
+
+def test_runs_of_this_machine_are_listed_beside_the_recorded_ones(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    runs = tmp_path / "runs"
+    run = runs / "20260301-120000-ring-bytes-abcdef"
+    run.mkdir(parents=True)
+    job = {
+        "lab": "ring-bytes", "ranks": 4, "values": {"size": 1048576}, "backend": "gloo",
+        "at": "2026-03-01T12:00:00+00:00", "command": "wallclock lab run ring-bytes ranks=4",
+        "machine": {"processor": "A very fast one", "cores": 7, "gpus": []},
+    }  # fmt: skip
+    events = [
+        {"kind": "ready", "at": 0, "world": 4, "versions": {"torch": "2.13.0"}},
+        {"kind": "check", "at": 0, "name": "sums", "right": True},
+        {"kind": "measure", "at": 0, "name": "bytes", "samples": [1572864.0] * 4,
+         "where": {"size": 1048576}},
+    ]  # fmt: skip
+    (run / "job.json").write_text(json.dumps(job))
+    (run / "events.jsonl").write_text("\n".join(map(json.dumps, events)) + '\n{"kind": "mea')
+    (run / "outcome.json").write_text('{"state": "done", "cause": "", "seconds": 1}')
+    failed = runs / "20260301-120001-ring-bytes-abcdeg"
+    shutil.copytree(run, failed)
+    (failed / "outcome.json").write_text('{"state": "failed", "cause": "why", "seconds": 1}')
+    assert [report.id for report in own_runs(runs)] == [run.name]
+    settings = Settings(database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1, runs=runs)
+    with TestClient(create_app(settings)) as client:
+        assert "A very fast one, 7 cores" in client.get("/labs/ring-bytes").text
+        page = client.get(f"/labs/ring-bytes/{run.name}").text
+    assert "<td>sent by each rank</td><td>1.5 MiB</td><td>1.5 MiB</td>" in page
+    assert "1.000" in page
+
+
+def test_no_recorded_run_names_a_place() -> None:
+    for path in RECORDED.glob("*.json"):
+        assert "/home" not in path.read_text()
+        assert "/tmp" not in path.read_text()
+        assert "/work" not in path.read_text()
