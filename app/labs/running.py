@@ -101,8 +101,10 @@ class Runner:
         """Have torch imported, once; its version.
 
         Raises:
-            UnavailableError: torch is not installed, or cannot be imported.
+            UnavailableError: torch cannot be imported, or this is no Linux.
         """
+        if sys.platform != "linux":
+            raise UnavailableError("labs run on Linux; recorded runs are shown everywhere")
         if self._zygote and self._zygote.poll() is None:
             return ""
         self.close()

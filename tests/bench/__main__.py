@@ -15,6 +15,7 @@ BENCHES = (
     "sandbox",
     "grade",
     "http",
+    "labs",
     "rivals",
 )
 
