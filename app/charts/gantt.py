@@ -99,7 +99,7 @@ def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:
     spans, labels, traced = [], [], []
     for bar in bars:
         place, width = _LEFT + bar.start * scale, _width(bar, scale)
-        x, wide = f"{place:.2f}", f"{width:.2f}"
+        x, wide = f"{place:.1f}", f"{width:.1f}"
         spans.append(f"{x} {wide}")
         box = f"M{x} {y}h{wide}v{_ROW}h-{wide}z"
         paths.setdefault(bar.kind, []).append(box)

@@ -42,7 +42,7 @@ for part in (
 
 def install(app: FastAPI, *, framed: bool = False) -> None:
     """Add what every answer gets; pages may be in frames of our own pages if *framed*."""
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SecurityHeaders, framed=framed)
 
 

@@ -73,9 +73,11 @@ def server(folder: Path, how: str = "keeps") -> Iterator[Running]:
         assert process.stdout is not None
         port = int(process.stdout.readline())
         running = Running(port, process, made.stdout.strip())
-        asyncio.run(_until_ready(running))
-        yield running
-        process.terminate()
+        try:
+            asyncio.run(_until_ready(running))
+            yield running
+        finally:
+            process.terminate()
 
 
 async def _until_ready(running: Running) -> None:
