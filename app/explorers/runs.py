@@ -4,7 +4,12 @@ from app.charts.axes import Axis
 from app.charts.plot import Mark, Plot, Series
 from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
 from app.explorers.controls import Slider
-from app.formulas.batching import cosine_rate, linear_scaled_rate, square_root_scaled_rate
+from app.formulas.batching import (
+    cosine_rate,
+    linear_scaled_rate,
+    square_root_scaled_rate,
+    steps_to_target,
+)
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.throughput import training_time
@@ -95,7 +100,10 @@ def _rates(values: Values) -> Explored:
     rules = {"linear": ("f", linear), "square root": ("b", root), "unchanged": ("i", base)}
     series = tuple(
         Series(
-            kind, name, tuple((float(s), cosine_rate(s, steps, peak, 0.0, warmup)) for s in taken)
+            kind,
+            name,
+            tuple((float(s), cosine_rate(s, steps, peak, 0.0, warmup)) for s in taken),
+            at_peak=True,
         )
         for name, (kind, peak) in rules.items()
     )
@@ -116,7 +124,29 @@ def _rates(values: Values) -> Explored:
         Axis("learning rate", RATIO),
         series,
     )
-    return Explored(says, facts, (plot,))
+    return Explored(says, (*facts, _steps_fact(values)), (plot, _batches(values)))
+
+
+def _steps_fact(values: Values) -> Fact:
+    steps = steps_to_target(values.number("batch"), values.number("critical"), 1.0)
+    return plain("steps, times the fewest", steps, 3)
+
+
+def _batches(values: Values) -> Plot:
+    """What a batch costs in steps and in examples, each over the fewest that there can be."""
+    critical, batch = values.number("critical"), values.number("batch")
+    sizes = [critical * 2.0**power for power in range(-7, 8)]
+    steps = tuple((size, steps_to_target(size, critical, 1.0)) for size in sizes)
+    examples = tuple((size, size / critical * times) for size, times in steps)
+    own = steps_to_target(batch, critical, 1.0)
+    return Plot(
+        "Steps and examples to the same loss",
+        f"At a batch of {batch:,.6g}, {own:.3g} times the fewest steps",
+        Axis("batch", RATIO, log=True),
+        Axis("times the fewest", RATIO, log=True),
+        (Series("f", "steps", steps), Series("b", "examples", examples)),
+        (Mark(critical, 2.0, "critical batch: twice of both"), Mark(batch, own, f"{own:.3g} ×")),
+    )
 
 
 RUN = Explorer(
@@ -147,17 +177,23 @@ RUN = Explorer(
 RATES = Explorer(
     "learning-rate",
     "What does a larger batch do to the rate?",
-    "Linear and square-root rule, a warm-up and a cosine.",
+    "Linear and square-root rule, a warm-up and a cosine, and what the critical batch is.",
     "A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048, by either rule?",
     "linear",
     "rates",
-    ("batching.linear_scaled_rate", "batching.square_root_scaled_rate", "batching.cosine_rate"),
+    (
+        "batching.linear_scaled_rate",
+        "batching.square_root_scaled_rate",
+        "batching.cosine_rate",
+        "batching.steps_to_target",
+    ),
     (
         Slider("rate", "Rate at the old batch", 1e-6, 1, 3e-4, log=True, whole=False),
         Slider("base", "Old batch", 1, 100_000, 256, log=True),
         Slider("batch", "New batch", 1, 1_000_000, 2048, log=True),
         Slider("steps", "Steps", 100, 2_000_000, 100_000, log=True),
         Slider("warmup", "Warm-up", 0, 100_000, 8000),
+        Slider("critical", "Critical batch", 16, 1_000_000, 2048, log=True),
     ),
     _rates,
 )

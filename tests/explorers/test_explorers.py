@@ -129,6 +129,8 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("roofline", {}, "ridge", "295 FLOP/B"),
         ("run", {}, "rent", "53,200,000 $"),
         ("learning-rate", {}, "linear", "0.0024"),
+        ("learning-rate", {}, "steps, times the fewest", "2"),
+        ("learning-rate", {"critical": "20480"}, "steps, times the fewest", "11"),
         ("learning-rate", {}, "square root", "8.485e-4"),
         ("learning-rate", {}, "warm-up", "8 %"),
         ("pipeline", {"microbatches": "12"}, "bubble over the step", "20 %"),
