@@ -52,8 +52,8 @@ def test_what_is_counted_is_what_the_formula_says(
         ("two-nodes", {"algorithm": "hierarchical", "sizes": "2MiB"}),
         ("ddp-overlap", {"buckets": "1"}),
         ("ddp-overlap", {"buckets": "8"}),
-        ("pipeline", {"schedule": "1f1b", "ranks": "2", "microbatches": "4"}),
-        ("pipeline", {"schedule": "interleaved", "ranks": "2", "microbatches": "4"}),
+        ("pipeline", {"schedule": "1f1b", "ranks": "2", "unit": "10 ms"}),
+        ("pipeline", {"schedule": "interleaved", "ranks": "2", "unit": "10 ms"}),
     ],
 )
 def test_an_emulated_link_is_never_early(

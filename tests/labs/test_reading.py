@@ -10,6 +10,7 @@ from app.labs import LABS, lab_called, read_job, reading
 from app.labs.fitting import fit
 from app.labs.reporting import known_quantities, predicted
 from app.markdown import html
+from app.simulators.pipeline import Times, build, play
 from app.units import scale_of
 
 RANKS = ROOT / "app" / "labs" / "ranks"
@@ -106,3 +107,20 @@ def test_a_line_through_times_is_found_again() -> None:
     free = fit([(size, size / 1e9) for size in sizes])
     assert free is not None
     assert free.latency == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zb_v"])
+def test_a_pipelines_prediction_is_what_a_simulation_plays_out(schedule: str) -> None:
+    lab, unit = lab_called("pipeline"), 0.03
+    least, most, _ = lab.ranks
+    for ranks in range(least, most + 1):
+        for text in lab.parameters["microbatches"].one_of:
+            micro = int(text)
+            if schedule == "interleaved" and micro % ranks:
+                continue  # not a schedule
+            job = read_job(lab, {"ranks": str(ranks), "schedule": schedule, "microbatches": text})
+            names = known_quantities(lab, ranks, job.values)
+            value = predicted(lab, schedule, {**names, "micro": Quantity(float(micro))}, job.values)
+            virtual = 2 if schedule == "interleaved" else 1
+            played = play(build(schedule, ranks, micro, virtual), Times(unit, unit, unit))
+            assert value == pytest.approx(played.makespan), (ranks, micro)
