@@ -1,7 +1,5 @@
 """/explore: the explorers. What is shown is in the address, and worked out here."""
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +29,14 @@ from app.explorers import (
 from app.glossary import mark
 from app.markdown import html, inline_html
 from app.site import Here
-from app.web.figures import FigureView, GuessForm, address_of_state, figure_views, guess_form
+from app.web.figures import (
+    FigureView,
+    GuessForm,
+    address_of_state,
+    figure_file,
+    figure_views,
+    guess_form,
+)
 from app.web.rendering import Link, frame, render
 
 router = APIRouter(prefix="/explore")
@@ -127,6 +132,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     topic = site.catalog.topic(explorer.chapter)
     typed = request.query_params.get("guess", "").strip()[:_LONGEST]
     guessed = _guessed(explorer, shown, typed)
+    hidden = "predict" in request.query_params and not (guessed and guessed.near is not None)
     page = ExplorePage(
         explorer.name,
         explorer.title,
@@ -134,7 +140,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         guess_form(explorer, values),
         guessed,
         typed,
-        "predict" in request.query_params and not (guessed and guessed.near is not None),
+        hidden,
         mark(inline_html(explorer.question)),
         Link(f"/chapters/{topic.id}", topic.title),
         tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
@@ -143,7 +149,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         problem,
         html(shown.says),
         shown.facts,
-        figure_views(explorer, values, shown.figures),
+        () if hidden else figure_views(explorer, values, shown.figures),
         address_of_state(explorer, values),
         shown.ended,
     )
@@ -160,16 +166,7 @@ async def download(request: Request, name: str, number: int, form: str) -> Respo
     shown, problem = _shown(explorer, values)
     if problem:
         raise InputError(problem)
-    if form not in ("svg", "csv") or not 0 <= number < len(shown.figures):
-        raise NotFoundError(f"{explorer.name} has {len(shown.figures)} figures, as .svg and .csv")
-    figure = shown.figures[number]
-    file = f'attachment; filename="{explorer.name}-{number}.{form}"'
-    headers = {"Content-Disposition": file}
-    if form == "svg":
-        return Response(drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
-    text = io.StringIO()
-    csv.writer(text).writerows(figure.table)
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    return figure_file(shown.figures, number, form, explorer.name)
 
 
 def _explorer(name: str) -> Explorer:

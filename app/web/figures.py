@@ -1,13 +1,18 @@
 """Figures of explorers, on their own pages and in others."""
 
-from collections.abc import Iterable, Mapping
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from urllib.parse import urlencode
 
+from fastapi import Response
 from markupsafe import Markup
 
 from app.charts.drawn import drawn
 from app.charts.timeline import Timeline
+from app.errors import NotFoundError
 from app.explorers import (
     EXPLORERS,
     Explorer,
@@ -21,6 +26,8 @@ from app.explorers import (
 from app.glossary import mark
 from app.kinds.embedding import Embedded
 from app.markdown import inline_html
+
+_KEPT = 64  # figures of chapters and exercises that are kept drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +66,23 @@ class EmbeddedView:
 
 def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
     """*figure* with its controls set to *state*."""
-    found = opened(EXPLORERS, figure.explorer, state)
+    return _embedded(figure.explorer, tuple(state.items()), figure.figure, figure.predict)
+
+
+@lru_cache(maxsize=_KEPT)
+def _embedded(
+    name: str, state: tuple[tuple[str, str], ...], number: int | None, predict: bool
+) -> EmbeddedView:
+    found = opened(EXPLORERS, name, dict(state))
     explorer = found.explorer
-    guess = guess_form(explorer, found.values) if figure.predict else None
+    guess = guess_form(explorer, found.values) if predict else None
     return EmbeddedView(
         explorer.title, address_of_state(explorer, found.values),
-        () if guess else tuple(_chosen(figure, found)), guess,
+        () if guess else _chosen(number, found), guess,
     )  # fmt: skip
 
 
+@cache
 def taste() -> EmbeddedView:
     """A pipeline whose bubble is to be predicted, drawn without the figures that tell it."""
     found = opened(EXPLORERS, "pipeline")
@@ -79,17 +94,19 @@ def taste() -> EmbeddedView:
     return EmbeddedView(found.explorer.title, "/explore/pipeline", views, guess)
 
 
-def _chosen(figure: Embedded, found: Opened) -> Iterable[FigureView]:
+def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
     views = figure_views(found.explorer, found.values, found.shown.figures)
-    return views if figure.figure is None else views[figure.figure : figure.figure + 1]
+    return views if number is None else views[number : number + 1]
 
 
 def figure_views(
     explorer: Explorer, values: Values, figures: Iterable[Figure]
 ) -> tuple[FigureView, ...]:
     """All *figures* of *explorer*, drawn."""
-    query = query_of(explorer, values)
-    return tuple(_view(explorer, n, figure, query) for n, figure in enumerate(figures))
+    base, query = f"/explore/{explorer.name}", f"?{query_of(explorer, values)}"
+    return tuple(
+        figure_view(figure, base, n, query, explorer.name) for n, figure in enumerate(figures)
+    )
 
 
 def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
@@ -123,15 +140,35 @@ def address_of_state(explorer: Explorer, values: Values) -> str:
     return f"/explore/{explorer.name}?{query_of(explorer, values)}"
 
 
-def _view(explorer: Explorer, number: int, figure: Figure, query: str) -> FigureView:
-    base = f"/explore/{explorer.name}"
+def figure_view(
+    figure: Figure, base: str, number: int, query: str = "", name: str = ""
+) -> FigureView:
+    """*figure*, the one of that *number* on the page at *base*, drawn."""
+    anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
     return FigureView(
-        f"figure-{explorer.name}-{number}",
+        anchor,
         figure.title,
         Markup(drawn(figure, alone=False)),  # made by our own template, which escapes
         figure.table,
-        f"{base}?{query}#figure-{explorer.name}-{number}",
-        f"{base}/{number}.svg?{query}",
-        f"{base}/{number}.csv?{query}",
+        f"{base}{query}#{anchor}",
+        f"{base}/{number}.svg{query}",
+        f"{base}/{number}.csv{query}",
         isinstance(figure, Timeline),
     )
+
+
+def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) -> Response:
+    """One of *figures* as a picture that stands alone, or its values.
+
+    Raises:
+        NotFoundError: there is no such figure, or form of it.
+    """
+    if form not in ("svg", "csv") or not 0 <= number < len(figures):
+        raise NotFoundError(f"{name} has {len(figures)} figures, as .svg and .csv")
+    figure = figures[number]
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}
+    if form == "svg":
+        return Response(drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
+    text = io.StringIO()
+    csv.writer(text).writerows(figure.table)
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)

@@ -1,14 +1,11 @@
 """/labs: what can be measured, and what was, beside what was predicted."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.charts.drawn import Figure, drawn
 from app.errors import NotFoundError, nearest
 from app.glossary import mark
 from app.labs import LABS, Lab, Report, lab_called
@@ -17,7 +14,7 @@ from app.labs.recording import own_runs, recorded
 from app.markdown import html
 from app.site import Here, Site
 from app.units import scale_of
-from app.web.figures import FigureView
+from app.web.figures import FigureView, figure_file, figure_view
 from app.web.measured import figures_of, table_of
 from app.web.rendering import Link, frame, render
 
@@ -156,7 +153,7 @@ async def run_page(request: Request, site: Here, name: str, run: str) -> Respons
         tuple(rows),
         _line(report),
         tuple(
-            _view(lab, report, number, figure)
+            figure_view(figure, f"/labs/{lab.name}/{report.id}", number)
             for number, figure in enumerate(figures_of(lab, report))
         ),
     )
@@ -175,17 +172,7 @@ async def samples(site: Here, name: str, run: str) -> Response:
 async def download(site: Here, name: str, run: str, number: int, form: str) -> Response:
     """A figure of a run as a picture that stands alone, or its values."""
     lab, report = lab_called(name), _run(site, name, run)
-    figures = list(figures_of(lab, report))
-    if form not in ("svg", "csv") or not 0 <= number < len(figures):
-        raise NotFoundError(f"{run} has {len(figures)} figures, as .svg and .csv")
-    file = f'attachment; filename="{run}-{number}.{form}"'
-    headers = {"Content-Disposition": file}
-    if form == "svg":
-        picture = drawn(figures[number], alone=True)
-        return Response(picture, media_type="image/svg+xml", headers=headers)
-    text = io.StringIO()
-    csv.writer(text).writerows(figures[number].table)
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    return figure_file(list(figures_of(lab, report)), number, form, run)
 
 
 def _runs(site: Site) -> Sequence[Report]:
@@ -229,18 +216,4 @@ def _line(report: Report) -> str:
         f"The line that fits best: {amount(report.line.latency, second)} + size / "
         f"{amount(report.line.bandwidth, speed)}, off by {100 * report.line.median_error:.2g} % "
         "in the median."
-    )
-
-
-def _view(lab: Lab, report: Report, number: int, figure: Figure) -> FigureView:
-    base = f"/labs/{lab.name}/{report.id}"
-    return FigureView(
-        f"figure-{number}",
-        figure.title,
-        Markup(drawn(figure, alone=False)),  # made by our own template, which escapes
-        figure.table,
-        f"{base}#figure-{number}",
-        f"{base}/{number}.svg",
-        f"{base}/{number}.csv",
-        plays=False,
     )
