@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from app.config import Settings
 from app.errors import InputError
-from app.labs import LABS, Lab, Measure, Report, Run, Runner, lab_called, read_job, report_of
+from app.labs import Lab, Measure, Report, Run, Runner, known_labs, lab_called, read_job, report_of
 from app.labs.reporting import shown
 from app.units import BYTE_PER_SECOND, SECOND, show
 
@@ -29,10 +29,10 @@ def run(arguments: Namespace) -> int:
 
 def _list(*, as_json: bool) -> int:
     if as_json:
-        plain = [lab.model_dump(by_alias=True) for lab in LABS().values()]
+        plain = [lab.model_dump(by_alias=True) for lab in known_labs().values()]
         sys.stdout.write(json.dumps(plain) + "\n")
         return 0
-    for lab in LABS().values():
+    for lab in known_labs().values():
         least, most, _ = lab.ranks
         where = {"real": "real links", "emulated": "emulated link", "counted": "counted"}[lab.links]
         sys.stdout.write(f"{lab.name}  ({where}, {least} to {most} ranks)\n    {lab.summary}\n")
@@ -125,7 +125,7 @@ def _table(lab: Lab, measures: tuple[Measure, ...]) -> None:
     header = [*places, "measure", "n", "least", "median", "p90", *derived, "predicted", "ratio"]
     rows = [
         [
-            *(_place(lab, key, one.where[key]) for key in places),
+            *(lab.shown_at(key, one.where[key]) for key in places),
             one.name,
             str(one.count),
             *(shown(lab, one.name, value) for value in (one.least, one.median, one.p90)),
@@ -139,8 +139,3 @@ def _table(lab: Lab, measures: tuple[Measure, ...]) -> None:
     for row in (header, *rows):
         cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
-
-
-def _place(lab: Lab, name: str, value: float | str) -> str:
-    parameter = lab.parameters.get(name) or lab.parameters.get(f"{name}s")
-    return parameter.shown(value) if parameter and not isinstance(value, str) else str(value)

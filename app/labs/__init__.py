@@ -5,12 +5,12 @@ which formula predicts it; its `worker.py` is what every rank runs, fixed code t
 only give numbers to. Nothing here imports torch but what the ranks run.
 """
 
-from app.labs.reading import LABS, Job, Lab, lab_called, read_job
+from app.labs.reading import Job, Lab, known_labs, lab_called, read_job
 from app.labs.reporting import Measure, Report, report_of
 from app.labs.running import Run, Runner
 
 __all__ = [
-    "LABS",
+    "known_labs",
     "Job",
     "Lab",
     "Measure",

@@ -148,6 +148,17 @@ class Lab(_Strict):
         """What the ranks run."""
         return LIBRARY / self.name.replace("-", "_") / "worker.py"
 
+    def parameter_of(self, place: str) -> Parameter | None:
+        """The parameter that a measure's *place* is a value of: a size is one of the sizes."""
+        return self.parameters.get(place) or self.parameters.get(f"{place}s")
+
+    def shown_at(self, place: str, value: float | str) -> str:
+        """The *value* of a measure's *place*, as a person would write it."""
+        if isinstance(value, str):
+            return value
+        parameter = self.parameter_of(place)
+        return parameter.shown(value) if parameter else f"{value:g}"
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -167,7 +178,7 @@ class Job:
 
 
 @cache
-def _labs() -> Mapping[str, Lab]:
+def known_labs() -> Mapping[str, Lab]:
     """Every lab, in the order of its folder's name.
 
     Raises:
@@ -176,18 +187,15 @@ def _labs() -> Mapping[str, Lab]:
     return {lab.name: lab for lab in map(_read, sorted(LIBRARY.glob("*/lab.yaml")))}
 
 
-LABS = _labs
-
-
 def lab_called(name: str) -> Lab:
     """The lab with that name.
 
     Raises:
         NotFoundError: there is none; the message offers the closest.
     """
-    if name not in LABS():
-        raise NotFoundError(f"no lab is called {name[:80]!r}{nearest(name[:80], LABS())}")
-    return LABS()[name]
+    if name not in known_labs():
+        raise NotFoundError(f"no lab is called {name[:80]!r}{nearest(name[:80], known_labs())}")
+    return known_labs()[name]
 
 
 def read_job(lab: Lab, given: Mapping[str, str]) -> Job:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from app.labs.reading import LABS
+from app.labs.reading import known_labs
 from app.labs.reporting import Report, report_of
 from app.labs.running import Run
 
@@ -36,4 +36,4 @@ def _finished(folder: Path) -> Report:
 
 
 def _is_known(folder: Path) -> bool:
-    return any(folder.name.endswith(name, 16, -7) for name in LABS())
+    return any(folder.name.endswith(name, 16, -7) for name in known_labs())

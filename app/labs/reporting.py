@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.fitting import Line, fit
-from app.labs.reading import RANKS, Lab, Parameter, Value, amount, lab_called
+from app.labs.reading import RANKS, Lab, Value, amount, lab_called
 from app.labs.running import Run
 from app.units import RATIO, scale_of
 
@@ -180,8 +180,8 @@ def _placed(lab: Lab, where: Mapping[str, float | str]) -> dict[str, Quantity]:
     for name, value in where.items():
         if isinstance(value, str):
             continue
-        parameter = lab.parameters.get(name) or lab.parameters.get(f"{name}s")
-        unit = parameter.measured_in if parameter else Parameter(says="", start=0).measured_in
+        parameter = lab.parameter_of(name)
+        unit = parameter.measured_in if parameter else RATIO
         found[name] = Quantity(float(value), unit.dimension)
     return found
 

@@ -21,7 +21,7 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     )  # fmt: skip
     for one in report.measures:
         yield (
-            *(_where(lab, key, one.where[key]) for key in places),
+            *(lab.shown_at(key, one.where[key]) for key in places),
             lab.measures[one.name].says,
             shown(lab, one.name, one.median),
             "" if one.predicted is None else shown(lab, one.name, one.predicted),
@@ -31,13 +31,6 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
             shown(lab, one.name, one.p90),
             *(one.derived[key].shown for key in first.derived),
         )
-
-
-def _where(lab: Lab, name: str, value: float | str) -> str:
-    parameter = lab.parameters.get(name) or lab.parameters.get(f"{name}s")
-    if isinstance(value, str):
-        return value
-    return parameter.shown(value) if parameter else f"{value:g}"
 
 
 def figures_of(lab: Lab, report: Report) -> Iterator[Figure]:

@@ -73,13 +73,13 @@ def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
         (folder / "worker.py").write_text(FAULTY)
         (folder / "lab.yaml").write_text(SPECIFICATION.format(seconds=seconds))
         monkeypatch.setattr(reading, "LIBRARY", folder.parent)
-        reading.LABS.cache_clear()
+        reading.known_labs.cache_clear()
         given: Mapping[str, str] = {"what": what, "ranks": str(ranks)}
         return read_job(lab_called("faulty"), given)
 
     yield make
     monkeypatch.undo()
-    reading.LABS.cache_clear()
+    reading.known_labs.cache_clear()
 
 
 def pids_of(folder: Path) -> list[int]:

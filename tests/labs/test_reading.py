@@ -6,7 +6,7 @@ import pytest
 from app.config import ROOT
 from app.errors import ContentError, InputError, NotFoundError
 from app.expressions import Quantity
-from app.labs import LABS, lab_called, read_job, reading
+from app.labs import known_labs, lab_called, read_job, reading
 from app.labs.fitting import fit
 from app.labs.reporting import known_quantities, predicted
 from app.markdown import html
@@ -16,7 +16,7 @@ from app.units import scale_of
 RANKS = ROOT / "app" / "labs" / "ranks"
 
 
-@pytest.mark.parametrize("name", LABS())
+@pytest.mark.parametrize("name", known_labs())
 def test_every_lab_says_what_it_needs(name: str) -> None:
     lab = lab_called(name)
     job = read_job(lab, {})
@@ -29,7 +29,7 @@ def test_every_lab_says_what_it_needs(name: str) -> None:
     assert read_job(lab, given).values == job.values
 
 
-@pytest.mark.parametrize("name", LABS())
+@pytest.mark.parametrize("name", known_labs())
 def test_what_is_predicted_is_in_the_unit_of_what_is_measured(name: str) -> None:
     lab = lab_called(name)
     job = read_job(lab, {})
@@ -88,11 +88,11 @@ def test_a_wrong_lab_file_is_told_with_its_line(
     folder.mkdir()
     (folder / "lab.yaml").write_text("title: Broken\nlinks: imagined\n")
     monkeypatch.setattr(reading, "LIBRARY", tmp_path)
-    reading.LABS.cache_clear()
+    reading.known_labs.cache_clear()
     with pytest.raises(ContentError, match=r"lab.yaml:2"):
-        reading.LABS()
+        reading.known_labs()
     monkeypatch.undo()
-    reading.LABS.cache_clear()
+    reading.known_labs.cache_clear()
 
 
 def test_a_line_through_times_is_found_again() -> None:

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from app.config import Settings
 from app.explorers import EXPLORERS
 from app.kinds import Exercise
-from app.labs import LABS
+from app.labs import known_labs
 from app.labs.recording import recorded
 from app.main import create_app
 from app.site import Site
@@ -21,7 +21,7 @@ PAGES = (
     "/exercises/collectives/steps-of-a-ring", "/exercises/collectives/estimate-off-by-a-factor",
     "/exercises/collectives/write-ring-time", "/formulas", "/hardware", "/errata", "/progress", "/authoring", "/api/docs", "/nothing",
     "/explore", *(f"/explore/{name}" for name in EXPLORERS), "/explore/ring?predict=1", "/chapters/tensor",
-    "/chapters/pipelines", "/glossary", "/labs", *(f"/labs/{one}" for one in LABS()),
+    "/chapters/pipelines", "/glossary", "/labs", *(f"/labs/{one}" for one in known_labs()),
     *(f"/labs/{run.lab}/{run.id}" for run in recorded()),
 )  # fmt: skip
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
