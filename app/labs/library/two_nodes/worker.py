@@ -14,6 +14,8 @@ _SECONDS = 1.0
 
 def main(rank: Rank) -> None:
     """Check the sums, then time every size."""
+    if rank.world % 2:
+        raise ValueError(f"two equal nodes need an even number of ranks, not {rank.world}")
     node = rank.world // 2
     link = Link(
         rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across")
