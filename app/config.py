@@ -36,6 +36,9 @@ class Settings(BaseSettings):
         description="where the runs of labs are kept",
     )
     lab_launcher: str = Field(default="local", pattern="^(local|slurm)$")
+    lab_queue: int = Field(
+        default=20, ge=0, description="runs of labs that may wait; 0: none from the browser"
+    )
     cache: Path = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
         description="where the sandbox's interpreter is kept once it is built",

@@ -1,5 +1,6 @@
 """The application: what it is made of, and how it starts and stops."""
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,6 +17,7 @@ from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.signing import signing_secret
 from app.db.writer import Writer
+from app.dispatch import Dispatcher
 from app.errors import AppError
 from app.packs import exercise_folders
 from app.sandbox.runner import Runner
@@ -35,7 +37,8 @@ def create_site(settings: Settings) -> Site:
     migrate(settings.database)
     engine = connect(settings.database)
     secret = signing_secret(settings.database, settings.secret)
-    return Site(settings, catalog, engine, Writer(engine), Runner(settings), secret)
+    labs = Dispatcher(settings, engine)
+    return Site(settings, catalog, engine, Writer(engine), Runner(settings), labs, secret)
 
 
 def create_app(
@@ -74,8 +77,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     site: Site = app.state.site
     site.writer.start()
     await site.runner.start()
+    site.labs.start()
     with _calm_collector():
         yield
+    await asyncio.to_thread(site.labs.close)
     await site.runner.close()
     await site.writer.close()
     site.engine.dispose()

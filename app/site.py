@@ -9,18 +9,20 @@ from sqlalchemy import Engine
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.writer import Writer
+from app.dispatch import Dispatcher
 from app.sandbox.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The exercises, the database and the sandbox of this server."""
+    """The exercises, the database, the sandbox and the labs of this server."""
 
     settings: Settings
     catalog: Catalog
     engine: Engine
     writer: Writer
     runner: Runner
+    labs: Dispatcher
     secret: str
 
 

@@ -9,7 +9,18 @@ from tqdm import tqdm
 
 from app.config import Settings
 from app.errors import InputError
-from app.labs import Lab, Measure, Report, Run, Runner, known_labs, lab_called, read_job, report_of
+from app.labs import (
+    Lab,
+    Launcher,
+    Measure,
+    Report,
+    Run,
+    known_labs,
+    lab_called,
+    read_job,
+    report_of,
+)
+from app.labs.launching import launcher_of
 from app.labs.reporting import shown
 from app.units import BYTE_PER_SECOND, SECOND, show
 
@@ -24,7 +35,7 @@ def run(arguments: Namespace) -> int:
             return _list(as_json=arguments.json)
         case "run":
             return _run(arguments)
-    return _show(Runner(Settings().runs).run_called(arguments.run), as_json=arguments.json)
+    return _show(launcher_of(Settings()).run_called(arguments.run), as_json=arguments.json)
 
 
 def _list(*, as_json: bool) -> int:
@@ -45,7 +56,7 @@ def _list(*, as_json: bool) -> int:
 def _run(arguments: Namespace) -> int:
     lab = lab_called(arguments.name)
     job = read_job(lab, _pairs(arguments.parameters))
-    runner = Runner(Settings().runs)
+    runner = launcher_of(Settings())
     try:
         started = runner.start(job, arguments.backend, _PATIENCE)
         _follow(runner, started, lab, quiet=arguments.json)
@@ -64,7 +75,7 @@ def _pairs(given: list[str]) -> Mapping[str, str]:
     return found
 
 
-def _follow(runner: Runner, run: Run, lab: Lab, *, quiet: bool) -> None:
+def _follow(runner: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
     with tqdm(desc=lab.name, unit=" point", disable=quiet or None, leave=False) as bar:
         try:
             for event in runner.follow(run):

@@ -10,7 +10,16 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime
-from sqlalchemy import BigInteger, DateTime, Dialect, Index, Integer, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Dialect,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy import text as sql
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
@@ -139,3 +148,69 @@ class TokenRow(SQLModel, table=True):
     digest: KeptText = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
     created: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     revoked: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Prediction(_Record):
+    """What a learner predicted before anything was measured: the first one stays.
+
+    Raises:
+        ValueError: as for an attempt.
+    """
+
+    learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
+    exercise: KeptText = Field(min_length=1, max_length=EXERCISE_LIMIT)
+    seed: int = Field(ge=0, lt=SEED_LIMIT, sa_type=BigInteger)
+    answer: KeptText = Field(max_length=ANSWER_LIMIT, sa_type=Text, description="JSON, by name")
+    at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class PredictionRow(Prediction, table=True):
+    """The table of predictions, one a learner and drawing."""
+
+    model_config = {"frozen": False}
+
+    __tablename__ = "prediction"
+    __table_args__ = (UniqueConstraint("learner", "exercise", "seed", name="uq_prediction_first"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+
+
+class LabRunRow(SQLModel, table=True):
+    """The queue of runs, and what came of them.
+
+    A row goes from queued to running to one of done, failed, cancelled, timeout, lost. Of the
+    rows with the same *pool*, a set of devices, one at most is running.
+    """
+
+    __tablename__ = "lab_run"
+    __table_args__ = (
+        UniqueConstraint("name", name="uq_lab_run_name"),
+        Index("ix_lab_run_state", "state", "host", "id"),
+        Index("ix_lab_run_lab", "lab", "id"),
+        Index(
+            "uq_lab_run_pool",
+            "pool",
+            unique=True,
+            sqlite_where=sql("state = 'running'"),
+            postgresql_where=sql("state = 'running'"),
+        ),
+    )
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    name: str = Field(max_length=NAME_LIMIT, description="of the run's folder and page")
+    lab: str = Field(max_length=NAME_LIMIT)
+    given: str = Field(sa_type=Text, description="the parameters as texts, JSON")
+    backend: str = Field(max_length=NAME_LIMIT)
+    host: str = Field(max_length=EXERCISE_LIMIT, description="the machine or cluster it is for")
+    pool: str = Field(max_length=EXERCISE_LIMIT, description="the devices of that machine")
+    learner: str = Field(default="", max_length=LEARNER_LIMIT, description="empty: sent in")
+    origin: str = Field(default="", max_length=EXERCISE_LIMIT, description="a page to go back to")
+    predicted: float | None = Field(default=None, description="in the unit of what is asked")
+    state: str = Field(default="queued", max_length=NAME_LIMIT)
+    says: str = Field(default="", sa_type=Text, description="what it waits for, or why it ended")
+    cancel: bool = Field(default=False, description="somebody wants it ended")
+    worker: str = Field(default="", max_length=EXERCISE_LIMIT, description="who follows it")
+    report: str = Field(default="", sa_type=Text, description="what was measured so far, JSON")
+    log: str = Field(default="", sa_type=Text, description="what the ranks printed, if it failed")
+    asked: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    beat: datetime = Field(default_factory=now, sa_type=UtcDateTime, description="last followed")

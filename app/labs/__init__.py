@@ -7,12 +7,14 @@ only give numbers to. Nothing here imports torch but what the ranks run.
 
 from app.labs.reading import Job, Lab, known_labs, lab_called, read_job
 from app.labs.reporting import Measure, Report, report_of
-from app.labs.running import Run, Runner
+from app.labs.running import Runner
+from app.labs.runs import Launcher, Run
 
 __all__ = [
     "known_labs",
     "Job",
     "Lab",
+    "Launcher",
     "Measure",
     "Report",
     "Run",

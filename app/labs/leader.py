@@ -80,6 +80,8 @@ def lead(folder: Path) -> NoReturn:
         os.setsid()
         alive = (folder / "alive.new").open("w")  # locked for as long as the run lives
         fcntl.flock(alive, fcntl.LOCK_EX)
+        alive.write(str(os.getpid()))
+        alive.flush()
         (folder / "alive.new").rename(folder / "alive")
         die_with_parent(signal.SIGHUP)
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)

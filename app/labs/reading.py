@@ -138,10 +138,15 @@ class Lab(_Strict):
     parameters: dict[str, Parameter]
     measures: dict[str, Measured]
     let: dict[str, str] = {}
+    asks: str = Field(description="the measure that is predicted; {parameter} is filled in")
     fits: str = ""
     needs_gpu: bool = False
     explains: str
     sources: tuple[str, ...] = ()
+
+    def asked_of(self, texts: Mapping[str, str]) -> str:
+        """The measure that is predicted, with these parameters."""
+        return self.asks.format(**texts)
 
     @property
     def worker(self) -> Path:
@@ -175,6 +180,11 @@ class Job:
         given = [f"{RANKS}={self.ranks}"]
         given += [f"{name}={text.replace(' ', '')}" for name, text in self.texts.items()]
         return f"wallclock lab run {self.lab.name} {' '.join(given)}"
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """All parameters as texts, ranks too."""
+        return {RANKS: str(self.ranks), **self.texts}
 
 
 @cache

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from app.labs.reading import known_labs
 from app.labs.reporting import Report, report_of
-from app.labs.running import Run
+from app.labs.runs import Run
 
 RECORDED = Path(__file__).parent / "recorded"
 _REPORT = TypeAdapter(Report)

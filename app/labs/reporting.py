@@ -3,12 +3,12 @@
 import json
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.fitting import Line, fit
 from app.labs.reading import RANKS, Lab, Value, amount, lab_called
-from app.labs.running import Run
+from app.labs.runs import Run
 from app.units import RATIO, scale_of
 
 _LATE = 0.05  # of the predicted time: an emulated link that is later than that was not kept up with
@@ -76,10 +76,7 @@ def report_of(run: Run) -> Report:
     values = asked["values"]
     assert isinstance(values, dict)
     ranks = int(str(asked["ranks"]))
-    names = known_quantities(lab, ranks, values)
-    measures = tuple(
-        _measure(lab, names, values, event) for event in events if event["kind"] == "measure"
-    )
+    measures = measured(lab, ranks, values, [one for one in events if one["kind"] == "measure"])
     ready = next((event for event in events if event["kind"] == "ready"), {})
     return Report(
         id=run.id,
@@ -93,12 +90,43 @@ def report_of(run: Run) -> Report:
         world=int(str(ready["world"])) if "world" in ready else None,
         backend=str(asked["backend"]),
         links=lab.links,
-        machine=dict(asked["machine"]),  # type: ignore[call-overload]
+        machine=_machine(asked, events),
         versions=dict(ready.get("versions", {})),  # type: ignore[call-overload]
         checks={str(e["name"]): bool(e["right"]) for e in events if e["kind"] == "check"},
         measures=measures,
         line=_line(lab, measures),
         notes=tuple(_notes(lab, ranks, str(asked["backend"]), measures)),
+    )
+
+
+def measured(
+    lab: Lab,
+    ranks: int,
+    values: Mapping[str, Value],
+    events: Sequence[Mapping[str, object]],
+) -> tuple[Measure, ...]:
+    """What the samples of *events* come to, and what was predicted for each.
+
+    An event has the name of a measure, where it was taken, and its samples in base units.
+    """
+    names = known_quantities(lab, ranks, values)
+    return tuple(_measure(lab, names, values, event) for event in events)
+
+
+def judged_anew(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
+    """*report* with all that follows from its samples worked out here."""
+    lab = lab_called(report.lab)
+    events = [
+        {"name": one.name, "where": dict(one.where), "samples": one.samples}
+        for one in report.measures
+    ]
+    measures = measured(lab, ranks, values, events)
+    return replace(
+        report,
+        measures=measures,
+        links=lab.links,
+        line=_line(lab, measures),
+        notes=tuple(_notes(lab, ranks, report.backend, measures)),
     )
 
 
@@ -184,6 +212,16 @@ def _placed(lab: Lab, where: Mapping[str, float | str]) -> dict[str, Quantity]:
         unit = parameter.measured_in if parameter else RATIO
         found[name] = Quantity(float(value), unit.dimension)
     return found
+
+
+def _machine(
+    asked: Mapping[str, object], events: Sequence[Mapping[str, object]]
+) -> Mapping[str, object]:
+    """Where it ran: what rank 0 said of its machine, or whoever started it of this one."""
+    told = next((event["machine"] for event in events if event["kind"] == "machine"), None)
+    machine = told or asked["machine"]
+    assert isinstance(machine, dict)
+    return machine
 
 
 def _line(lab: Lab, measures: Sequence[Measure]) -> Line | None:

@@ -5,6 +5,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from app.web import (
     authoring,
+    board,
     docs,
     errata,
     exercise,
@@ -15,6 +16,7 @@ from app.web import (
     home,
     labs,
     progress,
+    runs,
     static,
     theme,
 )
@@ -30,9 +32,12 @@ for part in (
     glossary,
     hardware,
     labs,
+    board,
+    runs,
     errata,
     progress,
     authoring,
+    board,
     docs,
     theme,
     static,

@@ -1,35 +1,32 @@
-"""/labs: what can be measured, and what was, beside what was predicted."""
+"""/labs: what can be measured, and the page of one lab, where a run is asked for."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.errors import NotFoundError, nearest
+from app.db.lab_runs import counted_runs, enqueue
+from app.db.session import open_session
+from app.db.tables import LabRunRow
+from app.errors import InputError, UnavailableError
 from app.glossary import mark
-from app.labs import Lab, Report, known_labs, lab_called
-from app.labs.reading import amount
-from app.labs.recording import own_runs, recorded
+from app.labs import Lab, known_labs, lab_called, read_job
+from app.labs.reading import RANKS
+from app.labs.recording import recorded
+from app.labs.runs import named
 from app.markdown import html
 from app.site import Here, Site
-from app.units import scale_of
-from app.web.figures import FigureView, figure_file, figure_view
-from app.web.measured import figures_of, table_of
+from app.units import RATIO, read, scale_of
+from app.web.kept_runs import Kept, finished
+from app.web.lab_words import KINDS, LINKS_SAY, guess_label, place_of
 from app.web.rendering import Link, frame, render
+from app.web.visitor import FromHere, Visiting, learner_of, remember
 
 router = APIRouter(prefix="/labs")
-_KINDS = {
-    "real": "real links",
-    "emulated": "an emulated link",
-    "counted": "counted",
-}
-_LINKS_SAY = {
-    "real": "What this machine's links really do, with the spread of the samples.",
-    "emulated": "Real messages between real processes, each held for latency + bytes over "
-    "bandwidth: the timing of links that this machine need not have.",
-    "counted": "Counted, not timed: it must be what the formula says, on any machine.",
-}
+_PARAMETER = "run."  # before a parameter's name in a form
+_LONGEST = 200  # characters of a field
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,18 @@ class RunRow:
     machine: str
     what: str
     at: str
-    own: bool
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter to set."""
+
+    name: str
+    says: str
+    value: str
+    bounds: str
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +78,26 @@ class LabPage:
     links: str
     question: Markup
     explains: Markup
-    parameters: tuple[tuple[str, str, str], ...]
+    settings: tuple[Setting, ...]
+    asks: str
+    unit: str
+    guess: str
+    trouble: str
+    problem: str
     command: str
     runs: tuple[RunRow, ...]
     sources: tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """One run: predicted and measured side by side."""
-
-    lab: Link
-    title: str
-    kind: str
-    links: str
-    question: Markup
-    explains: Markup
-    report: Report
-    machine: tuple[tuple[str, str], ...]
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    line: str
-    figures: tuple[FigureView, ...]
-
-
 @router.get("")
 async def lab_list(request: Request, site: Here) -> Response:
     """Every lab."""
-    runs = _runs(site)
+    with open_session(site.engine) as session:
+        counts = counted_runs(session)
     cards = tuple(
         LabCard(
-            lab.name, lab.title, lab.summary, _KINDS[lab.links],
-            sum(report.lab == lab.name for report in runs),
+            lab.name, lab.title, lab.summary, KINDS[lab.links],
+            counts.get(lab.name, 0) + sum(report.lab == lab.name for report in recorded()),
         )
         for lab in known_labs().values()
     )  # fmt: skip
@@ -111,109 +107,129 @@ async def lab_list(request: Request, site: Here) -> Response:
 
 @router.get("/{name}")
 async def lab_page(request: Request, site: Here, name: str) -> Response:
-    """One lab."""
+    """One lab; parameters in the address are filled in."""
     lab = lab_called(name)
-    runs = [report for report in _runs(site) if report.lab == lab.name]
-    own = {report.id for report in recorded()}
-    least, most, start = lab.ranks
-    parameters = [("ranks", f"{least} to {most}", str(start))] if most > 1 else []
-    parameters += [
-        (key, one.says + (f": {', '.join(one.one_of)}" if one.one_of else ""), str(one.start))
-        for key, one in lab.parameters.items()
-    ]
-    page = LabPage(
-        lab,
-        _KINDS[lab.links],
-        _LINKS_SAY[lab.links],
-        mark(html(lab.question)),
-        mark(html(lab.explains)),
-        tuple(parameters),
-        f"wallclock lab run {lab.name}",
-        tuple(_row(report, own=report.id not in own) for report in runs),
-        tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
-    )
+    page = lab_view(site, lab, request.query_params)
     return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
-@router.get("/{name}/{run}")
-async def run_page(request: Request, site: Here, name: str, run: str) -> Response:
-    """One run of a lab."""
-    lab, report = lab_called(name), _run(site, name, run)
-    header, *rows = table_of(lab, report)
-    page = RunPage(
-        Link(f"/labs/{lab.name}", lab.title),
-        f"{lab.title}, {_place(report)}",
-        _KINDS[lab.links],
-        _LINKS_SAY[lab.links],
-        mark(html(lab.question)),
-        mark(html(lab.explains)),
-        report,
-        tuple(_machine(report)),
-        header,
-        tuple(rows),
-        _line(report),
-        tuple(
-            figure_view(figure, f"/labs/{lab.name}/{report.id}", number)
-            for number, figure in enumerate(figures_of(lab, report))
-        ),
+@router.post("/{name}", dependencies=[FromHere])
+async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Put a run into the queue, with what is predicted for it."""
+    lab = lab_called(name)
+    form = await request.form(max_files=0, max_fields=60)
+    fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
+    learner = learner_of(visiting)
+    try:
+        row = _asked(site, lab, fields, learner)
+        enqueue(site.engine, row, site.labs.most)
+    except (InputError, UnavailableError) as error:
+        return _refused(request, site, lab, fields, error)
+    site.labs.wake()
+    response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
+    remember(request, response, learner, site.secret)
+    return response
+
+
+def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
+    """The page of *lab*, with the *values* of its form and what is wrong with them."""
+    starts = {name: str(one.start) for name, one in lab.parameters.items()}
+    asked = lab.asked_of(starts)
+    return LabPage(
+        lab=lab,
+        kind=KINDS[lab.links],
+        links=LINKS_SAY[lab.links],
+        question=mark(html(lab.question)),
+        explains=mark(html(lab.explains)),
+        settings=_settings(lab, values),
+        asks=guess_label(lab, asked),
+        unit=lab.measures[asked].unit,
+        guess=values.get("guess", ""),
+        trouble=site.labs.trouble,
+        problem=problem,
+        command=f"wallclock lab run {lab.name}",
+        runs=tuple(map(_row, finished(site, lab.name))),
+        sources=tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
     )
-    return render("run.html", frame(request, page.title, lab.summary, "labs"), page)
 
 
-@router.get("/{name}/{run}/samples.json")
-async def samples(site: Here, name: str, run: str) -> Response:
-    """Everything that is known of a run."""
-    file = f'attachment; filename="{run}.json"'
-    text = _run(site, name, run).as_json()
-    return Response(text, media_type="application/json", headers={"Content-Disposition": file})
+def _settings(lab: Lab, values: Mapping[str, str]) -> tuple[Setting, ...]:
+    least, most, start = lab.ranks
+    found = []
+    if most > least:
+        value = values.get(RANKS, str(start))
+        found.append(Setting(RANKS, "processes", value, f"{least} to {most}", ()))
+    for name, one in lab.parameters.items():
+        bounds = "" if one.one_of else f"{one.least} to {one.most}"
+        if one.several:
+            bounds += "; several with commas, or a range as in A..B"
+        value = values.get(name, str(one.start))
+        found.append(Setting(name, one.says, value, bounds, one.one_of))
+    return tuple(found)
 
 
-@router.get("/{name}/{run}/{number}.{form}")
-async def download(site: Here, name: str, run: str, number: int, form: str) -> Response:
-    """A figure of a run as a picture that stands alone, or its values."""
-    lab, report = lab_called(name), _run(site, name, run)
-    return figure_file(list(figures_of(lab, report)), number, form, run)
-
-
-def _runs(site: Site) -> Sequence[Report]:
-    """Recorded ones and those of this machine."""
-    return [*own_runs(site.settings.runs), *recorded()]
-
-
-def _run(site: Site, name: str, run: str) -> Report:
-    known = {report.id: report for report in _runs(site) if report.lab == name}
-    if run not in known:
-        raise NotFoundError(f"{name} has no run {run[:80]!r}{nearest(run[:80], known)}")
-    return known[run]
-
-
-def _row(report: Report, *, own: bool) -> RunRow:
+def _row(kept: Kept) -> RunRow:
+    report = kept.report
+    assert report is not None  # it is finished
     what = report.command.removeprefix(f"wallclock lab run {report.lab} ")
-    return RunRow(f"/labs/{report.lab}/{report.id}", _place(report), what, report.at[:10], own)
+    origin = "recorded" if kept.is_recorded else "this server"
+    href = f"/labs/{report.lab}/{report.id}"
+    return RunRow(href, place_of(report), what, report.at[:10], origin)
 
 
-def _place(report: Report) -> str:
-    """The machine of a run, in a few words."""
-    gpus = report.machine.get("gpus")
-    if report.backend == "nccl" and isinstance(gpus, list) and gpus:
-        return f"{report.ranks} × {gpus[0]}"
-    return f"{report.machine.get('processor')}, {report.machine.get('cores')} cores"
+def _asked(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:
+    """The row of the run that somebody asks for.
 
-
-def _machine(report: Report) -> Iterator[tuple[str, str]]:
-    yield "machine", _place(report)
-    yield "backend", f"{report.backend}, {report.world or report.ranks} ranks"
-    yield "system", str(report.machine.get("system"))
-    yield from ((name, version) for name, version in report.versions.items())
-    yield "load before", str(report.machine.get("load"))
-
-
-def _line(report: Report) -> str:
-    if report.line is None:
-        return ""
-    second, speed = scale_of("s").unit, scale_of("B/s").unit
-    return (
-        f"The line that fits best: {amount(report.line.latency, second)} + size / "
-        f"{amount(report.line.bandwidth, speed)}, off by {100 * report.line.median_error:.2g} % "
-        "in the median."
+    Raises:
+        InputError: a parameter or the prediction cannot be read.
+        UnavailableError: nothing can be run here.
+    """
+    if site.labs.trouble:
+        raise UnavailableError(site.labs.trouble)
+    given = {
+        key.removeprefix(_PARAMETER): text.strip()
+        for key, text in fields.items()
+        if key.startswith(_PARAMETER) and text.strip()
+    }
+    job = read_job(lab, given)
+    predicted = _predicted(lab, lab.asked_of(job.texts), fields.get("guess", ""))
+    backend = site.labs.launcher.backend_of(job)
+    name = named(lab.name)
+    return LabRunRow(
+        name=name,
+        lab=lab.name,
+        given=json.dumps(dict(job.given)),
+        backend=backend,
+        host=site.labs.launcher.host,
+        pool=site.labs.launcher.pool_of(name, backend),
+        learner=learner,
+        origin=_origin(site, fields.get("origin", "")),
+        predicted=predicted,
     )
+
+
+def _predicted(lab: Lab, measure: str, text: str) -> float | None:
+    if not text.strip():
+        return None
+    scale = scale_of(lab.measures[measure].unit) if lab.measures[measure].unit else None
+    try:
+        return read(text, scale.unit if scale else RATIO, scale).value
+    except ValueError as error:
+        raise InputError(f"your prediction: {error}") from None
+
+
+def _origin(site: Site, text: str) -> str:
+    """The exercise that a run is for, as "ID?seed=N"; nothing where it is none."""
+    exercise, _, seed = text.partition("?seed=")
+    known = exercise in {one.id for one in site.catalog.exercises}
+    return text if known and (seed.isdigit() or not seed) else ""
+
+
+def _refused(
+    request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception
+) -> Response:
+    """The page of the lab with what is wrong, and with all that was typed."""
+    values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
+    page = lab_view(site, lab, values, f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
+    status = 422 if isinstance(error, InputError) else 503
+    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

@@ -40,6 +40,7 @@ title: Faults
 links: counted
 summary: Everything that can go wrong.
 question: What goes wrong?
+asks: time
 ranks: [2, 4, 3]
 seconds: {seconds}
 parameters:

@@ -1,0 +1,175 @@
+"""The queue of runs of labs, each function named by what it does to it or asks of it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Engine, func, update
+from sqlalchemy import select as columns
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
+
+from app.db.session import BEGIN, open_session
+from app.db.tables import LabRunRow, now
+from app.db.trouble import connected
+from app.errors import UnavailableError
+
+QUEUED, RUNNING = "queued", "running"
+WAITING = (QUEUED, RUNNING)
+_OWN = 3  # runs that one learner may have waiting
+_SENT = 50  # runs of other machines that one learner may send in
+_LISTED = 200
+SENT = "sent in"  # the host of a run that was made elsewhere
+
+
+class QueueFullError(UnavailableError):
+    """Too many runs wait already."""
+
+
+def enqueue(engine: Engine, row: LabRunRow, most: int) -> None:
+    """Put *row* at the end of the queue, in which *most* rows may wait.
+
+    Raises:
+        QueueFullError: so many wait already, or too many of the same learner.
+        UnavailableError: the database cannot keep it.
+    """
+    immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
+    with open_session(immediate) as session:
+        if _waiting(session, col(LabRunRow.host) == row.host) >= most:
+            raise QueueFullError(f"{most} runs wait already; try again when some have ended")
+        if _waiting(session, col(LabRunRow.learner) == row.learner) >= _OWN:
+            raise QueueFullError(
+                f"{_OWN} of your runs wait already; cancel one, or try again when one has ended"
+            )
+        session.add(row)
+        session.commit()
+
+
+def _waiting(session: Session, *which: ColumnElement[bool]) -> int:
+    rows = columns(func.count()).where(col(LabRunRow.state).in_(WAITING), *which)
+    return int(session.scalar(rows) or 0)
+
+
+def keep_sent(engine: Engine, row: LabRunRow) -> None:
+    """Keep a finished run that a learner sent in from another machine.
+
+    Raises:
+        QueueFullError: the same learner has sent in too many.
+    """
+    with open_session(engine) as session:
+        sent = columns(func.count()).where(
+            col(LabRunRow.learner) == row.learner, col(LabRunRow.host) == SENT
+        )
+        if int(session.scalar(sent) or 0) >= _SENT:
+            raise QueueFullError(f"you have sent in {_SENT} runs already")
+        session.add(row)
+        session.commit()
+
+
+def claim(engine: Engine, host: str, worker: str) -> LabRunRow | None:
+    """The next run for *host* whose devices are free, now followed by *worker*."""
+    other = aliased(LabRunRow)
+    busy = columns(col(other.id)).where(
+        col(other.state) == RUNNING, col(other.pool) == col(LabRunRow.pool)
+    )
+    following = (
+        columns(col(LabRunRow.id))
+        .where(col(LabRunRow.state) == QUEUED, col(LabRunRow.host) == host)
+        .where(~busy.exists())
+        .order_by(col(LabRunRow.id))
+        .limit(1)
+    )
+    change = (
+        update(LabRunRow)
+        .where(col(LabRunRow.id) == following.scalar_subquery(), col(LabRunRow.state) == QUEUED)
+        .values(state=RUNNING, worker=worker, beat=now())
+        .returning(col(LabRunRow.name))
+    )
+    with connected(engine) as connection:
+        with connection.begin():  # most often nothing waits, and nothing needs to be locked
+            if connection.execute(following).scalar() is None:
+                return None
+        try:
+            with connection.begin():
+                name = connection.execute(change).scalar()
+        except IntegrityError:  # another server was faster, and has the devices
+            return None
+    return lab_run(engine, name) if name else None
+
+
+def record(engine: Engine, name: str, worker: str, **values: object) -> bool | None:
+    """Write down how run *name* goes; whether somebody wants it ended.
+
+    None if *worker* does not follow it any more: another does, and nothing was written.
+    """
+    mine = (col(LabRunRow.name) == name, col(LabRunRow.worker) == worker)
+    change = update(LabRunRow).where(*mine).values(beat=now(), **values)
+    with connected(engine) as connection, connection.begin():
+        return connection.execute(change.returning(col(LabRunRow.cancel))).scalar()
+
+
+def request_cancel(engine: Engine, name: str) -> None:
+    """Have run *name* ended; one that still waits is ended at once."""
+    own = col(LabRunRow.name) == name
+    waits, runs = col(LabRunRow.state) == QUEUED, col(LabRunRow.state) == RUNNING
+    ended = {"state": "cancelled", "says": "it was cancelled before its turn came"}
+    with connected(engine) as connection, connection.begin():
+        connection.execute(update(LabRunRow).where(own, waits).values(**ended))
+        connection.execute(update(LabRunRow).where(own, runs).values(cancel=True))
+
+
+def adopt(engine: Engine, host: str, worker: str, silent: float) -> Sequence[LabRunRow]:
+    """The running rows of *host* not followed for *silent* seconds; *worker* follows them now."""
+    change = (
+        update(LabRunRow)
+        .where(
+            col(LabRunRow.state) == RUNNING,
+            col(LabRunRow.host) == host,
+            col(LabRunRow.worker) != worker,
+            col(LabRunRow.beat) < now() - timedelta(seconds=silent),
+        )
+        .values(worker=worker, beat=now())
+        .returning(col(LabRunRow.name))
+    )
+    with connected(engine) as connection, connection.begin():
+        names = [str(name) for (name,) in connection.execute(change).all()]
+    rows = (lab_run(engine, name) for name in names)
+    return [row for row in rows if row]
+
+
+def lab_run(engine: Engine, name: str) -> LabRunRow | None:
+    """The run with that name."""
+    with open_session(engine) as session:
+        return session.exec(select(LabRunRow).where(LabRunRow.name == name)).first()
+
+
+def ahead_of(session: Session, row: LabRunRow) -> int:
+    """How many runs come before *row* on the same devices."""
+    return _waiting(session, col(LabRunRow.pool) == row.pool, col(LabRunRow.id) < row.id)
+
+
+def finished_runs(session: Session, lab: str) -> Sequence[LabRunRow]:
+    """The runs of *lab* that came to their end, the newest first."""
+    statement = (
+        select(LabRunRow)
+        .where(LabRunRow.lab == lab, LabRunRow.state == "done")
+        .order_by(col(LabRunRow.id).desc())
+    )
+    return session.exec(statement.limit(_LISTED)).all()
+
+
+def runs_of(session: Session, learner: str, lab: str, limit: int = 10) -> Sequence[LabRunRow]:
+    """The last runs of *lab* that *learner* asked for, the newest first."""
+    statement = (
+        select(LabRunRow)
+        .where(LabRunRow.lab == lab, LabRunRow.learner == learner)
+        .order_by(col(LabRunRow.id).desc())
+    )
+    return session.exec(statement.limit(limit)).all()
+
+
+def counted_runs(session: Session) -> Mapping[str, int]:
+    """How many runs of each lab came to their end."""
+    done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == "done")
+    rows = session.connection().execute(done.group_by(col(LabRunRow.lab))).all()
+    return {str(lab): int(count) for lab, count in rows}

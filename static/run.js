@@ -1,0 +1,22 @@
+// A run that waits or goes on: what is known of it is shown anew until it has ended.
+const EVERY = 700; // ms
+
+async function look() {
+  try {
+    const answer = await fetch(location.pathname, { headers: { "X-Fragment": "1" } });
+    if (answer.ok) {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const [shown, found] = [document.querySelector("#run"), page.querySelector("#run")];
+      if (found && !("waits" in found.dataset)) {
+        location.reload();
+        return;
+      }
+      if (found && found.innerHTML !== shown.innerHTML) shown.replaceChildren(...found.childNodes);
+    }
+  } catch {
+    // The server cannot be reached for a moment: keep looking.
+  }
+  setTimeout(look, EVERY);
+}
+
+setTimeout(look, EVERY);
