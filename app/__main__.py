@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_schedule(
         commands.add_parser("schedule", help="a pipeline schedule played out, as a chart")
     )
-    _add_lab(commands.add_parser("lab", help="live measurements: list, run, show"))
+    _add_lab(commands.add_parser("lab", help="live measurements: list, run, prepare, show"))
     _add_token(commands.add_parser("token", help="API tokens: create, list, revoke"))
     commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
     backup = commands.add_parser("backup", help="a consistent copy of the database while serving")
@@ -134,12 +134,19 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="every lab, with its parameters")
     run = actions.add_parser("run", help="run one and show what it found")
-    run.add_argument("name", metavar="NAME", help="such as all-reduce")
-    run.add_argument("parameters", nargs="*", metavar="key=value", help="ranks=4 sizes=1KiB..64MiB")
     run.add_argument(
         "--backend", choices=("auto", "nccl", "gloo"), default="auto",
         help="auto: nccl where every rank can have a GPU, gloo otherwise",
     )  # fmt: skip
+    prepare = actions.add_parser("prepare", help="a run whose ranks something else starts")
+    for action in (run, prepare):
+        action.add_argument("name", metavar="NAME", help="such as all-reduce")
+        action.add_argument(
+            "parameters", nargs="*", metavar="key=value", help="ranks=4 sizes=1KiB..64MiB"
+        )
+    prepare.add_argument("--backend", choices=("nccl", "gloo"), default="nccl")
+    prepare.add_argument("--image", help="print a Job of Kubernetes for this container image")
+    prepare.add_argument("--claim", default="runs", help="the volume with WALLCLOCK_RUNS (runs)")
     show = actions.add_parser("show", help="a run from before")
     show.add_argument("run", metavar="RUN")
     for action in (listing, run, show):

@@ -39,6 +39,20 @@ class Settings(BaseSettings):
     lab_queue: int = Field(
         default=20, ge=0, description="runs of labs that may wait; 0: none from the browser"
     )
+    slurm_partition: str = Field(
+        default="", pattern=r"^[\w.,-]*$", description="empty: Slurm's own"
+    )
+    slurm_nodes: int = Field(default=1, ge=1, description="nodes of a run, at most")
+    slurm_gpus: int = Field(
+        default=0, ge=0, description="GPUs of a node; 0: labs run on processors"
+    )
+    slurm_site: Path | None = Field(
+        default=None,
+        description="a file with #SBATCH lines (account, constraints) and commands (module load) "
+        "that go before the run",
+    )
+    slurm_python: str = Field(default="", description="Python on the nodes; empty: the server's")
+    slurm_patience: float = Field(default=3600, gt=0, description="seconds in Slurm's queue")
     cache: Path = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
         description="where the sandbox's interpreter is kept once it is built",

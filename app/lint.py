@@ -13,6 +13,7 @@ from app.markdown import MathematicsError, html
 from app.proofs import (
     prove,
     prove_figures,
+    prove_lab,
     prove_links,
     prove_sources,
     prove_use,
@@ -79,6 +80,7 @@ async def lint_file(file: Path, runner: Runner, *, links: bool = False) -> Linte
         *prove_use(exercise, document.values),
         *prove_links(exercise),
         *prove_figures(exercise),
+        *prove_lab(exercise),
     ]
     findings += await prove(exercise, runner)
     if links:

@@ -15,8 +15,12 @@ from app.formulas import FORMULAS
 from app.kinds import Exercise, Finding
 from app.kinds.base import Answer, single
 from app.kinds.embedding import Embedded
+from app.kinds.experiment import Experiment
 from app.kinds.expression import Expression
 from app.kinds.numeric import Numeric
+from app.labs import Job, lab_called, read_job
+from app.labs.matching import found_in, is_of
+from app.labs.recording import recorded
 from app.markdown import MathematicsError, html
 from app.sandbox.runner import Runner
 
@@ -24,6 +28,7 @@ SEEDS = range(20)
 _CODE_SEEDS = range(5)
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _LINK = re.compile(r"\]\(/formulas/(?P<name>[^)#]+)\)")
+_SAME = 1e-9  # of two ways to work out a number
 _PATIENCE = 10  # seconds for an address to answer
 _NUDGE = "say how to get there instead"
 
@@ -91,6 +96,45 @@ def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
     if figure.figure is not None and figure.figure >= len(shown.figures):
         return f"{figure.explorer} has figures 0 to {len(shown.figures) - 1}, not {figure.figure}"
     return ""
+
+
+def prove_lab(exercise: Exercise) -> Iterator[Finding]:
+    """A lab that there is not, predictions that are not the lab's own, and a missing recording."""
+    if not isinstance(exercise, Experiment):
+        return
+    for seed in SEEDS:
+        try:
+            job = read_job(lab_called(exercise.lab), exercise.parameters(seed))
+            findings = list(_prove_runs(exercise, seed, job))
+        except AppError as error:
+            findings = [Finding(("run",), str(error))]
+        except ExpressionError:
+            return  # told where the expression stands
+        if findings:
+            yield from (Finding(f.where, f"seed {seed}: {f.says}", f.cure) for f in findings)
+            return
+
+
+def _prove_runs(exercise: Experiment, seed: int, job: Job) -> Iterator[Finding]:
+    """Each prediction is in a recorded run, where it is what the lab itself predicts."""
+    runs = [report for report in recorded() if is_of(report, job)]
+    for name, key in exercise.keys(seed).items():
+        measured, places = exercise.predict[name].measured, exercise.places(name, seed)
+        where = ("predict", name, "measured")
+        if measured.partition("/")[0] not in job.lab.measures:
+            near = nearest(measured, job.lab.measures)
+            yield Finding(where, f"{job.lab.name} measures no {measured!r}{near}")
+            continue
+        found = [one for report in runs if (one := found_in(report, measured, *places))]
+        if not found:
+            says = f"no recorded run measures {measured} at this place"
+            yield Finding(where, says, f"record one: {job.command} --json")
+        for one in found:
+            known = one.value if job.lab.links == "counted" else one.predicted
+            if known is not None and abs(known / key.right - 1) > _SAME:
+                says = f"the lab says {key.asked.shown(known)}"
+                yield Finding(("predict", name, "answer"), says, "predict the same thing")
+                break
 
 
 def prove_sources(exercise: Exercise) -> Iterator[Finding]:
@@ -173,7 +217,7 @@ def _telling(exercise: Exercise, seed: int) -> set[str]:
         return {exercise.answer}
     if exercise.kind == "buggy_line":
         return {f"line {exercise.right_answer(seed)}"}
-    if not isinstance(exercise, Numeric):
+    if not isinstance(exercise, Numeric | Experiment):
         return set()
     shown = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
     figures = shown | {figure.replace(",", "") for figure in shown}

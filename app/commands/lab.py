@@ -12,7 +12,6 @@ from app.errors import InputError
 from app.labs import (
     Lab,
     Launcher,
-    Measure,
     Report,
     Run,
     known_labs,
@@ -20,6 +19,7 @@ from app.labs import (
     read_job,
     report_of,
 )
+from app.labs.by_hand import manifest, prepared
 from app.labs.launching import launcher_of
 from app.labs.reporting import shown
 from app.units import BYTE_PER_SECOND, SECOND, show
@@ -35,7 +35,12 @@ def run(arguments: Namespace) -> int:
             return _list(as_json=arguments.json)
         case "run":
             return _run(arguments)
-    return _show(launcher_of(Settings()).run_called(arguments.run), as_json=arguments.json)
+        case "prepare":
+            return _prepare(arguments)
+    launcher = launcher_of(Settings())
+    run = launcher.run_called(arguments.run)
+    launcher.outcome_of(run)
+    return _show(run, as_json=arguments.json)
 
 
 def _list(*, as_json: bool) -> int:
@@ -65,6 +70,21 @@ def _run(arguments: Namespace) -> int:
     return _show(started, as_json=arguments.json)
 
 
+def _prepare(arguments: Namespace) -> int:
+    """Write a run down, and say how its ranks are started."""
+    job = read_job(lab_called(arguments.name), _pairs(arguments.parameters))
+    run = prepared(job, Settings().runs, arguments.backend)
+    if arguments.image:
+        sys.stdout.write(manifest(run, arguments.image, arguments.claim))
+        return 0
+    sys.stdout.write(
+        f"run {run.id}\nEach of {job.ranks} ranks, with RANK and WORLD_SIZE={job.ranks} set "
+        f"(LOCAL_RANK, too, with several GPUs on a machine):\n"
+        f"    python -m app.labs.task {run.folder.absolute()}\n"
+    )
+    return 0
+
+
 def _pairs(given: list[str]) -> Mapping[str, str]:
     found = {}
     for text in given:
@@ -81,6 +101,8 @@ def _follow(runner: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
             for event in runner.follow(run):
                 if event["kind"] == "measure":
                     bar.update()
+                elif event["kind"] == "waits":
+                    bar.set_postfix_str(str(event["says"]))
         except KeyboardInterrupt:
             runner.cancel(run)
             for _ in runner.follow(run):
@@ -108,7 +130,7 @@ def _print(report: Report, run: Run) -> None:
         write(f"data of {name}: {'right' if right else 'WRONG'}\n")
     if report.measures:
         write("\n")
-        _table(lab, report.measures)
+        _table(lab, report)
     if report.line:
         line = report.line
         write(
@@ -130,21 +152,30 @@ _LINKS = {
 }
 
 
-def _table(lab: Lab, measures: tuple[Measure, ...]) -> None:
-    places = [key for key in measures[0].where if key != "late"]
-    derived = list(measures[0].derived)
-    header = [*places, "measure", "n", "least", "median", "p90", *derived, "predicted", "ratio"]
+def _table(lab: Lab, report: Report) -> None:
+    derived = report.derivations
+    header = [
+        *report.places,
+        "measure",
+        "n",
+        "least",
+        "median",
+        "p90",
+        *derived,
+        "predicted",
+        "ratio",
+    ]
     rows = [
         [
-            *(lab.shown_at(key, one.where[key]) for key in places),
+            *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             one.name,
             str(one.count),
             *(shown(lab, one.name, value) for value in (one.least, one.median, one.p90)),
-            *(one.derived[key].shown for key in derived),
+            *(one.derived[key].shown if key in one.derived else "" for key in derived),
             "" if one.predicted is None else shown(lab, one.name, one.predicted),
             "" if one.ratio is None else f"{one.ratio:.3f}",
         ]
-        for one in measures
+        for one in report.measures
     ]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):

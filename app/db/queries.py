@@ -8,7 +8,7 @@ from sqlalchemy import case, func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from app.db.tables import Attempt, AttemptRow, RevealRow
+from app.db.tables import Attempt, AttemptRow, PredictionRow, RevealRow
 
 SOLUTION = 0  # the number of a reveal that is the worked solution
 
@@ -84,6 +84,16 @@ def shown(session: Session, learner: str, exercise: str, seed: int) -> Shown:
     )
     numbers = set(session.exec(statement))
     return Shown(len(numbers - {SOLUTION}), SOLUTION in numbers)
+
+
+def predicted(session: Session, learner: str, exercise: str, seed: int) -> str | None:
+    """What *learner* predicted of that drawing, as JSON."""
+    statement = select(PredictionRow.answer).where(
+        PredictionRow.learner == learner,
+        PredictionRow.exercise == exercise,
+        PredictionRow.seed == seed,
+    )
+    return session.exec(statement).first()
 
 
 def solved_drawing(session: Session, learner: str, exercise: str, seed: int) -> bool:

@@ -14,11 +14,11 @@ from sqlalchemy import Connection, Engine, Insert, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DataError, IntegrityError
 
-from app.db.tables import Attempt, AttemptRow, Reveal, RevealRow
+from app.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.db.trouble import connected
 from app.errors import UnavailableError
 
-Row = Attempt | Reveal
+Row = Attempt | Reveal | Prediction
 _Waiting = tuple[Row, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
@@ -26,7 +26,7 @@ _OF_THE_ROW = (IntegrityError, DataError)
 
 
 class Writer:
-    """Keeps attempts and reveals; each process makes its own, used from one event loop."""
+    """Keeps rows that are only ever added; each process makes its own, used from one event loop."""
 
     def __init__(self, engine: Engine, capacity: int = _CAPACITY) -> None:
         """Write to *engine*; refuse rows while *capacity* of them wait."""
@@ -122,13 +122,16 @@ def _refusal(connection: Connection, row: Row) -> ValueError | None:
 def _insert(connection: Connection, rows: Sequence[Row]) -> None:
     attempts = [vars(row) for row in rows if isinstance(row, Attempt)]
     reveals = [vars(row) for row in rows if isinstance(row, Reveal)]
+    predictions = [vars(row) for row in rows if isinstance(row, Prediction)]
     if attempts:
         connection.execute(insert(AttemptRow), attempts)
     if reveals:
-        connection.execute(_unless_there(connection), reveals)
+        connection.execute(_unless_there(connection, RevealRow), reveals)
+    if predictions:
+        connection.execute(_unless_there(connection, PredictionRow), predictions)
 
 
-def _unless_there(connection: Connection) -> Insert:
+def _unless_there(connection: Connection, table: type[RevealRow | PredictionRow]) -> Insert:
     if connection.dialect.name == "sqlite":
-        return sqlite.insert(RevealRow).on_conflict_do_nothing()
-    return postgresql.insert(RevealRow).on_conflict_do_nothing()
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()

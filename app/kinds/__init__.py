@@ -17,13 +17,16 @@ from app.kinds.base import (
 from app.kinds.buggy_line import BuggyLine
 from app.kinds.choice import Choice
 from app.kinds.design import Design
+from app.kinds.experiment import Experiment
 from app.kinds.expression import Expression
 from app.kinds.function import Function
 from app.kinds.match import Match
 from app.kinds.numeric import Numeric
 from app.kinds.order import Order
 
-Exercise = Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design
+Exercise = (
+    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | Experiment
+)
 EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
 
 __all__ = [

@@ -1,7 +1,7 @@
 """One quantity that an exercise asks for, and how near an answer must come to it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +16,7 @@ from app.units import RATIO, Reading, Scale, read, scale_of, show_in
 from app.units import parse as parse_quantity
 
 _EXACT = 1e-9
+_APART = 2.0  # tolerances between a mistake and the right answer
 
 
 class Asked(Strict):
@@ -149,6 +150,18 @@ class Key:
             )
         typed = self.asked.shown(reading.value)
         return f"{typed} is too {'large' if reading.value > self.right else 'small'}."
+
+    def clashes(self) -> Iterator[tuple[str, str]]:
+        """Each foreseen mistake that cannot be told from the right answer or another, and why."""
+        seen: dict[str, float] = {}
+        for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
+            room = self.slack * (_APART - 1)
+            if self.low - room <= value <= self.high + room:
+                yield expression, "within twice the tolerance of the right answer"
+            for other, earlier in seen.items():
+                if abs(value - earlier) <= _APART * self.asked.slack(earlier):
+                    yield expression, f"cannot be told from the mistake {other!r}"
+            seen[expression] = value
 
 
 @cache

@@ -18,16 +18,14 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from app.labs.blame import blame
+
+_LIBRARY = Path(__file__).parent / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
 _GRACE = 1.0  # seconds between asking a rank to end and ending it
 _OTHERS = 0.3  # seconds for the other ranks to say what they saw
 _TRACE = 8000  # characters of a traceback
 _LIKELY_VICTIM = 900  # of the kernel, when memory runs out: a rank, not the server
-# What a rank says when it was another that failed.
-_CONSEQUENCES = (
-    "Connection closed by peer", "Connection reset by peer", "Broken pipe", "ncclRemoteError",
-    "Timed out waiting", "timed out", "connectFullMesh",
-)  # fmt: skip
 _TIMEOUT = (
     "it took more than its {seconds:g} s; a collective that waits for a rank that never comes "
     "looks like this"
@@ -114,7 +112,7 @@ def _run(folder: Path, job: Mapping[str, object]) -> dict[str, object]:
     state = _watched(ranks, wake, cancelled, time.monotonic() + seconds)
     _end(ranks, state)
     causes: Mapping[str, Callable[[], str]] = {
-        "failed": lambda: _blame(folder, ranks),
+        "failed": lambda: blame(folder, ranks.codes, ranks.first or 0),
         "cancelled": lambda: "it was cancelled",
         "lost": lambda: "whoever started it has ended, and so it was ended too",
         "timeout": lambda: _TIMEOUT.format(seconds=seconds),
@@ -204,9 +202,12 @@ def work(folder: Path, rank: int, count: int, seconds: float, store: object = No
     from app.labs.ranks.rank import Rank
 
     job = json.loads((folder / "job.json").read_text())
-    spec = importlib.util.spec_from_file_location("lab_worker", job["worker"])
+    path = Path(job["worker"])
+    if not path.exists():  # launched from a machine that has this package elsewhere
+        path = _LIBRARY / str(job["lab"]).replace("-", "_") / "worker.py"
+    spec = importlib.util.spec_from_file_location("lab_worker", path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{job['worker']} is no worker")
+        raise ImportError(f"{path} is no worker")
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
     own = Rank(rank, count, folder, seconds)
@@ -220,32 +221,10 @@ def record_error(folder: Path, rank: int, error: BaseException) -> None:
     traceback.print_exc()
     says = {
         "rank": rank,
-        "at": time.monotonic(),
+        "at": time.time(),
         "what": f"{type(error).__name__}: {error}"[:_TRACE],
     }
     (folder / f"error{rank}.json").write_text(json.dumps(says))
-
-
-def _blame(folder: Path, ranks: _Ranks) -> str:
-    """Which rank failed, and of what; not one that only lost its peer."""
-    told = [json.loads(path.read_text()) for path in folder.glob("error*.json")]
-    own = [one for one in told if not any(word in one["what"] for word in _CONSEQUENCES)]
-    if own:
-        first = min(own, key=lambda one: float(one["at"]))
-        return f"rank {first['rank']}: {first['what']}"
-    killed = {
-        rank: code for rank, code in ranks.codes.items() if code < 0 and code != -signal.SIGTERM
-    }
-    for rank, code in killed.items():
-        memory = "; did the memory run out?" if code == -signal.SIGKILL else ""
-        return f"rank {rank} was ended by {signal.Signals(-code).name}{memory}"
-    silent = set(ranks.codes) - {int(one["rank"]) for one in told}
-    for rank in sorted(rank for rank in silent if ranks.codes[rank] > 0):
-        return f"rank {rank} ended with exit code {ranks.codes[rank]}"
-    if told:
-        first = min(told, key=lambda one: float(one["at"]))
-        return f"rank {first['rank']}: {first['what']}"
-    return f"rank {ranks.first} ended with exit code {ranks.codes[ranks.first or 0]}"
 
 
 def _write(folder: Path, outcome: Mapping[str, object]) -> None:

@@ -27,6 +27,7 @@ class Measure:
     """Samples of one thing at one place, in base units, and what was predicted for it.
 
     *ratio* is measured over predicted: of the median, or of the least where a link is emulated.
+    *trouble* says why nothing could be predicted, where something should have been.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Measure:
     ratio: float | None
     right: bool | None
     derived: Mapping[str, Derived]
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,17 @@ class Report:
     measures: tuple[Measure, ...]
     line: Line | None
     notes: tuple[str, ...]
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What was varied between measures."""
+        keys = dict.fromkeys(key for one in self.measures for key in one.where)
+        return tuple(key for key in keys if key != "late")
+
+    @property
+    def derivations(self) -> tuple[str, ...]:
+        """What follows from some of the medians."""
+        return tuple(dict.fromkeys(key for one in self.measures for key in one.derived))
 
     def as_json(self) -> str:
         """Everything, for programs and for keeping."""
@@ -176,10 +189,11 @@ def _measure(
     known = {**names, **_placed(lab, where)}
     words = {**values, **where}
     says = lab.measures[name]
+    wanted, trouble = None, ""
     try:
         wanted = predicted(lab, name, known, words)
-    except ExpressionError:
-        wanted = None
+    except ExpressionError as error:
+        trouble = str(error)
     median = statistics.median(samples)
     held = samples[0] if says.least else median
     unit = scale_of(says.unit).unit.dimension if says.unit else Quantity(0.0).dimension
@@ -199,6 +213,7 @@ def _measure(
         held / wanted if wanted else None,
         all(sample == wanted for sample in samples) if says.exact and wanted is not None else None,
         derived,
+        trouble,
     )
 
 
@@ -230,7 +245,11 @@ def _line(lab: Lab, measures: Sequence[Measure]) -> Line | None:
 
 
 def _notes(lab: Lab, ranks: int, backend: str, measures: Sequence[Measure]) -> Sequence[str]:
-    notes = []
+    notes = [
+        f"Nothing could be predicted of {one.name}: {one.trouble}."
+        for one in measures
+        if one.trouble
+    ]
     if lab.links == "real" and backend == "gloo" and ranks > 1:
         notes.append(
             "Over gloo, between processes of one machine: expect a factor of two from run to run."

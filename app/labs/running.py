@@ -16,7 +16,7 @@ from pathlib import Path
 from app.errors import InputError, UnavailableError
 from app.labs.machine import gpus
 from app.labs.reading import Job
-from app.labs.runs import Launcher, Run
+from app.labs.runs import Launcher, Run, written
 
 INSTALL = "pip install 'wallclock[lab]'"
 _LINUX = "labs run on Linux; recorded runs are shown everywhere"
@@ -75,7 +75,7 @@ class Runner(Launcher):
         """Start *job*; it waits up to *patience* seconds until its devices are free."""
         chosen = self.backend_of(job, backend)
         self.warm()
-        run = self.written(job, chosen, name, patience=patience)
+        run = written(self.folder, job, chosen, name, patience=patience)
         self._pids[run.id] = int(str(self._tell(run.folder)["pid"]))
         return run
 

@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from app.errors import NotFoundError, UnavailableError, nearest
+from app.labs.blame import blame
 from app.labs.machine import describe_machine
 from app.labs.reading import Job
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _POLL = 0.05
+ELSEWHERE = ("slurm", "by hand")  # launchers whose runs have no leader on this machine
 _LOG = 20_000  # bytes of a log that are shown
 
 
@@ -43,6 +45,9 @@ class Run:
             return dict(json.loads((self.folder / "outcome.json").read_text()))
         except FileNotFoundError:
             pass
+        if str(self.asked.get("launcher", "")) in ELSEWHERE:
+            why = blame(self.folder, {})  # whoever launched it knows more
+            return {"state": "failed", "cause": why} if why else {}
         if self._is_led():
             return {}
         says = "it was lost: whoever led it has ended without a word, and so have its ranks"
@@ -63,7 +68,7 @@ class Run:
     def log(self) -> str:
         """What its ranks printed."""
         parts = []
-        for path in sorted(self.folder.glob("rank*.log")):
+        for path in sorted([*self.folder.glob("rank*.log"), *self.folder.glob("slurm.log")]):
             if text := path.read_bytes()[-_LOG:].decode(errors="replace").strip():
                 parts.append(f"--- {path.stem}\n{text}")
         return "\n".join(parts)
@@ -138,13 +143,16 @@ class Launcher(ABC):
         return ""
 
     def follow(self, run: Run) -> Iterator[dict[str, object]]:
-        """What *run* reports, as it comes, until it has ended."""
-        seen = 0
+        """What *run* reports, as it comes, until it has ended; and what it waits for."""
+        seen, said = 0, ""
         while True:
             outcome = self.outcome_of(run)
             events = run.events()
             yield from events[seen:]
             seen = len(events)
+            if not outcome and (says := self.says_of(run)) != said:
+                yield {"kind": "waits", "says": says}
+                said = says
             if outcome:
                 return
             time.sleep(_POLL)
@@ -160,26 +168,27 @@ class Launcher(ABC):
             raise NotFoundError(f"no run is called {name[:80]!r}{nearest(name[:80], known)}")
         return Run(self.folder / name)
 
-    def written(self, job: Job, backend: str, name: str, **more: object) -> Run:
-        """The new run of *job*, written down.
 
-        Raises:
-            UnavailableError: that cannot be done.
-        """
-        run = Run(self.folder / (name or named(job.lab.name)))
-        asked = {
-            "id": run.id, "lab": job.lab.name, "ranks": job.ranks, "values": job.values,
-            "backend": backend, "worker": str(job.lab.worker), "seconds": job.lab.seconds,
-            "devices": "gpu" if backend == "nccl" else "cpu", "command": job.command,
-            "at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": describe_machine(),
-            **more,
-        }  # fmt: skip
-        try:
-            run.folder.mkdir(parents=True)
-            (run.folder / "job.json").write_text(json.dumps(asked))
-        except OSError as error:
-            raise UnavailableError(f"the run cannot be written down: {error}") from error
-        return run
+def written(folder: Path, job: Job, backend: str, name: str = "", **more: object) -> Run:
+    """The new run of *job* in *folder*, written down.
+
+    Raises:
+        UnavailableError: that cannot be done.
+    """
+    run = Run(folder / (name or named(job.lab.name)))
+    asked = {
+        "id": run.id, "lab": job.lab.name, "ranks": job.ranks, "values": job.values,
+        "backend": backend, "worker": str(job.lab.worker), "seconds": job.lab.seconds,
+        "devices": "gpu" if backend == "nccl" else "cpu", "command": job.command,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": describe_machine(),
+        **more,
+    }  # fmt: skip
+    try:
+        run.folder.mkdir(parents=True)
+        (run.folder / "job.json").write_text(json.dumps(asked))
+    except OSError as error:
+        raise UnavailableError(f"the run cannot be written down: {error}") from error
+    return run
 
 
 def named(lab: str) -> str:

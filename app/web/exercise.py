@@ -11,9 +11,11 @@ from app.db.queries import SOLUTION, Shown, shown
 from app.db.session import open_session
 from app.db.tables import Reveal, now
 from app.errors import AnswerError, NotFoundError, UnavailableError
-from app.kinds import SEEDS, Exercise
+from app.kinds import SEEDS, Answer, Exercise
+from app.kinds.experiment import Experiment
 from app.kinds.function import Function
 from app.site import Here, Site
+from app.web.experiment import answer_of, lock_in
 from app.web.forms import Given
 from app.web.rendering import frame, render
 from app.web.sheet import Outcome, Sheet, begun_at, sheet_of, tried, unavailable, unreadable
@@ -85,6 +87,9 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
             return await _reveal(site, asked, min(seen.hints + 1, len(asked.exercise.hints)))
         case "solution":
             return await _reveal(site, asked, SOLUTION)
+        case "predict" if isinstance(asked.exercise, Experiment):
+            await lock_in(site, asked.exercise, asked.seed, asked.learner, asked.given)
+            return Outcome()
         case "run" if isinstance(asked.exercise, Function):
             source = next(iter(asked.given.get("answer", ())), "")
             trial = await asked.exercise.try_out(asked.seed, source, site.runner, asked.learner)
@@ -93,7 +98,7 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
 
 
 async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
-    given = asked.exercise.answer_in(asked.given)
+    given = _given(site, asked)
     size = len(given) if isinstance(given, str) else sum(len(part) for part in given)
     if size > site.settings.answer_limit:
         raise AnswerError(f"an answer has at most {site.settings.answer_limit:,} characters")
@@ -108,6 +113,12 @@ async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
         seconds=_seconds(asked.given),
     )
     return Outcome(verdict=verdict)
+
+
+def _given(site: Site, asked: _Asked) -> Answer:
+    if isinstance(asked.exercise, Experiment):
+        return answer_of(site, asked.exercise, asked.seed, asked.learner, asked.given)
+    return asked.exercise.answer_in(asked.given)
 
 
 async def _reveal(site: Site, asked: _Asked, number: int) -> Outcome:

@@ -9,6 +9,7 @@ from app.kinds import Exercise, PartVerdict
 from app.kinds.buggy_line import BuggyLineQuestion
 from app.kinds.choice import ChoiceQuestion
 from app.kinds.design import DesignQuestion, KnobRow
+from app.kinds.experiment import CAUSE, ExperimentQuestion
 from app.kinds.expression import ExpressionQuestion, SymbolRow
 from app.kinds.match import MatchQuestion, Side
 from app.kinds.numeric import ONLY, Box, NumericQuestion
@@ -122,6 +123,12 @@ def form_of(exercise: Exercise, seed: int, given: Given, parts: Mapping[str, Par
             return Form(knobs=tuple(_knob(knob, given) for knob in knobs))
         case OrderQuestion(items, strangers):
             return Form(items=_items(items, given), strangers=strangers)
+        case ExperimentQuestion(boxes, _, options):
+            chosen = _first(given, f"answer.{CAUSE}")
+            views = tuple(
+                OptionView(o.key, inline_html(o.text.strip()), o.key == chosen) for o in options
+            )
+            return Form(boxes=tuple(_box(box, given, parts) for box in boxes), options=views)
     return _form_of_one(question, given)
 
 

@@ -13,15 +13,13 @@ from app.units import RATIO, scale_of
 
 def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     """What was measured and predicted: a heading, then a row a place."""
-    first = report.measures[0]
-    places = [key for key in first.where if key != "late"]
     yield (
-        *places, "What", "Measured", "Predicted", "Measured over predicted", "n", "Least",
-        "90 of 100 below", *first.derived,
+        *report.places, "What", "Measured", "Predicted", "Measured over predicted", "n", "Least",
+        "90 of 100 below", *report.derivations,
     )  # fmt: skip
     for one in report.measures:
         yield (
-            *(lab.shown_at(key, one.where[key]) for key in places),
+            *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             lab.measures[one.name].says,
             shown(lab, one.name, one.median),
             "" if one.predicted is None else shown(lab, one.name, one.predicted),
@@ -29,7 +27,7 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
             str(one.count),
             shown(lab, one.name, one.least),
             shown(lab, one.name, one.p90),
-            *(one.derived[key].shown for key in first.derived),
+            *(one.derived[key].shown if key in one.derived else "" for key in report.derivations),
         )
 
 

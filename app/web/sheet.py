@@ -14,10 +14,12 @@ from app.errata import of_exercise
 from app.errors import AnswerError, UnavailableError
 from app.glossary import mark
 from app.kinds import Exercise, PartVerdict, Verdict
+from app.kinds.experiment import Experiment
 from app.kinds.program import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.sandbox.runner import Health
 from app.site import Site
+from app.web.experiment import ExperimentView, experiment_view
 from app.web.figures import EmbeddedView, embedded_view
 from app.web.forms import Form, Given, form_of
 from app.web.rendering import Link
@@ -119,6 +121,7 @@ class Sheet:
     begun: int
     has_figures: bool
     figures: tuple[EmbeddedView, ...]
+    experiment: ExperimentView | None
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
 
 
@@ -197,6 +200,11 @@ def sheet_of(
         )
         if finished
         else (),
+        experiment=experiment_view(
+            site, exercise, seed, learner, graded=finished or verdict is not None
+        )
+        if isinstance(exercise, Experiment)
+        else None,
         parts=parts,
     )
 

@@ -30,6 +30,7 @@ KINDS = {
     "buggy_line": "Find the bug",
     "function": "Write code",
     "design": "Design",
+    "lab": "Lab",
 }
 
 

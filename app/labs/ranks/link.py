@@ -1,6 +1,7 @@
 """Messages between ranks, counted, and held for as long as a link would take."""
 
 import time
+from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
@@ -33,14 +34,24 @@ class Link:
 
     def exchange(self, out: torch.Tensor, to: int, into: torch.Tensor, source: int) -> None:
         """Send *out* and receive *into* at the same time."""
+        self.begin(out, to, into, source)()
+
+    def begin(
+        self, out: torch.Tensor, to: int, into: torch.Tensor, source: int
+    ) -> Callable[[], None]:
+        """Send *out* and receive *into* meanwhile; what comes back waits until that is done."""
         due = torch.empty(1, dtype=torch.float64)
         coming = [dist.irecv(due, source, tag=1), dist.irecv(into, source, tag=2)]
         going = self._send(out, to)
-        for work in coming:
-            work.wait()
-        self._hold(float(due.item()), into, source)
-        for work in going:
-            work.wait()
+
+        def finish() -> None:
+            for work in coming:
+                work.wait()
+            self._hold(float(due.item()), into, source)
+            for work in going:
+                work.wait()
+
+        return finish
 
     def send(self, out: torch.Tensor, to: int) -> None:
         """Send *out*; the link is free again when this returns."""

@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 _WARM = 3  # calls before the samples
+_AHEAD = 0.002  # seconds in which all ranks hear of the moment to begin
 
 
 class Rank:
@@ -89,27 +90,42 @@ class Rank:
         least: int = 5,
         most: int = 200,
         warmed: Callable[[], object] = int,
+        warm: int = _WARM,
+        at_once: bool = False,
     ) -> list[float]:
         """Times of *call*, one at a time after a barrier; each is that of the slowest rank.
 
-        *warmed* is called between the warm-up and the samples.
+        *warmed* is called between the *warm* calls, which do not count, and the samples.
+        With *at_once* all ranks, which are then on one machine, begin at the same moment: those
+        that leave a barrier early would find their messages on the way already.
         """
-        for _ in range(_WARM):
+        for _ in range(warm):
             call()
-        estimate = self._sample(call)
+        estimate = self._sample(call, at_once)
         warmed()
         count = int(max(least, min(most, seconds / max(estimate, 1e-6))))
-        return [self._sample(call) for _ in range(count)]
+        return [self._sample(call, at_once) for _ in range(count)]
 
-    def _sample(self, call: Callable[[], object]) -> float:
+    def _sample(self, call: Callable[[], object], at_once: bool) -> float:
         self._wait()
         dist.barrier()
-        begun = time.perf_counter()
+        begun = self._agreed_moment() if at_once else time.perf_counter()
         call()
         self._wait()
-        took = torch.tensor([time.perf_counter() - begun], dtype=torch.float64, device=self.device)
-        dist.all_reduce(took, op=dist.ReduceOp.MAX)
-        return float(took.item())
+        return self._slowest(time.perf_counter() - begun)
+
+    def _agreed_moment(self) -> float:
+        """Wait for a moment that is the same for all; processes of a machine share their clock."""
+        moment = self._slowest(time.perf_counter()) + _AHEAD
+        while (left := moment - time.perf_counter()) > 0:
+            time.sleep(left)
+        return moment
+
+    def _slowest(self, value: float) -> float:
+        """The largest *value* of all ranks."""
+        own = torch.tensor([value], dtype=torch.float64, device=self.device)
+        dist.all_reduce(own, op=dist.ReduceOp.MAX)
+        return float(own.item())
 
     def _wait(self) -> None:
         if self.on_gpu:

@@ -34,7 +34,7 @@ def main(rank: Rank) -> None:
         elements = int(size) // (_ELEMENT * rank.world) * rank.world
         held = torch.ones(elements)
         samples = rank.timed(
-            partial(run, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest
+            partial(run, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest, at_once=True
         )
         late = max(rank.everywhere(link.latest()))
         rank.measure(name, samples, size=elements * _ELEMENT, late=late)

@@ -1,0 +1,75 @@
+"""Attention to blocks of keys and values that go round a ring."""
+
+import time
+from functools import partial
+
+import torch
+import torch.distributed as dist
+
+from app.labs.ranks.link import Link
+from app.labs.ranks.rank import Rank
+from app.labs.ranks.sleeping import sleep_until
+
+_HEAD = 64  # numbers of a head
+_FEW = 8  # tokens of a rank when the result is checked
+
+
+def main(rank: Rank) -> None:
+    """Compare with the whole sequence in one place, count the bytes, time the ring."""
+    heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
+    rank.check("attention", _is_right(rank, heads))
+    block = torch.zeros(2, heads, tokens, _HEAD)
+    link = Link(rank)
+    _pass_round(link, block, 0.0)
+    rank.measure("sent", rank.everywhere(link.sent_bytes))
+    slow = Link(rank, rank.number("latency"), rank.number("bandwidth"))
+    go_round = partial(_pass_round, slow, block, rank.number("compute"))
+    rank.measure("step", rank.timed(go_round, seconds=2.0, least=5, most=8, at_once=True))
+
+
+def _pass_round(link: Link, block: torch.Tensor, compute: float) -> None:
+    """The ring, with a sleep in place of the attention."""
+    coming = torch.empty_like(block)
+    for step in range(link.world):
+        last = step == link.world - 1
+        done = time.perf_counter() + compute
+        if not last:
+            arrived = link.begin(
+                block, (link.rank + 1) % link.world, coming, (link.rank - 1) % link.world
+            )
+        sleep_until(done)
+        if not last:
+            arrived()
+            block, coming = coming, block
+
+
+def _is_right(rank: Rank, heads: int) -> bool:
+    """Whether the blocks of the ring add up to attention over the whole sequence."""
+    shape = (heads, _FEW * rank.world, _HEAD)
+    generator = torch.Generator().manual_seed(7)
+    query, key, value = (torch.randn(shape, generator=generator) for _ in range(3))
+    own = slice(_FEW * rank.rank, _FEW * (rank.rank + 1))
+    found = _ring_attention(rank, query[:, own], key[:, own], value[:, own])
+    whole = torch.softmax(query @ key.transpose(1, 2) / _HEAD**0.5, dim=-1) @ value
+    return bool(torch.allclose(found, whole[:, own], atol=1e-5))
+
+
+def _ring_attention(
+    rank: Rank, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
+) -> torch.Tensor:
+    """Attention of *query* to the keys of all ranks; the softmax is summed up as blocks come."""
+    link, block = Link(rank), torch.stack([key, value])
+    coming = torch.empty_like(block)
+    top = torch.full((*query.shape[:2], 1), -torch.inf)
+    weight, total = torch.zeros_like(top), torch.zeros_like(query)
+    for step in range(rank.world):
+        scores = query @ block[0].transpose(1, 2) / _HEAD**0.5
+        highest = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+        parts, shrunk = torch.exp(scores - highest), torch.exp(top - highest)
+        weight = weight * shrunk + parts.sum(dim=-1, keepdim=True)
+        total, top = total * shrunk + parts @ block[1], highest
+        if step < rank.world - 1:
+            link.exchange(block, (rank.rank + 1) % rank.world, coming, (rank.rank - 1) % rank.world)
+            block, coming = coming, block
+    dist.barrier()
+    return total / weight

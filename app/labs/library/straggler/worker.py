@@ -1,0 +1,36 @@
+"""Steps of ranks of which one is slower."""
+
+import time
+from functools import partial
+
+import torch
+import torch.distributed as dist
+
+from app.labs.ranks.rank import Rank
+from app.labs.ranks.sleeping import sleep_until
+
+_WIDTH = 256
+
+
+def main(rank: Rank) -> None:
+    """Check the sum, then time steps and the waiting in them."""
+    slowness = rank.number("slowness") if rank.rank == rank.world - 1 else 1.0
+    work = rank.number("compute") * slowness
+    gradient = torch.full((_WIDTH,), float(rank.rank))
+    dist.all_reduce(gradient)
+    rank.check("sum", bool((gradient == rank.world * (rank.world - 1) / 2).all()))
+    waited: list[float] = []
+    step = partial(_step, work, rank.number("reduce"), gradient, waited)
+    samples = rank.timed(step, seconds=2.0, least=5, most=10, warmed=waited.clear, at_once=True)
+    rank.measure("step", samples)
+    rank.measure("waiting", waited)
+
+
+def _step(work: float, reduce: float, gradient: torch.Tensor, waited: list[float]) -> None:
+    sleep_until(time.perf_counter() + work)
+    ready = time.perf_counter()
+    dist.barrier()
+    all_there = time.perf_counter()
+    waited.append(all_there - ready)
+    dist.all_reduce(gradient)
+    sleep_until(all_there + reduce)

@@ -1,0 +1,118 @@
+"""A real Slurm of one node, for as long as a test needs it: Debian's packages, no database."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Devices that every machine has, in the place of GPUs: Slurm only hands them out.
+_FAKE_GPUS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
+_CONFIGURATION = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmctldPort={port}
+SlurmdPort={other}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmdSpoolDir={folder}/spool
+StateSaveLocation={folder}/state
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerType=sched/backfill
+KillWait=2
+MpiDefault=none
+GresTypes=gpu
+JobCompType=jobcomp/none
+AccountingStorageType=accounting_storage/none
+NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=4000 Gres=gpu:4 State=UNKNOWN
+PartitionName=labs Nodes={host} Default=YES MaxTime=00:30:00 DefMemPerNode=1 State=UP
+"""
+
+
+def is_possible() -> bool:
+    """Whether Slurm is installed, and may be started."""
+    return os.geteuid() == 0 and all(map(shutil.which, ("slurmctld", "slurmd", "munged")))
+
+
+@contextmanager
+def slurm(folder: Path) -> Iterator[Path]:
+    """A running cluster; its configuration, for SLURM_CONF."""
+    folder.chmod(0o755)
+    host = socket.gethostname().partition(".")[0]
+    for name in ("spool", "state"):
+        (folder / name).mkdir()
+    configuration = folder / "slurm.conf"
+    ports = {"port": _free_port(), "other": _free_port()}
+    configuration.write_text(_CONFIGURATION.format(host=host, folder=folder, **ports))
+    lines = (f"NodeName={host} Name=gpu File={device}\n" for device in _FAKE_GPUS)
+    (folder / "gres.conf").write_text("".join(lines))
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(128))
+    key.chmod(0o600)
+    environment = {**os.environ, "SLURM_CONF": str(configuration)}
+    commands = [
+        ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={folder}/munge.socket",
+         f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log",
+         f"--seed-file={folder}/munged.seed"],
+        ["slurmctld", "-D", "-i"],
+        ["slurmd", "-D", "-N", host],
+    ]  # fmt: skip
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        for command in commands:
+            running.append(_started(command, environment))
+            time.sleep(0.3)
+        _wait_until_idle(folder, environment)
+        yield configuration
+    finally:
+        subprocess.run(["scancel", "--me"], env=environment, check=False, capture_output=True)
+        for process in reversed(running):
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _started(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def _wait_until_idle(folder: Path, environment: dict[str, str]) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        done = subprocess.run(
+            ["sinfo", "-h", "-o", "%T"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.stdout.strip() == "idle":
+            return
+        time.sleep(0.2)
+    logs = [path.read_text()[-2000:] for path in folder.glob("*.log")]
+    raise RuntimeError("Slurm does not start:\n" + "\n".join(logs))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,248 @@
+"""Labs as jobs of a real Slurm, which the tests start themselves."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.config import Settings
+from app.errors import InputError, UnavailableError
+from app.labs import Launcher, Report, Run, lab_called, read_job, report_of
+from app.labs.by_hand import prepared
+from app.labs.launching import launcher_of
+from app.labs.slurm import Slurm
+from app.main import create_app
+from tests.labs.cluster import is_possible, slurm
+from tests.labs.conftest import Faulty
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    if not is_possible():
+        pytest.skip("wants Slurm's packages, and root")
+    with slurm(tmp_path_factory.mktemp("slurm")) as configuration:
+        os.environ["SLURM_CONF"] = str(configuration)
+        yield configuration
+        del os.environ["SLURM_CONF"]
+
+
+def settings(tmp_path: Path, **more: Any) -> Settings:
+    return Settings(
+        runs=tmp_path / "runs", database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1,
+        lab_launcher="slurm", **more,
+    )  # fmt: skip
+
+
+def ended(launcher: Launcher, run: Run, within: float = 60) -> Report:
+    end = time.monotonic() + within
+    while not launcher.outcome_of(run):
+        assert time.monotonic() < end, (launcher.says_of(run), run.log())
+        time.sleep(0.1)
+    return report_of(run)
+
+
+def wait_for(launcher: Launcher, run: Run, words: str) -> str:
+    end = time.monotonic() + 30
+    while words not in (says := launcher.says_of(run)):
+        assert not launcher.outcome_of(run), run.log()
+        assert time.monotonic() < end, says
+        time.sleep(0.1)
+    return says
+
+
+def test_a_lab_is_a_job_and_its_counts_are_right(cluster: Path, tmp_path: Path) -> None:
+    launcher = launcher_of(settings(tmp_path, slurm_partition="labs"))
+    assert launcher.trouble() == ""
+    run = launcher.start(read_job(lab_called("ring-bytes"), {"ranks": "4"}))
+    report = ended(launcher, run)
+    assert (report.state, report.cause) == ("done", "")
+    assert all(one.right for one in report.measures)
+    assert report.world == 4
+    assert report.machine["nodes"] == 1
+    # Another process that knows nothing of it finds it as it is.
+    again = launcher_of(settings(tmp_path))
+    assert again.outcome_of(again.run_called(run.id))["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        ("raises", "rank 1: ValueError: 3 micro-batches for 4 stages"),
+        ("killed", "rank 1 was ended by SIGKILL; did the memory run out?"),
+        ("exits", "rank 1 ended with exit code 3"),
+        ("crashes", "rank 1 was ended by SIGSEGV"),
+    ],
+)
+def test_a_fault_of_a_rank_is_told_with_its_cause(
+    cluster: Path, tmp_path: Path, faulty: Faulty, what: str, cause: str
+) -> None:
+    launcher = launcher_of(settings(tmp_path))
+    report = ended(launcher, launcher.start(faulty(what)))
+    assert report.state == "failed"
+    assert cause in report.cause
+
+
+def test_a_run_that_hangs_is_cancelled_and_leaves_nothing(
+    cluster: Path, tmp_path: Path, faulty: Faulty
+) -> None:
+    launcher = launcher_of(settings(tmp_path))
+    run = launcher.start(faulty("stubborn"))
+    wait_for(launcher, run, "job ")
+    while not list(run.folder.glob("pid*")):
+        time.sleep(0.1)
+    launcher.cancel(run)
+    assert ended(launcher, run).state == "cancelled"
+    pids = [int(path.read_text()) for path in run.folder.glob("pid*")]
+    end = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_two_jobs_that_want_all_gpus_take_turns(
+    cluster: Path, tmp_path: Path, faulty: Faulty
+) -> None:
+    site = tmp_path / "site"
+    site.write_text("#SBATCH --gres=gpu:4\necho gpus=$CUDA_VISIBLE_DEVICES\n")
+    launcher = launcher_of(settings(tmp_path, slurm_site=site))
+    first, second = launcher.start(faulty("hangs")), launcher.start(faulty("nothing"))
+    says = wait_for(launcher, second, "in Slurm's queue (Resources)")
+    assert re.fullmatch(r"job \d+ is number 1 of 1 in Slurm's queue \(Resources\)", says)
+    assert not launcher.outcome_of(second)
+    launcher.cancel(first)
+    assert ended(launcher, first).state == "cancelled"
+    assert ended(launcher, second).state == "done"
+    assert "gpus=0,1,2,3" in second.log()
+
+
+def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_path: Path) -> None:
+    launcher = launcher_of(settings(tmp_path, slurm_gpus=4))
+    job = read_job(lab_called("all-reduce"), {"ranks": "4", "sizes": "4KiB"})
+    assert launcher.backend_of(job) == "nccl"
+    run = launcher.start(job)
+    report = ended(launcher, run)
+    assert report.state == "failed"
+    assert re.match(r"rank \d: .*(CUDA|NVIDIA|cuda)", report.cause), report.cause
+
+
+def test_more_ranks_than_devices_are_refused_before_slurm_hears_of_them(tmp_path: Path) -> None:
+    launcher = launcher_of(settings(tmp_path, slurm_gpus=2))
+    job = read_job(lab_called("all-reduce"), {"ranks": "4"})
+    with pytest.raises(InputError, match="4 ranks, and there are 2 GPUs"):
+        launcher.backend_of(job, "nccl")
+    assert launcher.backend_of(job) == "gloo"
+
+
+def test_what_waits_too_long_is_ended(cluster: Path, tmp_path: Path, faulty: Faulty) -> None:
+    busy = tmp_path / "busy"
+    busy.write_text("#SBATCH --gres=gpu:4\n")
+    hog = launcher_of(settings(tmp_path, slurm_site=busy))
+    first = hog.start(faulty("hangs"))
+    impatient = launcher_of(settings(tmp_path, slurm_site=busy, slurm_patience=2))
+    report = ended(impatient, impatient.start(faulty("nothing")))
+    assert report.state == "failed"
+    assert re.search(r"it has waited \d+ s in Slurm's queue: Resources", report.cause)
+    hog.cancel(first)
+    ended(hog, first)
+
+
+def test_what_slurm_will_never_start_is_ended(
+    cluster: Path, tmp_path: Path, faulty: Faulty
+) -> None:
+    site = tmp_path / "site"
+    site.write_text("#SBATCH --cpus-per-task=100\n")
+    launcher = launcher_of(settings(tmp_path, slurm_site=site))
+    report = ended(launcher, launcher.start(faulty("nothing")))
+    assert (report.state, report.cause) == ("failed", "Slurm would not start it: PartitionConfig")
+
+
+def test_what_slurm_rejects_is_told(cluster: Path, tmp_path: Path) -> None:
+    launcher = launcher_of(settings(tmp_path, slurm_partition="nowhere"))
+    with pytest.raises(UnavailableError, match="Slurm did not take it: .*partition"):
+        launcher.start(read_job(lab_called("ring-bytes"), {}))
+
+
+def test_without_slurm_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    launcher = launcher_of(settings(tmp_path))
+    assert "sbatch is not here" in launcher.trouble()
+    with pytest.raises(UnavailableError, match="sbatch is not here"):
+        launcher.start(read_job(lab_called("ring-bytes"), {}))
+
+
+def test_a_slurm_that_does_not_answer_is_waited_for(
+    cluster: Path, tmp_path: Path, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = launcher_of(settings(tmp_path))
+    run = launcher.start(faulty("nothing"))
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "no.conf"))
+    assert isinstance(launcher, Slurm)
+    assert launcher.outcome_of(run) in ({}, run.outcome)
+    assert "Slurm does not answer" in launcher.says_of(run)
+    monkeypatch.undo()
+    os.environ["SLURM_CONF"] = str(cluster)
+    assert ended(launcher, run).state == "done"
+
+
+def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.write_text("#SBATCH --gres=gpu:4\n")
+    chosen = settings(tmp_path, slurm_site=site)
+    with TestClient(create_app(chosen), follow_redirects=False) as client:
+        pages = []
+        for _ in range(2):
+            given = {
+                "run.ranks": "2",
+                "run.bandwidth": "5 MB/s",
+                "run.sizes": "16 MiB",
+                "guess": "1 s",
+            }
+            answer = client.post("/labs/algorithms", data={**given, "guess": "1 s"})
+            assert answer.status_code == 303, answer.text
+            pages.append(answer.headers["location"])
+        end = time.monotonic() + 40
+        while "number 1 of 1 in Slurm&#39;s queue (Resources)" not in client.get(pages[1]).text:
+            assert time.monotonic() < end, client.get(pages[1]).text[-3000:]
+            time.sleep(0.2)
+        for page in reversed(pages):
+            assert client.post(f"{page}/cancel").status_code == 303
+        while any("It was ended: it was cancelled" not in client.get(page).text for page in pages):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+
+
+def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
+    """As an indexed Job of Kubernetes starts them: a place in the environment, a folder, no more."""
+    run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
+    assert run.outcome == {}
+    command = [sys.executable, "-m", "app.labs.task", str(run.folder)]
+    ranks = [
+        subprocess.Popen(
+            command, env={**os.environ, "JOB_COMPLETION_INDEX": str(rank), "WORLD_SIZE": "3"},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for rank in range(3)
+    ]  # fmt: skip
+    assert [one.wait(timeout=60) for one in ranks] == [0, 0, 0]
+    report = report_of(run)
+    assert report.state == "done"
+    assert all(one.right for one in report.measures)
+
+
+def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
+    run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
+    command = [sys.executable, "-m", "app.labs.task", str(run.folder)]
+    environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "2"}
+    done = subprocess.run(command, env=environment, check=False, capture_output=True)
+    assert done.returncode == 1
+    assert run.outcome["state"] == "failed"
+    assert "this run is of 3 ranks, and 2 were started" in str(run.outcome["cause"])
+    assert json.loads((run.folder / "job.json").read_text())["launcher"] == "by hand"
