@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 
 from app.config import Settings
-from app.db.lab_runs import adopt, claim, record
+from app.db.lab_runs import adopt, claim, lab_run, record
 from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
 from app.labs import Launcher, Run, lab_called, read_job, report_of
@@ -125,6 +125,8 @@ class Dispatcher:
             return
         cancel = record(self._engine, name, self._worker, **values)
         followed.kept = time.monotonic()
+        if cancel is None and not lab_run(self._engine, name):
+            self.launcher.cancel(followed.run)  # who asked for it has deleted all that is theirs
         if cancel is None or "state" in values:
             del self._followed[name]
         elif cancel and not followed.ending:

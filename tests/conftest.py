@@ -46,7 +46,9 @@ def runner(loop: asyncio.AbstractEventLoop) -> Iterator[Runner]:
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("site")
-    return Settings(database=f"sqlite:///{folder / 'wallclock.db'}", sandbox_workers=2)
+    return Settings(
+        database=f"sqlite:///{folder / 'wallclock.db'}", sandbox_workers=2, runs=folder / "runs"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,9 @@ import asyncio
 import pytest
 
 from app.catalog import Catalog
-from app.kinds import Exercise
-from app.proofs import SEEDS, prove
+from app.kinds import Answer, Exercise
+from app.kinds.experiment import Experiment
+from app.proofs import SEEDS, prove, prove_lab
 from app.sandbox.runner import Runner
 
 CURRICULUM = {
@@ -206,6 +207,23 @@ PARTS = {
     "tts-04": {"train_large": "5.88e23", "train_small": "7.2e23", "tokens": "1.0645e12"},
     "diag-07": {"plain": "1600", "one": "418.75", "two": "221.9", "three": "25"},
 }  # fmt: skip
+LABS = {
+    "lab-ring": {"bytes": "1.5 MiB", "messages": "6"},
+    "lab-tree": {"time": "149.83 ms"},  # 6 x (4 ms + 1 MiB / 50 MB/s)
+    "ring-x8": {"ratio": "4"},
+    "lab-nosync": {"plain": "4 MiB", "held": "1 MiB"},
+    "ovl-x4": {"step": "284 ms"},  # 40 + 20 + 8 x 28
+    "lab-nodes": {"hierarchical": "120.86 ms"},  # 2 x 14.486 + 2 x 45.943
+    "lab-bubble": {"step": "2.7 s"},  # 15 x 0.18
+    "fsdp-09": {"kept": "8.409 MB", "sent": "18.92 MB"},
+    "lab-tp": {"weights": "512 KiB", "sent": "192 KiB"},
+    "lab-ckpt": {"kept": "2 MiB"},
+    "lab-updates": {"bf16": "1"},
+    "lab-context": {"sent": "3 MiB", "step": "240 ms"},
+    "diag-11": {"step": "110 ms", "waiting": "30 ms"},
+    "hw-16": {"ratio": "64"},
+    "io-10": {"ratio": "16"},
+}
 UNLISTED = ("is too large", "is too small", "right as it stands")
 
 
@@ -214,7 +232,7 @@ def labelled(catalog: Catalog, label: str) -> Exercise:
 
 
 def test_every_exercise_of_the_chapters_is_there(catalog: Catalog) -> None:
-    assert {exercise.label for exercise in catalog.exercises} == CURRICULUM
+    assert {exercise.label for exercise in catalog.exercises} == CURRICULUM | set(LABS)
 
 
 def test_every_exercise_proves_itself(
@@ -268,3 +286,23 @@ def test_a_variant_is_the_same_for_ever(catalog: Catalog) -> None:
         ("4", "2 GB", "200 Gbit/s"),
         ("4", "8 GB", "50 GB/s"),
     ]
+
+
+@pytest.mark.parametrize("label", LABS)
+def test_what_a_lab_measures_is_worked_out_by_hand(
+    catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
+) -> None:
+    exercise = labelled(catalog, label)
+    assert isinstance(exercise, Experiment)
+    answer: Answer = {**LABS[label], "cause": exercise.cause.correct}
+    verdict = loop.run_until_complete(exercise.grade(0, answer, runner))
+    assert verdict.correct, verdict.feedback
+
+
+def test_every_lab_that_can_be_predicted_has_a_recorded_run_for_each_drawing(
+    catalog: Catalog,
+) -> None:
+    found = [one for one in catalog.exercises if isinstance(one, Experiment)]
+    assert len(found) == len(LABS)
+    for exercise in found:
+        assert [finding.says for finding in prove_lab(exercise)] == []

@@ -45,9 +45,9 @@ class Predicted(Asked):
 class Cause(Strict):
     """Why what is measured differs from the formula, or does not."""
 
-    prompt: Markdown
+    prompt: Markdown = Field(description="what is to be explained, once it is measured")
     options: dict[OptionKey, Offered] = Field(min_length=2, description="key: text and says")
-    correct: str
+    correct: str = Field(description="the key of the right one")
 
     @model_validator(mode="after")
     def _names_an_option(self) -> Self:
@@ -66,7 +66,7 @@ class Experiment(Base):
         default_factory=dict, description="its parameters; others stay as the lab starts"
     )
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
-    cause: Cause
+    cause: Cause = Field(description="prompt, options and correct: why it came out so")
     _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")

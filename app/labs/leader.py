@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 from app.labs.blame import blame
@@ -24,6 +23,8 @@ _LIBRARY = Path(__file__).parent / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
 _GRACE = 1.0  # seconds between asking a rank to end and ending it
 _OTHERS = 0.3  # seconds for the other ranks to say what they saw
+_DESERTED = "whoever started it has ended, and so it was ended too"
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # cancelled; whoever started it has ended
 _TRACE = 8000  # characters of a traceback
 _LIKELY_VICTIM = 900  # of the kernel, when memory runs out: a rank, not the server
 _TIMEOUT = (
@@ -73,9 +74,19 @@ class _Ranks:
 
 
 def lead(folder: Path) -> NoReturn:
-    """Run the job of *folder* to its end, write its outcome, and exit."""
+    """Run the job of *folder* to its end, write its outcome, and exit.
+
+    Whoever forks it blocks the signals of `ENDING` before, so that none comes too early.
+    """
     try:
         os.setsid()
+        cancelled: list[int] = []
+        wake, woken = os.pipe()
+        os.set_blocking(woken, False)
+        for number in ENDING:
+            signal.signal(number, lambda number, _frame: cancelled.append(number))
+        signal.set_wakeup_fd(woken)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         alive = (folder / "alive.new").open("w")  # locked for as long as the run lives
         fcntl.flock(alive, fcntl.LOCK_EX)
         alive.write(str(os.getpid()))
@@ -84,26 +95,20 @@ def lead(folder: Path) -> NoReturn:
         die_with_parent(signal.SIGHUP)
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
         job = json.loads((folder / "job.json").read_text())
-        _write(folder, _run(folder, job))
+        _write(folder, _run(folder, job, cancelled, wake))
     except BaseException as error:  # noqa: BLE001  # a fork must never return into its parent
         _write(folder, {"state": "failed", "cause": f"the run could not start: {error}"})
     os._exit(0)
 
 
-def _run(folder: Path, job: Mapping[str, object]) -> dict[str, object]:
+def _run(
+    folder: Path, job: Mapping[str, object], cancelled: list[int], wake: int
+) -> dict[str, object]:
     begun = time.monotonic()
     lock = (folder.parent / f"{job['devices']}.lock").open("w")  # the ranks inherit it
-    cancelled: list[int] = []
-    wake, woken = os.pipe()
-    os.set_blocking(woken, False)
-
-    def heed(number: int, _frame: FrameType | None) -> None:
-        cancelled.append(number)
-
-    signal.signal(signal.SIGTERM, heed)  # cancelled
-    signal.signal(signal.SIGHUP, heed)  # whoever started it has ended
-    signal.set_wakeup_fd(woken)
     if not _locked(lock.fileno(), cancelled, float(str(job["patience"])), wake):
+        if signal.SIGHUP in cancelled:
+            return {"state": "lost", "cause": _DESERTED}
         if cancelled:
             return {"state": "cancelled", "cause": "it was cancelled before its turn came"}
         return {"state": "failed", "cause": "another run has had these devices all the time"}
@@ -114,7 +119,7 @@ def _run(folder: Path, job: Mapping[str, object]) -> dict[str, object]:
     causes: Mapping[str, Callable[[], str]] = {
         "failed": lambda: blame(folder, ranks.codes, ranks.first or 0),
         "cancelled": lambda: "it was cancelled",
-        "lost": lambda: "whoever started it has ended, and so it was ended too",
+        "lost": lambda: _DESERTED,
         "timeout": lambda: _TIMEOUT.format(seconds=seconds),
     }
     cause = causes[state]() if state in causes else ""
@@ -169,7 +174,7 @@ def _started(folder: Path, count: int, seconds: float) -> _Ranks:
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGHUP):
+            for number in ENDING:
                 signal.signal(number, signal.SIG_DFL)
             _be_rank(folder, rank, count, seconds)
         pids[pid] = rank

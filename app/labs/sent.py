@@ -36,16 +36,16 @@ def read_sent(text: str) -> Report:
         raise InputError(f"this run is {report.state}: only one that was done can be compared")
     if not report.checks or not all(report.checks.values()):
         raise InputError("this run has not found its data right, so its times say nothing")
+    for one in report.measures:
+        if not one.samples or not all(math.isfinite(x) and x >= 0 for x in one.samples):
+            raise InputError(f"the samples of {one.name} are no measurements")
+    if not report.measures:
+        raise InputError("this run has measured nothing")
     try:
         job = _job_of(report)
         judged = judged_anew(report, job.ranks, job.values)
     except (NotFoundError, ValueError, KeyError) as error:
         raise InputError(f"this run cannot be read here: {error}") from None
-    for one in judged.measures:
-        if not one.samples or not all(math.isfinite(x) and x >= 0 for x in one.samples):
-            raise InputError(f"the samples of {one.name} are no measurements")
-    if not judged.measures:
-        raise InputError("this run has measured nothing")
     return replace(judged, machine=_described(report.machine), cause="", command=job.command)
 
 

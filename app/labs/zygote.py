@@ -13,7 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
-from app.labs.leader import lead
+from app.labs.leader import ENDING, lead
 
 _PRELOADED = (
     "torch.distributed",
@@ -78,11 +78,13 @@ def _prepared() -> str:
 
 def _forked(folder: Path) -> int:
     """A leader for the run in *folder*."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     pid = os.fork()
     if pid == 0:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         lead(folder)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     _say(run=folder.name, pid=pid)
     return pid
 

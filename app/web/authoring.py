@@ -27,6 +27,7 @@ _SAMPLES = {
     "buggy_line": "collectives/estimate-off-by-a-factor",
     "function": "collectives/write-ring-time",
     "design": "memory/the-mildest-stage",
+    "lab": "collectives/count-the-ring",
 }
 
 

@@ -97,12 +97,12 @@ async def download(site: Here, name: str, number: int, form: str) -> Response:
 
 
 async def _sent_text(request: Request) -> str:
-    form = await request.form(max_files=1, max_fields=2)
-    file = form.get("run")
-    try:
-        text = (await file.read()).decode() if isinstance(file, UploadFile) else str(file or "")
-    except UnicodeDecodeError:
-        raise InputError("this file is no text") from None
+    async with request.form(max_files=1, max_fields=2) as form:
+        file = form.get("run")
+        try:
+            text = (await file.read()).decode() if isinstance(file, UploadFile) else str(file or "")
+        except UnicodeDecodeError:
+            raise InputError("this file is no text") from None
     if not text.strip():
         raise InputError("choose the file that `wallclock lab run ... --json` has written")
     return text

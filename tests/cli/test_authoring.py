@@ -16,6 +16,7 @@ from tests.test_catalog import GOOD
 Capture = pytest.CaptureFixture[str]
 KINDS = (
     "numeric", "expression", "choice", "match", "order", "buggy_line", "function", "design",
+    "lab",
 )  # fmt: skip
 
 

@@ -3,13 +3,13 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
 from alembic import command
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 
 from app.db.backup import backup
 from app.db.days import attempts_by_day
@@ -18,10 +18,11 @@ from app.db.migrations import alembic_configuration, exclusive, migrate
 from app.db.personal import delete_everything, everything
 from app.db.queries import Shown, latest_attempts, shown, standings
 from app.db.session import connect, open_session
-from app.db.tables import Reveal
+from app.db.tables import LabRunRow, Reveal
 from app.db.tokens import create_token, name_of_token
 from app.db.writer import Writer, keep
 from app.errors import InputError, UnavailableError
+from tests.db import test_queue as queue
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
 
@@ -106,3 +107,17 @@ def test_a_server_that_is_not_there_is_told() -> None:
 def test_backup_names_the_tool_that_copies_it(url: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pg_dump"):
         backup(url, tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        queue.test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices,
+        queue.test_runs_take_turns_on_their_devices,
+        queue.test_what_a_dead_server_followed_is_adopted_by_one_other,
+    ],
+)
+def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine], None]) -> None:
+    with server.begin() as connection:
+        connection.execute(delete(LabRunRow))
+    proof(server)

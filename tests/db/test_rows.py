@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.db.days import attempts_by_day, streak
+from app.db.lab_runs import enqueue
 from app.db.personal import delete_everything, everything
 from app.db.queries import (
     Shown,
@@ -15,10 +16,11 @@ from app.db.queries import (
 )
 from app.db.session import open_session
 from app.db.signing import new_learner, sign, signing_secret, unsign
-from app.db.tables import Attempt, Reveal
+from app.db.tables import Attempt, Prediction, Reveal
 from app.db.tokens import create_token, list_tokens, name_of_token, revoke_token
 from app.db.writer import keep
 from app.errors import InputError, NotFoundError, UnavailableError
+from tests.db.queue import run
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -117,13 +119,16 @@ def test_everything_is_exported_and_deleted(engine: Engine) -> None:
             attempt(),
             attempt(learner="other"),
             Reveal(learner="l", exercise="a/b", seed=0, number=1),
+            Prediction(learner="l", exercise="a/b", seed=0, answer="{}"),
         ],
     )
+    enqueue(engine, run(learner="l"), most=9)
+    tables = ("attempts", "reveals", "predictions", "runs")
     with open_session(engine) as session:
         kept = everything(session, "l")
-        assert [len(kept[k]) for k in ("attempts", "reveals")] == [1, 1]
-        assert delete_everything(session, "l") == 2
-        assert [len(everything(session, "l")[k]) for k in ("attempts", "reveals")] == [0, 0]
+        assert [len(kept[k]) for k in tables] == [1, 1, 1, 1]
+        assert delete_everything(session, "l") == 4
+        assert [len(everything(session, "l")[k]) for k in tables] == [0, 0, 0, 0]
         assert len(everything(session, "other")["attempts"]) == 1
 
 

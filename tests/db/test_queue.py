@@ -1,0 +1,133 @@
+import threading
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, func, select, update
+from sqlmodel import col
+
+from app.db.lab_runs import (
+    QueueFullError,
+    adopt,
+    ahead_of,
+    claim,
+    enqueue,
+    finished_runs,
+    keep_sent,
+    lab_run,
+    record,
+    request_cancel,
+)
+from app.db.session import open_session
+from app.db.tables import LabRunRow, now
+from tests.db.queue import run
+
+
+def state(engine: Engine, name: str) -> tuple[str, str]:
+    row = lab_run(engine, name)
+    assert row
+    return row.state, row.worker
+
+
+def test_runs_take_turns_on_their_devices(engine: Engine) -> None:
+    rows = [run(learner=f"l{n}") for n in range(3)]
+    gpu = run(learner="g", pool="here:gpu")
+    names = [row.name for row in (*rows, gpu)]
+    for row in (*rows, gpu):
+        enqueue(engine, row, most=9)
+    with open_session(engine) as session:
+        waiting = [lab_run(engine, name) for name in names]
+        assert [ahead_of(session, row) for row in waiting if row] == [0, 1, 2, 0]
+    first, other = claim(engine, "here", "a"), claim(engine, "here", "b")
+    assert first
+    assert other
+    assert [first.name, other.name] == [names[0], names[3]]
+    assert claim(engine, "here", "a") is None  # the processors are taken, and so are the GPUs
+    assert record(engine, names[0], "a", state="done") is False
+    second = claim(engine, "here", "b")
+    assert second
+    assert second.name == names[1]
+    assert claim(engine, "elsewhere", "c") is None
+
+
+def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
+    engine: Engine,
+) -> None:
+    count = 40
+    for n in range(count):
+        enqueue(engine, run(learner=f"l{n}", pool=f"here:{n % 4}"), most=count)
+    claimed: Counter[str] = Counter()
+    faults: list[int] = []
+
+    def work(worker: str) -> None:
+        while len(claimed) < count and not faults:
+            row = claim(engine, "here", worker)
+            if row is None:
+                continue
+            claimed[row.name] += 1
+            same = col(LabRunRow.state) == "running", col(LabRunRow.pool) == row.pool
+            with open_session(engine) as session:
+                going = session.scalar(select(func.count()).where(*same))
+            if going != 1:
+                faults.append(int(going or 0))
+            record(engine, row.name, worker, state="done")
+
+    threads = [threading.Thread(target=work, args=(f"w{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    assert set(claimed.values()) == {1}
+    assert len(claimed) == count
+
+
+def test_a_full_queue_and_a_greedy_learner_are_told(engine: Engine) -> None:
+    for n in range(2):
+        enqueue(engine, run(learner=f"l{n}"), most=2)
+    with pytest.raises(QueueFullError, match="2 runs wait already"):
+        enqueue(engine, run(learner="z"), most=2)
+    for _ in range(2):
+        enqueue(engine, run(learner="l0"), most=9)
+    with pytest.raises(QueueFullError, match="3 of your runs wait already"):
+        enqueue(engine, run(learner="l0"), most=9)
+
+
+def test_a_run_that_waits_is_cancelled_at_once_and_one_that_goes_on_is_asked_to_end(
+    engine: Engine,
+) -> None:
+    rows = [run(), run()]
+    names = [row.name for row in rows]
+    for row in rows:
+        enqueue(engine, row, most=9)
+    assert claim(engine, "here", "a")
+    for name in names:
+        request_cancel(engine, name)
+    assert state(engine, names[1]) == ("cancelled", "")
+    assert state(engine, names[0]) == ("running", "a")
+    assert record(engine, names[0], "a") is True
+    assert claim(engine, "here", "a") is None
+
+
+def test_what_a_dead_server_followed_is_adopted_by_one_other(engine: Engine) -> None:
+    row = run()
+    name = row.name
+    enqueue(engine, row, most=9)
+    claim(engine, "here", "dead")
+    assert not adopt(engine, "here", "a", silent=10)  # it was followed just now
+    with engine.begin() as connection:
+        connection.execute(update(LabRunRow).values(beat=now() - timedelta(seconds=11)))
+    assert not adopt(engine, "elsewhere", "a", silent=10)
+    assert [row.name for row in adopt(engine, "here", "a", silent=10)] == [name]
+    assert not adopt(engine, "here", "b", silent=10)
+    assert record(engine, name, "dead", state="done") is None
+    assert state(engine, name) == ("running", "a")
+
+
+def test_runs_that_are_sent_in_are_limited(engine: Engine) -> None:
+    for _ in range(50):
+        keep_sent(engine, run(host="sent in", state="done"))
+    with pytest.raises(QueueFullError, match="50 runs already"):
+        keep_sent(engine, run(host="sent in", state="done"))
+    with open_session(engine) as session:
+        assert len(finished_runs(session, "ring-bytes")) == 50

@@ -1,0 +1,239 @@
+"""Runs that are asked for in the browser, from the queue to their end."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.config import Settings
+from app.db.lab_runs import claim, enqueue, lab_run
+from app.db.migrations import migrate
+from app.db.session import connect
+from app.main import create_app
+from tests.db.queue import run
+from tests.labs.conftest import is_alive
+
+RING = {"run.ranks": "2", "run.size": "1 MiB", "guess": "1 MiB"}
+SLOW = {"run.ranks": "2", "run.sizes": "16 MiB", "run.bandwidth": "5 MB/s", "guess": "1 s"}
+
+
+def made(tmp_path: Path, **more: Any) -> Settings:
+    return Settings(
+        database=f"sqlite:///{tmp_path}/w.db", runs=tmp_path / "runs", sandbox_workers=1, **more
+    )
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    with TestClient(create_app(made(tmp_path)), follow_redirects=False) as opened:
+        yield opened
+
+
+def asked(client: TestClient, lab: str, **fields: str) -> str:
+    answer = client.post(f"/labs/{lab}", data=fields)
+    assert answer.status_code == 303, re.findall(r'role="alert">.*', answer.text)
+    return str(answer.headers["location"])
+
+
+def state(client: TestClient, page: str) -> str:
+    found = re.search(r'id="run" data-state="(\w+)"', client.get(page).text)
+    assert found
+    return found[1]
+
+
+def wait(client: TestClient, page: str, *states: str, within: float = 60) -> str:
+    end = time.monotonic() + within
+    while (now := state(client, page)) not in states:
+        assert time.monotonic() < end, (now, states)
+        time.sleep(0.05)
+    return now
+
+
+def test_a_run_is_predicted_queued_followed_and_kept(client: TestClient, tmp_path: Path) -> None:
+    first, second = asked(client, "algorithms", **SLOW), asked(client, "ring-bytes", **RING)
+    wait(client, first, "running")
+    assert "1 run comes before it" in client.get(second).text
+    assert 'http-equiv="refresh"' in client.get(second).text  # without scripts
+    fragment = client.get(second, headers={"X-Fragment": "1"}).text
+    assert fragment.lstrip().startswith('<div id="run" data-state="queued" data-waits')
+    client.post(f"{first}/cancel")
+    assert wait(client, first, "cancelled", "done") == "cancelled"
+    wait(client, second, "done")
+    page = client.get(second).text
+    assert "<td>1 MiB</td><td>1 MiB</td><td>1 MiB</td><td>1</td>" in page  # all three agree
+    assert client.get(f"{second}/samples.json").json()["measures"]
+    assert second in client.get("/labs/ring-bytes").text
+    # What was found is in the database: another server has no folder of it.
+    other = made(tmp_path / "other").model_copy(update={"database": made(tmp_path).database})
+    (tmp_path / "other").mkdir()
+    with TestClient(create_app(other)) as again:
+        assert state(again, second) == "done"
+        assert state(again, first) == "cancelled"
+
+
+def test_somebody_elses_run_cannot_be_cancelled(client: TestClient) -> None:
+    page = asked(client, "algorithms", **SLOW)
+    own = dict(client.cookies)
+    client.cookies.clear()
+    assert client.post(f"{page}/cancel").status_code == 404
+    assert "Cancel" not in client.get(page).text
+    client.cookies.update(own)
+    assert client.post(f"{page}/cancel").status_code == 303
+    wait(client, page, "cancelled")
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "says"),
+    [
+        ({"run.size": "9 TiB"}, 422, "Size must be from 1 KiB to 64 MiB, not 9 TiB"),
+        (
+            {"run.sise": "1 MiB"},
+            422,
+            "ring-bytes has no &#39;sise&#39;; did you mean &#39;size&#39;",
+        ),
+        ({"run.ranks": "64"}, 422, "Ranks must be from 2 to 8, not 64"),
+        ({"guess": "two"}, 422, "Your prediction: cannot read &#39;two&#39;"),
+        ({"guess": "2 s"}, 422, "Your prediction: cannot read &#39;2 s&#39;: s given, B wanted"),
+    ],
+)
+def test_what_cannot_be_run_is_told_and_what_was_typed_stays(
+    client: TestClient, fields: dict[str, str], status: int, says: str
+) -> None:
+    answer = client.post("/labs/ring-bytes", data={**RING, **fields})
+    assert answer.status_code == status
+    assert says.casefold() in answer.text.casefold()
+    if "run.sise" not in fields:
+        assert f'value="{next(iter(fields.values()))}"' in answer.text
+
+
+def test_a_page_of_another_site_starts_nothing(client: TestClient) -> None:
+    headers = {"Origin": "https://elsewhere.example"}
+    assert client.post("/labs/ring-bytes", data=RING, headers=headers).status_code == 403
+
+
+def test_where_labs_are_switched_off_the_page_says_so(tmp_path: Path) -> None:
+    with TestClient(create_app(made(tmp_path, lab_queue=0))) as client:
+        assert "labs run from the command line only" in client.get("/labs/ring-bytes").text
+        assert client.post("/labs/ring-bytes", data=RING).status_code == 503
+
+
+def test_without_torch_the_page_says_how_to_get_it(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.labs.running.find_spec", lambda _: None)
+    page = client.get("/labs/ring-bytes").text
+    assert "labs need torch: pip install &#39;wallclock[lab]&#39;" in page
+    assert "recorded" in page
+
+
+def test_a_run_that_cannot_start_has_failed_with_its_cause(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "runs").write_text("in the way of the folder")
+    page = asked(client, "ring-bytes", **RING)
+    wait(client, page, "failed")
+    assert "the run cannot be written down" in client.get(page).text
+    (tmp_path / "runs").unlink()
+    assert wait(client, asked(client, "ring-bytes", **RING), "done") == "done"
+
+
+def serve(settings: Settings) -> "tuple[subprocess.Popen[bytes], str]":
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ, "WALLCLOCK_DATABASE": settings.database, "WALLCLOCK_RUNS": str(settings.runs)
+    }  # fmt: skip
+    command = [sys.executable, "-m", "app", "serve", "--port", str(port)]
+    server = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    return server, f"http://127.0.0.1:{port}"
+
+
+def children(parent: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            found += [int(path.parent.name)] if int(fields[1]) == parent else []
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    import httpx2
+
+    settings = made(tmp_path)
+    server, address = serve(settings)
+    with server, httpx2.Client(base_url=address) as browser:
+        end = time.monotonic() + 30
+        while True:
+            try:
+                browser.get("/healthz")
+                break
+            except httpx2.HTTPError:
+                assert time.monotonic() < end
+                time.sleep(0.1)
+        pages = [browser.post("/labs/algorithms", data=SLOW).headers["location"] for _ in range(2)]
+        folder = settings.runs / pages[0].rpartition("/")[2]
+        while not list(folder.glob("rank*.log")):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        leader = int((folder / "alive").read_text())
+        pids = [leader, *children(leader)]
+        assert len(pids) == 3
+        server.send_signal(number)
+        server.wait(timeout=15)
+    end = time.monotonic() + 5
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    with TestClient(create_app(settings)) as client:
+        wait(client, pages[0], "lost", within=30)  # told ten seconds after its server went silent
+        wait(client, pages[1], "running", within=30)  # it had waited, and goes on waiting
+        assert "ended" in client.get(pages[0]).text
+
+
+def test_a_run_whose_learner_deletes_everything_is_ended(
+    client: TestClient, tmp_path: Path
+) -> None:
+    page = asked(client, "algorithms", **SLOW)
+    wait(client, page, "running")
+    folder = tmp_path / "runs" / page.rpartition("/")[2]
+    client.post("/progress/delete", data={"sure": "yes"})
+    end = time.monotonic() + 20
+    while not (folder / "outcome.json").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert json.loads((folder / "outcome.json").read_text())["state"] == "cancelled"
+
+
+def test_a_run_that_no_version_knows_any_more_fails(tmp_path: Path) -> None:
+    settings = made(tmp_path)
+    migrate(settings.database)
+    engine = connect(settings.database)
+    row = run(lab="gone", host=socket.gethostname(), pool="x")
+    name = row.name
+    enqueue(engine, row, most=9)
+    with TestClient(create_app(settings)):
+        end = time.monotonic() + 20
+        while (found := lab_run(engine, name)) and found.state in ("queued", "running"):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    assert found
+    assert found.state == "failed"
+    assert "no lab is called 'gone'" in found.says
+    assert claim(engine, socket.gethostname(), "x") is None
+    engine.dispose()

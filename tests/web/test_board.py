@@ -1,0 +1,105 @@
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.labs.recording import recorded
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def sent(**machine: object) -> dict[str, Any]:
+    """A run of another machine, as its JSON says."""
+    report = next(one for one in recorded() if one.lab == "algorithms" and "=tree" in one.command)
+    plain: dict[str, Any] = json.loads(report.as_json())
+    plain["machine"].update(machine)
+    return plain
+
+
+def send(client: TestClient, run: object, lab: str = "algorithms") -> Any:
+    text = run if isinstance(run, str) else json.dumps(run)
+    return client.post(f"/labs/{lab}/board", files={"run": ("run.json", text)})
+
+
+def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None:
+    answer = send(client, sent(processor="A faster one", cores=64))
+    assert answer.status_code == 303
+    page = client.get(answer.headers["location"])
+    assert "A faster one, 64 cores" in page.text
+    board = client.get("/labs/algorithms/board").text
+    group = board.partition("algorithm=tree")[2].partition("<h2>")[0]
+    assert "Algorithms over an emulated link: 2 machines" in group
+    assert "A faster one, 64 cores, gloo" in group
+    assert "sent in" in group
+    assert "recorded" in group
+    assert client.get("/labs/algorithms/board/0.svg").text.startswith("<svg")
+    assert "A" in client.get("/labs/algorithms/board/0.csv").text.splitlines()[0]
+    assert client.get("/labs/algorithms/board/99.svg").status_code == 404
+
+
+def test_every_lab_has_a_board(client: TestClient) -> None:
+    for lab in {report.lab for report in recorded()}:
+        page = client.get(f"/labs/{lab}/board")
+        assert page.status_code == 200
+        assert "<svg" in page.text
+
+
+def test_what_follows_from_samples_is_worked_out_anew(client: TestClient) -> None:
+    def lie(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {**one, "median": 1e-9, "least": 1e-9, "predicted": 1e-9, "ratio": 1.0, "count": 9}
+
+    run = sent(processor="A liar", cores=1)
+    run["measures"] = [lie(one) for one in run["measures"]]
+    run["links"] = "real"
+    page = client.get(send(client, run).headers["location"])
+    assert "1 ns" not in page.text
+    assert "an emulated link" in page.text
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda run: run.update(state="failed"), "this run is failed"),
+        (lambda run: run.update(command="rm -rf /"), "has no command of algorithms"),
+        (
+            lambda run: run.update(command=run["command"].replace("tree", "oak")),
+            "algorithm must be",
+        ),
+        (lambda run: run.update(command=run["command"] + " x=1"), "has no &#39;x&#39;"),
+        (lambda run: run.update(ranks=8), "this run had 8 ranks, and its command 4"),
+        (lambda run: run.update(checks={"sums": False}), "has not found its data right"),
+        (lambda run: run.update(measures=[]), "has measured nothing"),
+        (lambda run: run["measures"][0].update(samples=[-1.0]), "are no measurements"),
+        (lambda run: run["measures"][0].update(samples=[float("inf")]), "are no measurements"),
+        (lambda run: run["measures"][0].update(samples=[]), "are no measurements"),
+        (lambda run: run["measures"][0].update(name="tame"), "cannot be read here"),
+        (lambda run: run.pop("machine"), "machine: Field required"),
+        (lambda run: run.update(lab="ring-bytes"), "has no command of ring-bytes"),
+    ],
+)
+def test_what_is_no_run_is_told(client: TestClient, change: Change, says: str) -> None:
+    run = sent()
+    change(run)
+    answer = send(client, run)
+    assert answer.status_code == 422
+    assert says.casefold() in answer.text.casefold()
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[]", "\x00"])
+def test_a_file_that_is_something_else_is_told(client: TestClient, text: str) -> None:
+    assert send(client, text).status_code == 422
+
+
+def test_a_run_of_another_lab_is_told(client: TestClient) -> None:
+    answer = send(client, sent(), lab="ring-bytes")
+    assert answer.status_code == 422
+    assert "this is a run of algorithms" in answer.text.replace("This", "this")
+
+
+def test_words_from_elsewhere_are_no_markup(client: TestClient) -> None:
+    run = sent(processor="<script>alert(1)</script>" + "x" * 9000, cores=2)
+    page = client.get(send(client, run).headers["location"]).text
+    assert "<script>alert" not in page
+    assert "x" * 300 not in page

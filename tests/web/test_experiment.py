@@ -1,0 +1,124 @@
+import json
+import re
+from collections.abc import Mapping
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.catalog import Catalog
+from app.kinds.experiment import Experiment
+
+TREE = "/exercises/collectives/time-the-tree"
+RIGHT, WRONG = "149.83 ms", "140 ms"
+
+
+def post(client: TestClient, address: str = TREE, **fields: str) -> str:
+    answer = client.post(address, data={k.replace("__", "."): v for k, v in fields.items()})
+    assert answer.status_code == 200
+    return str(answer.text)
+
+
+def rows(page: str) -> Mapping[str, str]:
+    """The table of predicted and measured: a line of text by its heading."""
+    table = page.partition('aria-label="Predicted and measured"')[2].partition("</table>")[0]
+    found = {}
+    for head, rest in re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S):
+        found[words(head)] = words(rest)
+    return found
+
+
+def words(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_nothing_measured_is_shown_before_the_prediction_is_locked_in(client: TestClient) -> None:
+    page = client.get(TREE).text
+    assert rows(page) == {}
+    assert "answer.cause" not in page
+    assert "predict first: nothing is measured before that" in post(
+        client, action="check", answer__cause="late"
+    ).replace("Predict", "predict")
+    unreadable = post(client, action="predict", answer__time="soon")
+    assert "cannot read" in unreadable
+    assert 'value="soon"' in unreadable
+    assert rows(unreadable) == {}
+
+
+def test_a_prediction_is_locked_in_compared_and_explained(client: TestClient) -> None:
+    page = post(client, action="predict", answer__time=RIGHT)
+    table = rows(page)
+    assert table["You predicted"] == "149.8 ms"
+    assert "The formula" not in table
+    (recorded,) = (text for head, text in table.items() if "recorded, gloo" in head)
+    assert re.fullmatch(r"1\d\d\.?\d* ms 1(\.\d+)? × yours 1.* ms to .* ms, n = \d+", recorded)
+    # What comes later changes nothing.
+    again = post(client, action="predict", answer__time=WRONG)
+    assert rows(again)["You predicted"] == "149.8 ms"
+    wrong = post(client, action="check", answer__cause="link", answer__time=WRONG)
+    assert "The real transfer hides inside the emulated one" in wrong
+    assert rows(wrong)["The formula"] == "149.8 ms"
+    right = post(client, action="check", answer__cause="late")
+    assert 'data-state="correct"' in right
+    assert "Worked solution" in right
+
+
+def test_a_wrong_prediction_stays_wrong_and_another_drawing_helps(client: TestClient) -> None:
+    post(client, action="predict", answer__time=WRONG)
+    page = post(client, action="check", answer__cause="late")
+    assert 'data-state="partial"' in page
+    assert "140 ms is too small" in page
+    assert "To predict anew, take" in page
+    other = f"{TREE}?seed=3"
+    assert rows(client.get(other).text) == {}
+    assert "You predicted" in rows(post(client, other, action="predict", answer__time=RIGHT))
+
+
+def test_each_learner_has_predictions_of_their_own(client: TestClient) -> None:
+    post(client, action="predict", answer__time=RIGHT)
+    client.cookies.clear()
+    assert rows(client.get(TREE).text) == {}
+
+
+def test_a_run_can_be_asked_for_once_it_is_predicted(client: TestClient) -> None:
+    page = post(client, action="predict", answer__time=RIGHT)
+    form = page.partition('<form id="lab-run"')[2].partition("</form>")[0]
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form))
+    assert fields["run.ranks"] == "4"
+    assert fields["run.sizes"] == "128KiB,1MiB,4MiB"
+    assert fields["origin"] == "collectives/time-the-tree"
+    answer = client.post("/labs/algorithms", data=fields)
+    assert answer.status_code == 303
+    page = client.get(answer.headers["location"]).text
+    assert 'href="/exercises/collectives/time-the-tree#result"' in page
+    client.post(f"{answer.headers['location']}/cancel")
+
+
+@pytest.mark.parametrize("origin", ["//evil.example", "collectives/no-such", "a?seed=x"])
+def test_a_way_back_leads_to_exercises_only(client: TestClient, origin: str) -> None:
+    fields = {"run.ranks": "2", "origin": origin, "guess": "1 MiB"}
+    answer = client.post("/labs/ring-bytes", data=fields)
+    page = client.get(answer.headers["location"]).text
+    assert "Back to" not in page
+    assert "evil" not in page
+    client.post(f"{answer.headers['location']}/cancel")
+
+
+def test_every_lab_exercise_shows_a_measurement_for_every_case(
+    client: TestClient, catalog: Catalog
+) -> None:
+    for exercise in catalog.exercises:
+        if not isinstance(exercise, Experiment):
+            continue
+        for seed in (0, 1, 2, 3):
+            right = exercise.right_answer(seed)
+            assert isinstance(right, dict)
+            fields = {f"answer__{name}": text for name, text in right.items()}
+            page = post(client, f"/exercises/{exercise.id}?seed={seed}", action="predict", **fields)
+            table = rows(page)
+            assert any("recorded" in head and text for head, text in table.items()), table
+
+
+def test_what_was_predicted_goes_with_everything_else(client: TestClient) -> None:
+    post(client, action="predict", answer__time=RIGHT)
+    kept = client.get("/progress/export").json()
+    assert json.loads(kept["predictions"][0]["answer"]) == {"time": RIGHT}
