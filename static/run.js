@@ -11,7 +11,10 @@ async function look() {
         location.reload();
         return;
       }
-      if (found && found.innerHTML !== shown.innerHTML) shown.replaceChildren(...found.childNodes);
+      if (found && found.innerHTML !== shown.innerHTML) {
+        shown.replaceChildren(...found.childNodes);
+        shown.dataset.state = found.dataset.state;
+      }
     }
   } catch {
     // The server cannot be reached for a moment: keep looking.

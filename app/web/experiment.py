@@ -23,8 +23,6 @@ from app.web.lab_words import KINDS, LINKS_SAY, place_of
 from app.web.rendering import Link
 from app.web.standing import address_of
 
-_MOST = 12  # runs that are shown
-
 
 @dataclass(frozen=True, slots=True)
 class MeasuredView:
@@ -136,20 +134,23 @@ def _runs(
     learner: str,
     locked: Mapping[str, str],
 ) -> Iterator[RunView]:
-    """Runs with the same parameters: the learner's own, then those of others, then recorded."""
+    """Runs with the same parameters, the newest of each machine: the learner's own come first."""
     fitting = [k for k in finished(site, job.lab.name) if k.report and is_of(k.report, job)]
     fitting.sort(key=lambda kept: not _is_own(kept, learner))
-    for kept in fitting[:_MOST]:
+    seen: set[tuple[str, str]] = set()
+    for kept in fitting:
         report = kept.report
-        if report is None:
+        if report is None or (where := (_origin(kept, learner), place_of(report))) in seen:
             continue
+        seen.add(where)
         measured = tuple(
             _measured(exercise, name, seed, kept, locked.get(name, "")) for name in exercise.predict
         )
-        origin = "recorded" if kept.is_recorded else "yours" if _is_own(kept, learner) else "here"
         if any(one.value for one in measured):
             link = Link(f"/labs/{report.lab}/{report.id}", place_of(report))
-            yield RunView(link, f"{origin}, {report.backend}, {report.at[:10]}", measured)
+            yield RunView(
+                link, f"{_origin(kept, learner)}, {report.backend}, {report.at[:10]}", measured
+            )
 
 
 def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str) -> MeasuredView:
@@ -166,6 +167,10 @@ def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str
     return MeasuredView(
         asked.shown(found.value), spread, f"{found.value / mine:.3g}" if mine else ""
     )
+
+
+def _origin(kept: Kept, learner: str) -> str:
+    return "recorded" if kept.is_recorded else "yours" if _is_own(kept, learner) else "here"
 
 
 def _is_own(kept: Kept, learner: str) -> bool:

@@ -12,6 +12,7 @@ KINDS = {
     "bug": "/exercises/collectives/estimate-off-by-a-factor",
     "code": "/exercises/collectives/write-ring-time",
     "design": "/exercises/memory/the-mildest-stage",
+    "lab exercise": "/exercises/collectives/time-the-tree",
 }
 PAGES = {
     "home": "/",
@@ -21,6 +22,7 @@ PAGES = {
     **{f"explore {name}": f"/explore/{name}" for name in EXPLORERS},
     "labs": "/labs",
     "lab": "/labs/algorithms",
+    "board": "/labs/algorithms/board",
     "run": next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "all-reduce"),
     "formulas": "/formulas",
     "formula": "/formulas/collectives.ring_all_reduce_time",

@@ -23,7 +23,11 @@ class Server:
 
     def start(self) -> None:
         """Serve, and wait until the sandbox is ready too."""
-        environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{self.database}"}
+        environment = {
+            **os.environ,
+            "WALLCLOCK_DATABASE": f"sqlite:///{self.database}",
+            "WALLCLOCK_RUNS": str(self.database.parent / "runs"),
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "app", "serve", "--port", "0"],
             env=environment,
@@ -106,5 +110,6 @@ def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
     yield make
     for context in contexts:
         context.close()
-    expected = ("status of 404", "ERR_FAILED")  # a page that is not there, a line that is cut
+        # A page that is not there, a form that is refused, a line that is cut.
+        expected = ("status of 404", "status of 422", "ERR_FAILED")
     assert [c for c in complaints if not any(e in c for e in expected)] == []

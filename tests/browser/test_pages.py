@@ -31,6 +31,7 @@ PAGES = (
     "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
     "/exercises/memory/traffic-of-stage-3", "/formulas",
     "/formulas/memory.layer_activation_bytes", "/errata", "/hardware", "/labs", "/labs/algorithms", RUN,
+    "/labs/algorithms/board", "/exercises/collectives/time-the-tree",
     "/formulas/layout.step_time?model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8", "/progress", "/authoring", "/api/docs", "/nothing",
 )  # fmt: skip
 over_screens = pytest.mark.parametrize(

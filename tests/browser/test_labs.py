@@ -1,0 +1,90 @@
+"""A lab from the prediction to its explanation, with a real run in between."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import MakePage
+from tests.browser.test_pages import assert_accessible, assert_fits
+from tests.browser.test_solving import over_screens, to
+
+RING = "/exercises/collectives/count-the-ring"
+SLOW = "/labs/algorithms?ranks=2&sizes=16MiB&bandwidth=5MB/s"
+
+
+def assert_good(page: Page, width: int) -> None:
+    assert_accessible(page)
+    assert_fits(page, width)
+
+
+@over_screens
+def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page(RING, theme, width)
+    page.get_by_label("Bytes sent by each rank").fill("1.5 MiB")
+    page.get_by_role("button", name="Lock in").click()
+    expect(page.get_by_role("status")).to_contain_text("Messages: nothing is predicted yet")
+    expect(page.get_by_label("Bytes sent by each rank")).to_have_value("1.5 MiB")
+    page.get_by_label("Messages of each rank").fill("6")
+    page.get_by_role("button", name="Lock in").click()
+    expect(page.get_by_role("row", name="You predicted")).to_contain_text("1.5 MiB")
+    expect(page.get_by_role("row", name="recorded")).to_contain_text("1 × yours")
+    assert_good(page, width)
+    page.get_by_role("button", name="Run it on this server").click()
+    expect(page).to_have_url(re.compile(r"/labs/ring-bytes/\d+-\d+-ring-bytes-"))
+    expect(page.locator("#run")).to_have_attribute("data-state", "done", timeout=60_000)
+    assert_good(page, width)
+    page.get_by_role("link", name="Back to").click()
+    expect(page.get_by_role("row", name="cores yours")).to_contain_text("1 × yours")
+    page.get_by_label("Nothing is timed").check()
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#result[data-state=correct]")).to_contain_text("Bytes and messages follow")
+    expect(page.get_by_role("row", name="The formula")).to_contain_text("1.5 MiB")
+    assert_good(page, width)
+
+
+@over_screens
+def test_a_run_goes_on_waits_and_is_cancelled(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page(SLOW, theme, width)
+    page.get_by_label("Your prediction").fill("3.4 s")
+    page.get_by_role("button", name="Lock in and run").click()
+    expect(page.locator("#run")).to_have_attribute("data-state", "running", timeout=30_000)
+    expect(page.get_by_role("cell", name="3.4 s")).to_be_visible()
+    assert_good(page, width)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#run")).to_have_attribute("data-state", "cancelled", timeout=30_000)
+    expect(page.get_by_role("status")).to_contain_text("It was ended: it was cancelled")
+    assert_good(page, width)
+    page.get_by_role("link", name="Set it up again").click()
+    expect(page.get_by_label("Bytes of the array")).to_have_value("16MiB")
+
+
+def test_a_wrong_parameter_is_told_beside_the_form(open_page: MakePage) -> None:
+    page = open_page("/labs/ring-bytes", "light", 1280)
+    page.get_by_label("Bytes of the array").fill("9 TiB")
+    page.get_by_label("Your prediction").fill("1 MiB")
+    page.get_by_role("button", name="Lock in and run").click()
+    expect(page.get_by_role("alert")).to_contain_text("from 1 KiB to 64 MiB, not 9 TiB")
+    expect(page.get_by_label("Bytes of the array")).to_have_value("9 TiB")
+    assert_good(page, 1280)
+
+
+def test_a_prediction_by_keyboard_alone(open_page: MakePage) -> None:
+    page = open_page("/exercises/hardware/the-cube-of-the-side", "dark", 1280)
+    to(page, "#box-1")
+    page.keyboard.type("64")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row", name="You predicted")).to_contain_text("64")
+    to(page, "input[type=radio]")
+    page.keyboard.press("Space")
+    to(page, "button[value=check]")
+    page.keyboard.press("Enter")
+    expect(page.locator("#result:not([data-state=none])")).to_be_visible()
+
+
+def test_a_board_takes_a_file(open_page: MakePage) -> None:
+    page = open_page("/labs/ring-bytes/board", "light", 1280)
+    page.get_by_label("The file").set_input_files(
+        {"name": "run.json", "mimeType": "application/json", "buffer": b"{}"}
+    )
+    page.get_by_role("button", name="Send it in").click()
+    expect(page.get_by_role("alert")).to_contain_text("This is no run as")
