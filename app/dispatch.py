@@ -6,9 +6,11 @@ them finds what another left behind.
 
 import json
 import logging
+import math
 import secrets
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
@@ -22,6 +24,7 @@ from app.labs.launching import launcher_of
 
 _log = logging.getLogger(__name__)
 _BUSY, _IDLE = 0.2, 1.0  # seconds from one look at the queue to the next
+_CLOSELY = 1.0  # seconds from one close look at a run to the next
 _BEAT = 2.0  # seconds in which a run is written down as followed, at least
 _SILENT = 10.0  # seconds after which whoever followed a run has gone
 _PATIENCE = 600.0  # seconds that a run waits for devices that the command line has
@@ -35,8 +38,9 @@ class _Followed:
     """A run that this process follows."""
 
     run: Run
-    events: int = -1
+    size: int = -1
     says: str = ""
+    looked: float = -math.inf
     kept: float = 0.0
     ending: bool = False
     final: dict[str, object] = field(default_factory=dict)
@@ -139,18 +143,26 @@ class Dispatcher:
         if followed.final:
             return followed.final  # it could not be written when it ended
         try:
-            outcome = self.launcher.outcome_of(run)
-            count, says = len(run.events()), "" if outcome else self.launcher.says_of(run)
-            changed = count != followed.events or outcome
-            values: dict[str, object] = {"report": report_of(run).as_json()} if changed else {}
+            values = self._seen(followed)
         except Exception:  # noqa: BLE001  # as above
             _log.exception("run %s", run.id)
             says = "what it wrote cannot be read: a fault of ours, which the server has noted"
-            followed.final = {"state": "failed", "says": says}
-            return followed.final
-        if says != followed.says:
-            values["says"] = says
-        followed.events, followed.says = count, says
+            values = followed.final = {"state": "failed", "says": says}
+        return values
+
+    def _seen(self, followed: _Followed) -> dict[str, object]:
+        """What has changed; it looks closely only once in a while, so as not to disturb a run."""
+        run = followed.run
+        outcome: Mapping[str, object] = {}
+        values: dict[str, object] = {}
+        if run.has_ended or time.monotonic() - followed.looked >= _CLOSELY:
+            outcome, followed.looked = self.launcher.outcome_of(run), time.monotonic()
+            says = "" if outcome else self.launcher.says_of(run)
+            if says != followed.says:
+                followed.says = values["says"] = says
+        if outcome or run.size != followed.size:
+            followed.size = run.size
+            values["report"] = report_of(run).as_json()
         if outcome:
             state, cause = str(outcome["state"]), str(outcome.get("cause", ""))
             values |= {"state": state, "says": cause}

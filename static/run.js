@@ -1,5 +1,5 @@
 // A run that waits or goes on: what is known of it is shown anew until it has ended.
-const EVERY = 700; // ms
+const EVERY = 1000; // ms; each look takes a little from a run on the same machine
 
 async function look() {
   try {

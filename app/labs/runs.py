@@ -17,7 +17,7 @@ from app.labs.machine import describe_machine
 from app.labs.reading import Job
 
 _YOUNG = 10.0  # seconds in which a leader must be there
-_POLL = 0.05
+_POLL, _LOOK = 0.05, 1.0  # seconds from one look at a run to the next, at a glance and closely
 ELSEWHERE = ("slurm", "by hand")  # launchers whose runs have no leader on this machine
 _LOG = 20_000  # bytes of a log that are shown
 
@@ -52,6 +52,18 @@ class Run:
             return {}
         says = "it was lost: whoever led it has ended without a word, and so have its ranks"
         return {"state": "lost", "cause": says}
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its outcome is written."""
+        return (self.folder / "outcome.json").exists()
+
+    @property
+    def size(self) -> int:
+        """How much it has reported, in bytes."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.folder / "events.jsonl").stat().st_size
+        return 0
 
     def events(self) -> list[dict[str, object]]:
         """What it has reported so far."""
@@ -143,16 +155,22 @@ class Launcher(ABC):
         return ""
 
     def follow(self, run: Run) -> Iterator[dict[str, object]]:
-        """What *run* reports, as it comes, until it has ended; and what it waits for."""
-        seen, said = 0, ""
+        """What *run* reports, as it comes, until it has ended; and what it waits for.
+
+        It looks at little, so as not to disturb the ranks.
+        """
+        seen, said, size, looked = 0, "", -1, 0.0
         while True:
-            outcome = self.outcome_of(run)
-            events = run.events()
-            yield from events[seen:]
-            seen = len(events)
-            if not outcome and (says := self.says_of(run)) != said:
-                yield {"kind": "waits", "says": says}
-                said = says
+            outcome: Mapping[str, object] = {}
+            if run.has_ended or time.monotonic() - looked >= _LOOK:
+                outcome, looked = self.outcome_of(run), time.monotonic()
+                if not outcome and (says := self.says_of(run)) != said:
+                    yield {"kind": "waits", "says": says}
+                    said = says
+            if outcome or run.size != size:
+                size, events = run.size, run.events()
+                yield from events[seen:]
+                seen = len(events)
             if outcome:
                 return
             time.sleep(_POLL)

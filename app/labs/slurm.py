@@ -123,7 +123,7 @@ class Slurm(Launcher):
 
     def outcome_of(self, run: Run) -> Mapping[str, object]:
         """How *run* ended, worked out from what Slurm and the ranks left behind."""
-        if (run.folder / "outcome.json").exists():
+        if run.has_ended:
             return run.outcome
         try:
             number, at = self._submitted(run)
@@ -137,7 +137,7 @@ class Slurm(Launcher):
             return self._waited(run, number, job, time.time() - at)
         # What a node wrote last may come a little later than the word that the job has ended.
         if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < _WRITING:
-            return {} if not (run.folder / "outcome.json").exists() else run.outcome
+            return {} if not run.has_ended else run.outcome
         outcome = _judged(run, job.state if job else "gone")
         _write(run.folder, outcome)
         return outcome

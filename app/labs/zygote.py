@@ -5,6 +5,7 @@ input ends, or whoever started it dies, it ends every run and itself. It never t
 no fork of it could.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -72,6 +73,8 @@ def _prepared() -> str:
             importlib.import_module(name)
     except ImportError as error:
         return f"{error.name or 'torch'} is not installed: {error}"
+    gc.collect()
+    gc.freeze()  # what was imported stays shared, and no rank searches it for garbage
     _say(ready=str(torch.__version__))
     return ""
 
