@@ -97,8 +97,10 @@ def lead(folder: Path) -> NoReturn:
         job = json.loads((folder / "job.json").read_text())
         _write(folder, _run(folder, job, cancelled, wake))
     except BaseException as error:  # noqa: BLE001  # a fork must never return into its parent
-        _write(folder, {"state": "failed", "cause": f"the run could not start: {error}"})
-    os._exit(0)
+        with contextlib.suppress(OSError):  # of a full disk nothing can be told
+            _write(folder, {"state": "failed", "cause": f"the run could not be led: {error}"})
+    finally:
+        os._exit(0)
 
 
 def _run(
@@ -196,10 +198,13 @@ def _be_rank(folder: Path, rank: int, count: int, seconds: float) -> NoReturn:
         work(folder, rank, count, seconds)
     except BaseException as error:  # noqa: BLE001  # told in a file, whatever it is
         code = 1
-        record_error(folder, rank, error)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+        with contextlib.suppress(OSError):  # of a full disk nothing can be told
+            record_error(folder, rank, error)
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def work(folder: Path, rank: int, count: int, seconds: float, store: object = None) -> None:

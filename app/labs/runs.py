@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import secrets
+import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from app.labs.reading import Job
 _YOUNG = 10.0  # seconds in which a leader must be there
 _POLL, _LOOK = 0.05, 1.0  # seconds from one look at a run to the next, at a glance and closely
 ELSEWHERE = ("slurm", "by hand")  # launchers whose runs have no leader on this machine
+_LITTLE = 16_384  # bytes, with which no outcome can be written
 _LOG = 20_000  # bytes of a log that are shown
 
 
@@ -51,7 +53,8 @@ class Run:
         if self._is_led():
             return {}
         says = "it was lost: whoever led it has ended without a word, and so have its ranks"
-        return {"state": "lost", "cause": says}
+        full = "; the disk is full on which runs are kept" if self._is_on_full_disk() else ""
+        return {"state": "lost", "cause": f"{says}{full}"}
 
     @property
     def has_ended(self) -> bool:
@@ -84,6 +87,9 @@ class Run:
             if text := path.read_bytes()[-_LOG:].decode(errors="replace").strip():
                 parts.append(f"--- {path.stem}\n{text}")
         return "\n".join(parts)
+
+    def _is_on_full_disk(self) -> bool:
+        return shutil.disk_usage(self.folder).free < _LITTLE
 
     def leader(self) -> int | None:
         """The process that leads it; None when it has none any more, or not yet."""

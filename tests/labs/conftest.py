@@ -24,6 +24,14 @@ def main(rank):
     if what == "memory" and bad:
         import torch
         torch.empty(2**60, dtype=torch.uint8)
+    if what == "hungry" and bad:
+        import torch
+        eaten = []
+        while True:
+            eaten.append(torch.ones(2**22))
+    if what == "talks":
+        for _ in range(1000):
+            rank.measure("time", [1.0] * 1000)
     if what == "wrong":
         rank.check("sums", not bad)
     if what == "stubborn":
@@ -46,7 +54,7 @@ seconds: {seconds}
 parameters:
   what:
     says: the fault
-    one_of: [nothing, raises, killed, exits, crashes, memory, wrong, hangs, stubborn, disk]
+    one_of: [nothing, raises, killed, exits, crashes, memory, wrong, hangs, stubborn, disk, hungry, talks]
     start: nothing
 measures:
   time: {{says: a time, unit: s, predicted: "2 s"}}

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from fastapi.testclient import TestClient
 
+from app.__main__ import main
 from app.config import Settings
 from app.errors import InputError, UnavailableError
 from app.labs import Launcher, Report, Run, lab_called, read_job, report_of
@@ -246,3 +248,25 @@ def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
     assert run.outcome["state"] == "failed"
     assert "this run is of 3 ranks, and 2 were started" in str(run.outcome["cause"])
     assert json.loads((run.folder / "job.json").read_text())["launcher"] == "by hand"
+
+
+def test_a_manifest_starts_a_pod_a_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
+    command = ["lab", "prepare", "all-reduce", "ranks=8", "--image", "lab:1", "--claim", "shared"]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    job = yaml.safe_load(text)
+    (pod,) = job["spec"]["template"]["spec"]["containers"]
+    assert (job["spec"]["completions"], job["spec"]["parallelism"]) == (8, 8)
+    assert job["spec"]["completionMode"] == "Indexed"
+    assert len(job["metadata"]["name"]) <= 63
+    assert pod["resources"] == {"limits": {"nvidia.com/gpu": 1}}
+    folder = Path(pod["command"][-1])
+    assert pod["command"][:3] == ["python", "-m", "app.labs.task"]
+    assert folder.parent == Path(pod["volumeMounts"][0]["mountPath"])
+    assert json.loads((folder / "job.json").read_text())["backend"] == "nccl"
+    assert main(["lab", "show", text.split()[4]]) == 0
+    assert main(["lab", "prepare", "ring-bytes", "--backend", "gloo"]) == 0
+    assert "WORLD_SIZE=4" in capsys.readouterr().out
