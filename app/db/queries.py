@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import case, func
+from sqlalchemy import case, delete, func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -94,6 +94,17 @@ def predicted(session: Session, learner: str, exercise: str, seed: int) -> str |
         PredictionRow.seed == seed,
     )
     return session.exec(statement).first()
+
+
+def forget_prediction(session: Session, learner: str, exercise: str, seed: int) -> None:
+    """Delete what *learner* predicted of that drawing: the exercise asks for something else now."""
+    own = (
+        col(PredictionRow.learner) == learner,
+        col(PredictionRow.exercise) == exercise,
+        col(PredictionRow.seed) == seed,
+    )
+    session.connection().execute(delete(PredictionRow).where(*own))
+    session.commit()
 
 
 def solved_drawing(session: Session, learner: str, exercise: str, seed: int) -> bool:

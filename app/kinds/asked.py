@@ -1,14 +1,14 @@
 """One quantity that an exercise asks for, and how near an answer must come to it."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from pydantic import Field, field_validator
 
 from app.errors import AnswerError
-from app.expressions import ExpressionError, Names, evaluate
+from app.expressions import ExpressionError, Names, Quantity, evaluate
 from app.kinds.base import UnitName
 from app.kinds.slips import slip
 from app.kinds.strict import Strict
@@ -106,6 +106,21 @@ class Asked(Strict):
         )
         low, high = min(right, other) - slack, max(right, other) + slack
         return Key(self, right, slack, low, high, mistakes)
+
+
+def keys_of(
+    asked: Mapping[str, Asked], names: Names, fill: Callable[[str, Names], str]
+) -> dict[str, "Key"]:
+    """What is right of each that is asked for; one may build on those before it.
+
+    Raises:
+        ExpressionError: an expression has no value there.
+    """
+    known, keys = dict(names), {}
+    for name, one in asked.items():
+        known[name] = Quantity(one.value(one.answer, known), one.scale.unit.dimension)
+        keys[name] = one.key(known, fill)
+    return keys
 
 
 @dataclass(frozen=True, slots=True)

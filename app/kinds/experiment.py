@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, fill
-from app.kinds.asked import Asked, Key
+from app.kinds.asked import Asked, Key, keys_of
 from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, PartVerdict, Verdict, Where
 from app.kinds.choice import Key as OptionKey
 from app.kinds.choice import Offered, Option
@@ -218,14 +218,11 @@ class Experiment(Base):
             if len(self._keys) >= KEPT:
                 self._keys.clear()
             drawn = self.draw(seed)
-            names, keys = dict(drawn.names), {}
-            for name, asked in self.predict.items():
-                right = asked.value(asked.answer, names)
-                names[name] = Quantity(right, asked.scale.unit.dimension)
-                keys[name] = asked.key(
-                    names, lambda text, at: self.fill(text, replace(drawn, names=at))
-                )
-            self._keys[seed] = keys
+            self._keys[seed] = keys_of(
+                self.predict,
+                drawn.names,
+                lambda text, at: self.fill(text, replace(drawn, names=at)),
+            )
         return self._keys[seed]
 
     def _title(self, seed: int, name: str) -> str:

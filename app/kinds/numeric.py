@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, names_in, parse
-from app.kinds.asked import Asked, Key
+from app.kinds.asked import Asked, Key, keys_of
 from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, UnitName, Verdict, Where
 from app.kinds.drawing import Draw
 from app.sandbox.runner import Runner
@@ -217,10 +217,6 @@ class Numeric(Base):
         return self._keys[seed]
 
     def _computed(self, drawn: Draw) -> dict[str, Key]:
-        names, keys = dict(drawn.names), {}
-        for name, asked in self._asked.items():
-            names[name] = Quantity(asked.value(asked.answer, names), self._dimension(name))
-            keys[name] = asked.key(
-                names, lambda text, at: self.fill(text, replace(drawn, names=at))
-            )
-        return keys
+        return keys_of(
+            self._asked, drawn.names, lambda text, at: self.fill(text, replace(drawn, names=at))
+        )

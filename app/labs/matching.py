@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.errors import InputError, NotFoundError
-from app.labs.reading import Job, lab_called, read_job
+from app.labs.reading import Job, given_in, lab_called, read_job
 from app.labs.reporting import Measure, Report
 
 
@@ -29,8 +29,7 @@ def job_of(report: Report) -> Job:
         NotFoundError: there is no such lab.
         InputError: its command is none of this version.
     """
-    given = dict(word.partition("=")[::2] for word in report.command.split()[4:])
-    return read_job(lab_called(report.lab), given)
+    return read_job(lab_called(report.lab), given_in(report.command))
 
 
 def is_of(report: Report, job: Job) -> bool:

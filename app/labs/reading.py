@@ -20,6 +20,7 @@ _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
 _STEP = 4  # from a size of a range to the next
 _MOST = 24  # values of a range
 RANKS = "ranks"
+_COMMAND = ("wallclock", "lab", "run")
 _EXACTLY = 6  # figures of bytes
 
 
@@ -179,12 +180,17 @@ class Job:
         """The command that runs it."""
         given = [f"{RANKS}={self.ranks}"]
         given += [f"{name}={text.replace(' ', '')}" for name, text in self.texts.items()]
-        return f"wallclock lab run {self.lab.name} {' '.join(given)}"
+        return " ".join([*_COMMAND, self.lab.name, *given])
 
     @property
     def given(self) -> Mapping[str, str]:
         """All parameters as texts, ranks too."""
         return {RANKS: str(self.ranks), **self.texts}
+
+
+def given_in(command: str) -> Mapping[str, str]:
+    """The parameters in a job's command."""
+    return dict(word.partition("=")[::2] for word in command.split()[len(_COMMAND) + 1 :])
 
 
 @cache

@@ -1,18 +1,17 @@
 """Runs of other machines, as `wallclock lab run --json` prints them: read, never trusted."""
 
 import math
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
 
 from app.errors import InputError, NotFoundError
-from app.labs.reading import Job, lab_called, read_job
+from app.labs.matching import job_of
+from app.labs.reading import Job
 from app.labs.reporting import Report, judged_anew
 
 _REPORT = TypeAdapter(Report)
-_COMMAND = ("wallclock", "lab", "run")
 _WORDS = 200  # characters of what describes a machine
 _GPUS = 1024
 _MACHINE = ("processor", "cores", "memory_bytes", "load", "system", "python", "driver")
@@ -50,11 +49,9 @@ def read_sent(text: str) -> Report:
 
 
 def _job_of(report: Report) -> Job:
-    words = shlex.split(report.command)
-    if tuple(words[:3]) != _COMMAND or words[3:4] != [report.lab]:
+    job = job_of(report)
+    if report.command != job.command:
         raise InputError(f"this run has no command of {report.lab[:60]}, so it cannot be repeated")
-    given = dict(word.partition("=")[::2] for word in words[4:])
-    job = read_job(lab_called(report.lab), given)
     if job.ranks != report.ranks:
         raise InputError(f"this run had {report.ranks} ranks, and its command {job.ranks}")
     return job

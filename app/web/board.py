@@ -16,6 +16,7 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError
 from app.labs import Lab, Measure, Report, lab_called
+from app.labs.reading import given_in
 from app.labs.reporting import shown
 from app.labs.runs import named
 from app.labs.sent import read_sent
@@ -23,7 +24,7 @@ from app.site import Here, Site
 from app.units import RATIO, scale_of
 from app.web.figures import FigureView, figure_file, figure_view
 from app.web.kept_runs import Kept, finished
-from app.web.lab_words import KINDS, guess_label, parameters_of, place_of
+from app.web.lab_words import KINDS, guess_label, place_of
 from app.web.rendering import Link, frame, render
 from app.web.visitor import FromHere, Visiting, learner_of, remember
 
@@ -116,7 +117,7 @@ def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
     return LabRunRow(
         name=name,
         lab=lab.name,
-        given=json.dumps(dict(parameters_of(report))),
+        given=json.dumps(dict(given_in(report.command))),
         backend=report.backend[:20],
         host=SENT,
         pool=name,
@@ -156,7 +157,7 @@ def _groups(site: Site, lab: Lab) -> Sequence[tuple[str, Sequence[Kept]]]:
         report = kept.report
         if report is None or _asked(lab, report) is None:
             continue
-        set_to = parameters_of(report)
+        set_to = given_in(report.command)
         varied = {name for name, one in lab.parameters.items() if one.several}
         what = " ".join(f"{key}={text}" for key, text in set_to.items() if key not in varied)
         machine = f"{place_of(report)}, {report.backend}"
@@ -174,7 +175,7 @@ def _worth(kept: Kept) -> tuple[int, str]:
 
 def _asked(lab: Lab, report: Report) -> Measure | None:
     """The measure that the lab asks for, at the last of several places."""
-    name = lab.asked_of(parameters_of(report))
+    name = lab.asked_of(given_in(report.command))
     return next((one for one in reversed(report.measures) if one.name == name), None)
 
 
@@ -184,12 +185,11 @@ def _entries(lab: Lab, runs: Sequence[Kept]) -> Iterator[Entry]:
         one = _asked(lab, report) if report else None
         if report is None or one is None:
             continue
-        origin = "recorded" if kept.is_recorded else "sent in" if _is_sent(kept) else "this server"
         yield Entry(
             letter,
             Link(f"/labs/{lab.name}/{report.id}", f"{place_of(report)}, {report.backend}"),
             ", ".join(f"{k} {lab.shown_at(k, v)}" for k, v in one.where.items() if k != "late"),
-            f"{origin}, {report.at[:10]}",
+            f"{kept.origin}, {report.at[:10]}",
             "" if one.predicted is None else shown(lab, one.name, one.predicted),
             shown(lab, one.name, one.median),
             f"{shown(lab, one.name, one.least)} to {shown(lab, one.name, one.p90)}",
@@ -197,14 +197,10 @@ def _entries(lab: Lab, runs: Sequence[Kept]) -> Iterator[Entry]:
         )
 
 
-def _is_sent(kept: Kept) -> bool:
-    return kept.row is not None and kept.row.host == SENT
-
-
 def _figure(lab: Lab, runs: Sequence[Kept]) -> Figure:
     """Curves over what is varied, or a bar a machine."""
     reports = [kept.report for kept in runs if kept.report][: len(string.ascii_uppercase)]
-    name = lab.asked_of(parameters_of(reports[0]))
+    name = lab.asked_of(given_in(reports[0].command))
     says = lab.measures[name]
     axis = Axis(says.says, scale_of(says.unit).unit if says.unit else RATIO)
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.db.queries import predicted
+from app.db.queries import forget_prediction, predicted
 from app.db.session import open_session
 from app.db.tables import Prediction
 from app.errors import AnswerError
@@ -64,7 +64,8 @@ def locked_in(site: Site, exercise: Experiment, seed: int, learner: str) -> Mapp
         return {}
     with open_session(site.engine) as session:
         text = predicted(session, learner, exercise.id, seed)
-    return dict(json.loads(text)) if text else {}
+    found = dict(json.loads(text)) if text else {}
+    return found if found.keys() == exercise.predict.keys() else {}  # else its author changed it
 
 
 async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, given: Given) -> None:
@@ -77,6 +78,9 @@ async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, giv
     answer = exercise.answer_in(given)
     exercise.read(answer)
     assert isinstance(answer, dict)
+    if not locked_in(site, exercise, seed, learner):
+        with open_session(site.engine) as session:
+            forget_prediction(session, learner, exercise.id, seed)
     kept = {name: text.strip() for name, text in answer.items() if name != CAUSE}
     row = Prediction(learner=learner, exercise=exercise.id, seed=seed, answer=json.dumps(kept))
     await site.writer.put(row)
@@ -170,7 +174,7 @@ def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str
 
 
 def _origin(kept: Kept, learner: str) -> str:
-    return "recorded" if kept.is_recorded else "yours" if _is_own(kept, learner) else "here"
+    return "yours" if _is_own(kept, learner) else kept.origin
 
 
 def _is_own(kept: Kept, learner: str) -> bool:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from pydantic import TypeAdapter
 
-from app.db.lab_runs import finished_runs, lab_run
+from app.db.lab_runs import SENT, finished_runs, lab_run
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError, nearest
@@ -31,6 +31,13 @@ class Kept:
     def state(self) -> str:
         """How far it is."""
         return self.row.state if self.row else self.report.state if self.report else "lost"
+
+    @property
+    def origin(self) -> str:
+        """Where it was made."""
+        if self.is_recorded:
+            return "recorded"
+        return SENT if self.row and self.row.host == SENT else "this server"
 
     @property
     def cause(self) -> str:

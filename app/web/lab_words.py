@@ -45,8 +45,3 @@ def guess_label(lab: Lab, measure: str) -> str:
 def query_of(given: Mapping[str, str]) -> str:
     """Parameters as the query of an address."""
     return urlencode(dict(given))
-
-
-def parameters_of(report: Report) -> Mapping[str, str]:
-    """What a run was asked for, as its command says it."""
-    return dict(word.partition("=")[::2] for word in report.command.split()[4:])

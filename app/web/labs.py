@@ -172,9 +172,8 @@ def _row(kept: Kept) -> RunRow:
     report = kept.report
     assert report is not None  # it is finished
     what = report.command.removeprefix(f"wallclock lab run {report.lab} ")
-    origin = "recorded" if kept.is_recorded else "this server"
     href = f"/labs/{report.lab}/{report.id}"
-    return RunRow(href, place_of(report), what, report.at[:10], origin)
+    return RunRow(href, place_of(report), what, report.at[:10], kept.origin)
 
 
 def _asked(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:

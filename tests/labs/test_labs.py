@@ -30,6 +30,10 @@ def ran(runner: Runner, name: str, **given: str) -> Report:
         ("recomputation", {"width": "64", "tokens": "64", "every": "1"}),
         ("recomputation", {"width": "64", "tokens": "64", "every": "4"}),
         ("ring-attention", {"ranks": "3", "tokens": "16", "compute": "10 ms"}),
+        ("loss-scale", {}),
+        ("loss-scale", {"every": "2", "steps": "39", "initial": "1"}),
+        ("loss-scale", {"every": "40", "steps": "39", "initial": "1000000"}),
+        ("loss-scale", {"every": "11", "steps": "37", "interval": "5"}),
     ],
 )
 def test_what_is_counted_is_what_the_formula_says(

@@ -116,7 +116,8 @@ def test_a_pipelines_prediction_is_what_a_simulation_plays_out(schedule: str) ->
     for ranks in range(least, most + 1):
         for text in lab.parameters["microbatches"].one_of:
             micro = int(text)
-            job = read_job(lab, {"ranks": str(ranks), "schedule": schedule, "microbatches": text})
+            given = {"ranks": str(ranks), "schedule": schedule, "microbatches": text}
+            job = read_job(lab, {**given, "unit": "30 ms"})
             names = known_quantities(lab, ranks, job.values)
             value = predicted(lab, schedule, {**names, "micro": Quantity(float(micro))}, job.values)
             virtual = 2 if schedule == "interleaved" else 1

@@ -4,9 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import col, select
 
 from app.catalog import Catalog
+from app.db.session import open_session
+from app.db.tables import PredictionRow
 from app.kinds.experiment import Experiment
+from app.site import Site
 
 TREE = "/exercises/collectives/time-the-tree"
 RIGHT, WRONG = "149.83 ms", "140 ms"
@@ -122,3 +126,16 @@ def test_what_was_predicted_goes_with_everything_else(client: TestClient) -> Non
     post(client, action="predict", answer__time=RIGHT)
     kept = client.get("/progress/export").json()
     assert json.loads(kept["predictions"][0]["answer"]) == {"time": RIGHT}
+
+
+def test_a_prediction_of_something_else_is_made_anew(client: TestClient, site: Site) -> None:
+    """As after its author has changed what the exercise asks for."""
+    post(client, action="predict", answer__time=RIGHT)
+    with open_session(site.engine) as session:
+        row = session.exec(select(PredictionRow).order_by(col(PredictionRow.id).desc())).first()
+        assert row
+        row.answer = '{"bytes": "1 MiB"}'
+        session.add(row)
+        session.commit()
+    assert rows(client.get(TREE).text) == {}
+    assert rows(post(client, action="predict", answer__time=WRONG))["You predicted"] == "140 ms"
