@@ -109,6 +109,15 @@ def test_a_run_that_hangs_is_cancelled_and_leaves_nothing(
         time.sleep(0.1)
 
 
+def test_a_run_that_hangs_is_ended_in_time(
+    cluster: Path, tmp_path: Path, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.labs.slurm._STARTING", 2)
+    launcher = launcher_of(settings(tmp_path))
+    report = ended(launcher, launcher.start(faulty("hangs", seconds=8)))
+    assert (report.state, report.cause) == ("timeout", "it took more than its 8 s")
+
+
 def test_two_jobs_that_want_all_gpus_take_turns(
     cluster: Path, tmp_path: Path, faulty: Faulty
 ) -> None:

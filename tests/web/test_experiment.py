@@ -68,7 +68,7 @@ def test_a_prediction_is_locked_in_compared_and_explained(client: TestClient) ->
 
 def test_a_wrong_prediction_stays_wrong_and_another_drawing_helps(client: TestClient) -> None:
     post(client, action="predict", answer__time=WRONG)
-    page = post(client, action="check", answer__cause="late")
+    page = post(client, action="check", answer__cause="late", answer__time=RIGHT)
     assert 'data-state="partial"' in page
     assert "140 ms is too small" in page
     assert "To predict anew, take" in page
