@@ -93,7 +93,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
 async def download(site: Here, name: str, number: int, form: str) -> Response:
     """A figure of the board as a picture that stands alone, or its values."""
     lab = lab_called(name)
-    figures = [_figure(lab, runs) for _, runs in _groups(site, lab)]
+    figures = [_figure(lab, what, runs) for what, runs in _groups(site, lab)]
     return figure_file(figures, number, form, f"{lab.name}-board")
 
 
@@ -131,7 +131,7 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
     groups = tuple(
         Group(
             what,
-            figure_view(_figure(lab, runs), f"/labs/{lab.name}/board", number),
+            figure_view(_figure(lab, what, runs), f"/labs/{lab.name}/board", number),
             tuple(_entries(lab, runs)),
         )
         for number, (what, runs) in enumerate(_groups(site, lab))
@@ -197,14 +197,14 @@ def _entries(lab: Lab, runs: Sequence[Kept]) -> Iterator[Entry]:
         )
 
 
-def _figure(lab: Lab, runs: Sequence[Kept]) -> Figure:
+def _figure(lab: Lab, what: str, runs: Sequence[Kept]) -> Figure:
     """Curves over what is varied, or a bar a machine."""
     reports = [kept.report for kept in runs if kept.report][: len(string.ascii_uppercase)]
     name = lab.asked_of(given_in(reports[0].command))
     says = lab.measures[name]
     axis = Axis(says.says, scale_of(says.unit).unit if says.unit else RATIO)
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")
-    title = f"{lab.title}: {len(reports)} {'machine' if len(reports) == 1 else 'machines'}"
+    title = f"{what}: {len(reports)} {'machine' if len(reports) == 1 else 'machines'}"
     lettered = dict(zip(string.ascii_uppercase, reports, strict=False))
     if not place:
         return Bars(title, says.says, axis, tuple(_bars(lab, name, lettered)))

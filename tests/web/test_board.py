@@ -30,7 +30,7 @@ def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None
     assert "A faster one, 64 cores" in page.text
     board = client.get("/labs/algorithms/board").text
     group = board.partition("algorithm=tree")[2].partition("<h2>")[0]
-    assert "Algorithms over an emulated link: 2 machines" in group
+    assert "latency=4ms bandwidth=50MB/s: 2 machines" in group
     assert "A faster one, 64 cores, gloo" in group
     assert "sent in" in group
     assert "recorded" in group
