@@ -160,7 +160,7 @@ class Dispatcher:
             says = "" if outcome else self.launcher.says_of(run)
             if says != followed.says:
                 followed.says = values["says"] = says
-        if outcome or run.size != followed.size:
+        if run.has_begun and (outcome or run.size != followed.size):
             followed.size = run.size
             values["report"] = report_of(run).as_json()
         if outcome:

@@ -47,6 +47,8 @@ class Run:
             return dict(json.loads((self.folder / "outcome.json").read_text()))
         except FileNotFoundError:
             pass
+        if not self.has_begun:
+            return {"state": "lost", "cause": "whoever was to start it has ended"}
         if str(self.asked.get("launcher", "")) in ELSEWHERE:
             why = blame(self.folder, {})  # whoever launched it knows more
             return {"state": "failed", "cause": why} if why else {}
@@ -55,6 +57,11 @@ class Run:
         says = "it was lost: whoever led it has ended without a word, and so have its ranks"
         full = "; the disk is full on which runs are kept" if self._is_on_full_disk() else ""
         return {"state": "lost", "cause": f"{says}{full}"}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is written down what it is to do."""
+        return (self.folder / "job.json").exists()
 
     @property
     def has_ended(self) -> bool:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from app.config import Settings
 from app.db.lab_runs import claim, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
+from app.db.tables import now
 from app.main import create_app
 from tests.db.queue import run
 from tests.labs.conftest import is_alive
@@ -221,6 +223,20 @@ def test_a_run_whose_learner_deletes_everything_is_ended(
         assert time.monotonic() < end
         time.sleep(0.05)
     assert json.loads((folder / "outcome.json").read_text())["state"] == "cancelled"
+
+
+def test_a_run_whose_server_ended_before_it_began_is_lost(tmp_path: Path) -> None:
+    settings = made(tmp_path)
+    migrate(settings.database)
+    engine = connect(settings.database)
+    row = run(host=socket.gethostname(), state="running", worker="dead")
+    row.beat = now() - timedelta(seconds=60)
+    name = row.name
+    enqueue(engine, row, most=9)
+    with TestClient(create_app(settings)) as client:
+        wait(client, f"/labs/ring-bytes/{name}", "lost")
+        assert "whoever was to start it has ended" in client.get(f"/labs/ring-bytes/{name}").text
+    engine.dispose()
 
 
 def test_a_run_that_no_version_knows_any_more_fails(tmp_path: Path) -> None:
