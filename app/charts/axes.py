@@ -12,6 +12,7 @@ _TIMES = (
     1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 10 * 24 * 3600,
     100 * 24 * 3600,
 )  # fmt: skip
+_FEW = 3  # decades, with fewer of which their parts are marked, too
 _DECADES = 8  # marked on a logarithmic axis; with more, every second or third
 
 
@@ -94,6 +95,14 @@ def even(low: float, high: float, count: int) -> list[float]:
 
 
 def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten from *low* to *high*; where there are few, twice and five times them, too.
+
+    >>> _decades(28, 150)
+    [50.0, 100.0]
+    """
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    if last - first + 1 < _FEW:
+        values = (m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5))
+        return [value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
     stride = max(1, math.ceil((last - first) / _DECADES))
     return [10.0**power for power in range(first, last + 1, stride)]
