@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from platformdirs import user_cache_path, user_data_path
 from pydantic import Field, field_validator
@@ -35,7 +35,7 @@ class Settings(BaseSettings):
         default_factory=lambda: user_data_path("wallclock", appauthor=False) / "runs",
         description="where the runs of labs are kept",
     )
-    lab_launcher: str = Field(default="local", pattern="^(local|slurm)$")
+    lab_launcher: Literal["local", "slurm"] = "local"
     lab_queue: int = Field(
         default=20, ge=0, description="runs of labs that may wait; 0: none from the browser"
     )
