@@ -2,13 +2,15 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import MakePage
 from tests.browser.test_pages import assert_accessible, assert_fits
-from tests.browser.test_solving import over_screens, to
+from tests.browser.test_solving import to
 
 RING = "/exercises/collectives/count-the-ring"
+over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 SLOW = "/labs/algorithms?ranks=2&sizes=16MiB&bandwidth=5MB/s"
 
 

@@ -177,9 +177,11 @@ def children(parent: int) -> list[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import httpx2
+
+    monkeypatch.setattr("app.dispatch._SILENT", 2.0)  # of the server that comes after
 
     settings = made(tmp_path)
     with serve(settings) as (server, address), httpx2.Client(base_url=address) as browser:
@@ -206,7 +208,9 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
         assert time.monotonic() < end
         time.sleep(0.05)
     with TestClient(create_app(settings)) as client:
-        wait(client, pages[0], "lost", within=30)  # told ten seconds after its server went silent
+        wait(
+            client, pages[0], "lost", within=30
+        )  # told when its server has been silent for a while
         wait(client, pages[1], "running", within=30)  # it had waited, and goes on waiting
         assert "ended" in client.get(pages[0]).text
 
