@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from app.labs.blame import blame
+from app.labs.files import write_whole
 
 _LIBRARY = Path(__file__).parent / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
@@ -238,7 +239,4 @@ def record_error(folder: Path, rank: int, error: BaseException) -> None:
 
 
 def _write(folder: Path, outcome: Mapping[str, object]) -> None:
-    """Write the outcome at once or not at all."""
-    written = folder / "outcome.new"
-    written.write_text(json.dumps(outcome))
-    written.rename(folder / "outcome.json")
+    write_whole(folder / "outcome.json", json.dumps(outcome))

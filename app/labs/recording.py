@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from app.labs.reading import known_labs
-from app.labs.reporting import Report, report_of
+from app.labs.reporting import REPORT, Report, report_of
 from app.labs.runs import Run
 
 RECORDED = Path(__file__).parent / "recorded"
-_REPORT = TypeAdapter(Report)
 _NEWEST = 200  # runs of a folder that are looked at
 
 
@@ -19,7 +16,7 @@ _NEWEST = 200  # runs of a folder that are looked at
 def recorded() -> tuple[Report, ...]:
     """The runs that are shipped, each with the machine that it ran on."""
     return tuple(
-        _REPORT.validate_json(path.read_bytes()) for path in sorted(RECORDED.glob("*.json"))
+        REPORT.validate_json(path.read_bytes()) for path in sorted(RECORDED.glob("*.json"))
     )
 
 

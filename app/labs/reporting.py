@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from pydantic import TypeAdapter
+
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.fitting import Line, fit
 from app.labs.reading import RANKS, Lab, Value, amount, lab_called
@@ -80,6 +82,10 @@ class Report:
     def as_json(self) -> str:
         """Everything, for programs and for keeping."""
         return json.dumps(asdict(self), ensure_ascii=False)
+
+
+# Reads a report that was kept as JSON.
+REPORT: TypeAdapter[Report] = TypeAdapter(Report)
 
 
 def report_of(run: Run) -> Report:

@@ -4,14 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from app.errors import InputError, NotFoundError
 from app.labs.matching import job_of
 from app.labs.reading import Job
-from app.labs.reporting import Report, judged_anew
+from app.labs.reporting import REPORT, Report, judged_anew
 
-_REPORT = TypeAdapter(Report)
 _WORDS = 200  # characters of what describes a machine
 _GPUS = 1024
 _MACHINE = ("processor", "cores", "memory_bytes", "load", "system", "python", "driver")
@@ -24,7 +23,7 @@ def read_sent(text: str) -> Report:
         InputError: it is no finished run of a lab that is known here.
     """
     try:
-        report = _REPORT.validate_json(text)
+        report = REPORT.validate_json(text)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, found["loc"])) or "the text"

@@ -19,6 +19,7 @@ from pathlib import Path
 from app.config import Settings
 from app.errors import InputError, UnavailableError
 from app.labs.blame import blame, codes_of_srun
+from app.labs.files import write_whole
 from app.labs.reading import Job
 from app.labs.running import chosen_backend
 from app.labs.runs import Launcher, Run, written
@@ -270,8 +271,6 @@ def _line(text: str) -> str:
 
 
 def _write(folder: Path, outcome: Mapping[str, object]) -> None:
-    """Write the outcome at once or not at all, unless there is one."""
-    written = folder / "outcome.new"
+    """Write the outcome, unless there is one."""
     if not (folder / "outcome.json").exists():
-        written.write_text(json.dumps(outcome))
-        written.rename(folder / "outcome.json")
+        write_whole(folder / "outcome.json", json.dumps(outcome))

@@ -13,6 +13,7 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+from app.labs.files import write_whole
 from app.labs.leader import record_error, work
 from app.labs.machine import describe_machine
 
@@ -40,7 +41,7 @@ def main() -> int:
             _tell_machine(folder)
         work(folder, rank, world, float(job["seconds"]), _meet(folder, rank, world))
         if rank == 0:
-            _write(folder / "outcome.json", json.dumps({"state": "done", "cause": ""}))
+            write_whole(folder / "outcome.json", json.dumps({"state": "done", "cause": ""}))
     except BaseException as error:  # noqa: BLE001  # told in a file, whatever it is
         code = 1
         record_error(folder, rank, error)
@@ -86,7 +87,7 @@ def _meet(folder: Path, rank: int, world: int) -> object:
         host = "127.0.0.1" if _is_alone() else _own_address()
         listening = host if _is_alone() else "0.0.0.0"  # from other nodes
         store = TCPStore(listening, 0, world, True, patience, wait_for_workers=False)
-        _write(place, f"{host} {store.port}")
+        write_whole(place, f"{host} {store.port}")
         return store
     end = time.monotonic() + _PATIENCE
     while not place.exists():
@@ -105,13 +106,6 @@ def _own_address() -> str:
             return str(probe.getsockname()[0])
         except OSError:
             return socket.getfqdn()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write at once or not at all."""
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    new.rename(path)
 
 
 if __name__ == "__main__":

@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pydantic import TypeAdapter
-
 from app.db.lab_runs import SENT, finished_runs, lab_run
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError, nearest
 from app.labs import Report, Run, report_of
 from app.labs.recording import own_runs, recorded
+from app.labs.reporting import REPORT
 from app.site import Site
 
-_REPORT = TypeAdapter(Report)
 _REMEMBERED = 256
 
 
@@ -81,4 +79,4 @@ def run_called(site: Site, lab: str, name: str) -> Kept:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read(text: str) -> Report:
-    return _REPORT.validate_json(text)
+    return REPORT.validate_json(text)
