@@ -1,5 +1,5 @@
-import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -57,7 +57,7 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
     for n in range(count):
         enqueue(engine, run(learner=f"l{n}", pool=f"here:{n % 4}"), most=count)
     claimed: Counter[str] = Counter()
-    faults: list[int] = []
+    faults: list[object] = []
 
     def work(worker: str) -> None:
         while len(claimed) < count and not faults:
@@ -69,14 +69,19 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
             with open_session(engine) as session:
                 going = session.scalar(select(func.count()).where(*same))
             if going != 1:
-                faults.append(int(going or 0))
+                faults.append(going)
             record(engine, row.name, worker, state="done")
 
-    threads = [threading.Thread(target=work, args=(f"w{n}",)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    def guarded(worker: str) -> None:
+        try:
+            work(worker)
+        except Exception as error:  # the others would wait for its run for ever
+            faults.append(error)
+            raise
+
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(guarded, f"w{n}") for n in range(4)]
+    assert [future.exception() for future in done] == [None] * 4
     assert not faults
     assert set(claimed.values()) == {1}
     assert len(claimed) == count

@@ -97,18 +97,18 @@ def test_a_closed_writer_refuses(engine: Engine) -> None:
         asyncio.run(Writer(engine).put(attempt()))
 
 
-def test_a_locked_database_is_told_and_forgotten(engine: Engine, tmp_path: Path) -> None:
+def test_a_locked_database_is_told_and_forgotten(impatient: Engine, tmp_path: Path) -> None:
     lock = sqlite3.connect(tmp_path / "wallclock.db", isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
-    (error,) = written(engine, [attempt()])
+    (error,) = written(impatient, [attempt()])
     assert isinstance(error, UnavailableError)
     assert "locked" in str(error)
     with pytest.raises(UnavailableError, match="locked"):
-        probe(engine)
+        probe(impatient)
     lock.execute("ROLLBACK")
     lock.close()
-    assert written(engine, [attempt()]) == [None]
-    probe(engine)
+    assert written(impatient, [attempt()]) == [None]
+    probe(impatient)
 
 
 def test_a_read_only_database_is_told(engine: Engine) -> None:
