@@ -14,8 +14,8 @@ from app import api, web
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.migrations import migrate
+from app.db.secret import signing_secret
 from app.db.session import connect
-from app.db.signing import signing_secret
 from app.db.writer import Writer
 from app.dispatch import Dispatcher
 from app.errors import AppError
@@ -36,7 +36,7 @@ def create_site(settings: Settings) -> Site:
     catalog = Catalog.read(exercise_folders(settings))
     migrate(settings.database)
     engine = connect(settings.database)
-    secret = signing_secret(settings.database, settings.secret)
+    secret = signing_secret(engine, settings.secret)
     labs = Dispatcher(settings, engine)
     return Site(settings, catalog, engine, Writer(engine), Runner(settings), labs, secret)
 

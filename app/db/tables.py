@@ -150,6 +150,16 @@ class TokenRow(SQLModel, table=True):
     revoked: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
+class SecretRow(SQLModel, table=True):
+    """What cookies are signed with: one row for the whole site, so that all its servers agree."""
+
+    __tablename__ = "secret"
+
+    id: int | None = Field(default=None, primary_key=True)
+    value: str = Field(sa_type=Text, description="empty where WALLCLOCK_SECRET gives it")
+    digest: str = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
+
+
 class Prediction(_Record):
     """What a learner predicted before anything was measured: the first one stays.
 

@@ -23,6 +23,7 @@ from app.db.tokens import create_token, name_of_token
 from app.db.writer import Writer, keep
 from app.errors import InputError, UnavailableError
 from tests.db import test_queue as queue
+from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
 
@@ -121,3 +122,16 @@ def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine],
     with server.begin() as connection:
         connection.execute(delete(LabRunRow))
     proof(server)
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        secret.test_servers_that_start_at_once_agree_on_one_secret,
+        secret.test_a_given_secret_is_stored_as_a_digest_alone,
+        secret.test_servers_that_would_sign_differently_are_refused,
+    ],
+)
+def test_the_secret_is_one_for_all_servers(server: Engine, proof: Callable[[Engine], None]) -> None:
+    proof(server)
+    secret.forget(server)

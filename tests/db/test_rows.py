@@ -15,11 +15,11 @@ from app.db.queries import (
     standings,
 )
 from app.db.session import open_session
-from app.db.signing import new_learner, sign, signing_secret, unsign
+from app.db.signing import new_learner, sign, unsign
 from app.db.tables import Attempt, Prediction, Reveal
 from app.db.tokens import create_token, list_tokens, name_of_token, revoke_token
 from app.db.writer import keep
-from app.errors import InputError, NotFoundError, UnavailableError
+from app.errors import InputError, NotFoundError
 from tests.db.queue import run
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -147,19 +147,8 @@ def test_a_token_opens_until_it_is_revoked(engine: Engine) -> None:
         assert [token.name for token in list_tokens(session)] == ["marie"]
 
 
-def test_a_learner_is_known_by_a_signature_alone(database: str) -> None:
-    secret, learner = signing_secret(database), new_learner()
-    assert signing_secret(database) == secret
-    assert unsign(sign(learner, secret), secret) == learner
-    assert unsign(sign(learner, "another secret"), secret) is None
-    assert unsign(learner, secret) is None
-    assert signing_secret(database, "given") == "given"
-
-
-def test_a_damaged_secret_is_told(database: str) -> None:
-    signing_secret(database)
-    path = database.removeprefix("sqlite:///") + ".secret"
-    with open(path, "w", encoding="ascii") as file:
-        file.write("x")
-    with pytest.raises(UnavailableError, match="damaged"):
-        signing_secret(database)
+def test_a_learner_is_known_by_a_signature_alone() -> None:
+    learner = new_learner()
+    assert unsign(sign(learner, "a secret"), "a secret") == learner
+    assert unsign(sign(learner, "another secret"), "a secret") is None
+    assert unsign(learner, "a secret") is None

@@ -1,0 +1,89 @@
+"""The secret lives with the data; these hold on PostgreSQL, too (test_postgresql.py)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, delete, select
+from sqlmodel import col
+
+from app.config import Settings
+from app.db.backup import backup
+from app.db.secret import signing_secret
+from app.db.session import connect
+from app.db.signing import new_learner, sign, unsign
+from app.db.tables import SecretRow
+from app.errors import UnavailableError
+from app.main import create_site
+
+GIVEN = "given by the operator"
+
+
+def forget(engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(delete(SecretRow))
+
+
+def test_servers_that_start_at_once_agree_on_one_secret(engine: Engine) -> None:
+    forget(engine)
+    with ThreadPoolExecutor(8) as pool:
+        secrets = set(pool.map(lambda _: signing_secret(engine), range(8)))
+    assert len(secrets) == 1
+    assert len(secrets.pop()) >= 32
+
+
+def test_a_given_secret_is_stored_as_a_digest_alone(engine: Engine) -> None:
+    forget(engine)
+    assert signing_secret(engine, GIVEN) == GIVEN
+    with engine.connect() as connection:
+        assert GIVEN not in str(connection.execute(select(SecretRow)).all())
+
+
+def test_servers_that_would_sign_differently_are_refused(engine: Engine) -> None:
+    forget(engine)
+    signing_secret(engine, GIVEN)
+    with pytest.raises(UnavailableError, match="is not the secret"):
+        signing_secret(engine, "given by someone else")
+    with pytest.raises(UnavailableError, match="not set here"):
+        signing_secret(engine)
+    forget(engine)
+    made = signing_secret(engine)
+    with pytest.raises(UnavailableError, match="is not the secret"):
+        signing_secret(engine, GIVEN)
+    assert signing_secret(engine, made) == made
+
+
+def test_a_backup_restored_elsewhere_keeps_every_learner(tmp_path: Path) -> None:
+    here = create_site(Settings(database=f"sqlite:///{tmp_path / 'here.db'}"))
+    learner = new_learner()
+    cookie = sign(learner, here.secret)
+    (tmp_path / "elsewhere").mkdir()
+    backup(here.settings.database, tmp_path / "elsewhere" / "copy.db")
+    there = create_site(Settings(database=f"sqlite:///{tmp_path / 'elsewhere' / 'copy.db'}"))
+    assert unsign(cookie, there.secret) == learner
+    here.engine.dispose()
+    there.engine.dispose()
+
+
+def test_the_file_of_an_earlier_version_is_taken_over(engine: Engine, database: str) -> None:
+    path = Path(database.removeprefix("sqlite:///") + ".secret")
+    path.write_text("x", encoding="ascii")
+    with pytest.raises(UnavailableError, match="damaged"):
+        signing_secret(engine)
+    path.write_text("the secret of an earlier version\n", encoding="ascii")
+    assert signing_secret(engine) == "the secret of an earlier version"
+    path.unlink()
+    assert signing_secret(engine) == "the secret of an earlier version"
+
+
+def test_a_database_that_is_not_there_is_an_error_in_a_sentence(tmp_path: Path) -> None:
+    engine = connect(f"sqlite:///{tmp_path / 'w.db'}")
+    with pytest.raises(UnavailableError, match="lacks tables"):
+        signing_secret(engine)
+    engine.dispose()
+
+
+def test_the_row_is_one(engine: Engine) -> None:
+    signing_secret(engine)
+    with engine.connect() as connection:
+        assert connection.execute(select(col(SecretRow.id))).all() == [(1,)]
