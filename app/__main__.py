@@ -43,10 +43,13 @@ def _failed(says: str) -> int:
 def _one_line(error: Exception) -> str:
     errors = getattr(error, "errors", None)
     if callable(errors):  # pydantic's, of a setting
-        return "; ".join(
-            f"WALLCLOCK_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in errors()
-        )
+        return "; ".join(_of_setting(e["loc"], e["msg"]) for e in errors())
     return " ".join(str(error).split())
+
+
+def _of_setting(where: Sequence[object], says: str) -> str:
+    says = says.removeprefix("Value error, ")
+    return f"WALLCLOCK_{'_'.join(map(str, where)).upper()}: {says}" if where else says
 
 
 def _parser() -> argparse.ArgumentParser:

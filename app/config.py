@@ -1,13 +1,23 @@
 """Settings, read once from the environment."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.errors import nearest
+
+_PREFIX = "WALLCLOCK_"
+_OTHERS = {"WALLCLOCK_CHROMIUM"}  # read by the tests
+_SHORTEST = 16  # characters of a secret that nobody guesses
+_PORT = 8000
+# Kubernetes tells each container of each Service, such as one called wallclock or wallclock-db.
+_SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
+_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _PACKAGE = Path(__file__).parent
 _BUNDLE = _PACKAGE / "bundle"
 
@@ -19,18 +29,27 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
+def _of_a_service(name: str, value: object = None) -> bool:
+    """Whether the variable *name* is one that Kubernetes sets, not an operator."""
+    value = os.environ.get(name, "") if value is None else value
+    address = name.endswith("_PORT") and _ADDRESS.match(str(value))
+    return bool(_SERVICE.fullmatch(name) or address)
+
+
 class Settings(BaseSettings):
     """Every knob; each has a default that works on a laptop."""
 
-    model_config = SettingsConfigDict(env_prefix="WALLCLOCK_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
 
     host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65535)
+    port: int = Field(default=_PORT, ge=0, le=65535)
     database: str = Field(default_factory=_default_database, description="an SQLAlchemy URL")
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="further folders of exercises, separated as in PATH"
     )
-    secret: str = Field(default="", description="signs cookies; made beside the database if empty")
+    secret: str = Field(
+        default="", description="signs cookies; empty: made once, and stored in the database"
+    )
     runs: Path = Field(
         default_factory=lambda: user_data_path("wallclock", appauthor=False) / "runs",
         description="where the runs of labs are kept",
@@ -61,6 +80,29 @@ class Settings(BaseSettings):
     body_limit: int = Field(default=1 << 20, gt=0, description="bytes of a request's body")
     sandbox_workers: int = Field(default=0, ge=0, description="0: four for each core")
     sandbox_wall: float = Field(default=1.0, gt=0, description="seconds of one submission")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_are_known(cls, values: object) -> object:
+        """Refuse a misspelled name, which would otherwise leave its setting at the default."""
+        known = {_PREFIX + name.upper() for name in cls.model_fields}
+        for name in sorted(os.environ):
+            ours = name.upper().startswith(_PREFIX) and not _of_a_service(name)
+            if ours and name.upper() not in known | _OTHERS:
+                raise ValueError(f"{name} is not a setting{nearest(name.upper(), known)}")
+        return values
+
+    @field_validator("port", mode="before")
+    @classmethod
+    def _not_of_a_service(cls, port: object) -> object:
+        return _PORT if _of_a_service("WALLCLOCK_PORT", port) else port
+
+    @field_validator("secret")
+    @classmethod
+    def _hard_to_guess(cls, secret: str) -> str:
+        if secret and len(secret) < _SHORTEST:
+            raise ValueError(f"a secret needs at least {_SHORTEST} characters, not {len(secret)}")
+        return secret
 
     @field_validator("exercises", mode="before")
     @classmethod

@@ -27,7 +27,7 @@ SERVER = CORE | {
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
-    "config": set(),
+    "config": {"errors"},
     "markdown": set(),
     "templating": {"config"},
     "yaml_file": {"errors"},

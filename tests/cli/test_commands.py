@@ -14,6 +14,7 @@ import pytest
 
 from app.__main__ import main
 from app.catalog import Catalog
+from app.config import ROOT, Settings
 from app.formulas import FORMULAS
 
 RING = "collectives/ring-all-reduce-time"
@@ -110,6 +111,39 @@ def test_a_wrong_setting_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("WALLCLOCK_DATABASE", "nonsense")
     assert main(["token", "list"]) == 1
     assert "WALLCLOCK_DATABASE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("WALLCLOCK_DATABSE", "x", "is not a setting; did you mean 'WALLCLOCK_DATABASE'?"),
+        ("WALLCLOCK_LAB_QUEU", "3", "is not a setting; did you mean 'WALLCLOCK_LAB_QUEUE'?"),
+        ("wallclock_slurm_node", "2", "is not a setting; did you mean 'WALLCLOCK_SLURM_NODES'?"),
+        ("WALLCLOCK_SECRET", "a", "WALLCLOCK_SECRET: a secret needs at least 16 characters, not 1"),
+    ],
+)
+def test_a_misspelled_setting_is_not_ignored(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert main(["token", "list"]) == 1
+    told = capsys.readouterr().err
+    assert says in told
+    assert len(told.splitlines()) == 1
+
+
+def test_every_setting_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = [f"WALLCLOCK_{name.upper()}" for name in Settings.model_fields]
+    assert [name for name in names if f"`{name}`" not in readme] == []
+
+
+def test_what_kubernetes_says_of_services_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SERVICE_HOST", "PORT_8000_TCP", "PORT_8000_TCP_ADDR", "DB_SERVICE_PORT_SQL"):
+        monkeypatch.setenv(f"WALLCLOCK_{name}", "10.0.0.1")
+    monkeypatch.setenv("WALLCLOCK_DB_PORT", "tcp://10.0.0.1:5432")
+    monkeypatch.setenv("WALLCLOCK_PORT", "tcp://10.0.0.1:80")
+    assert Settings().port == 8000
 
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(capsys: Capture, own_database: Path) -> None:
