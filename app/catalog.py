@@ -1,7 +1,7 @@
 """The exercises and chapters that the files under `exercises/` describe."""
 
-import hashlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -128,6 +128,11 @@ class Catalog:
         return siblings[place] if 0 <= place < len(siblings) else None
 
 
+def topic_of(path: Path) -> str:
+    """The chapter of the exercise file at *path*: its folder, also where it is a link."""
+    return Path(os.path.abspath(path)).parent.name
+
+
 def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
     """The exercise in the file at *path*, and the file.
 
@@ -138,12 +143,11 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
     if stray := set(path.stem) - set(_NAME):
         says = f"a file's name has small letters, digits and hyphens, not {sorted(stray)}"
         raise ContentError([Problem(path, 1, says)])
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     own = [document.problem((k,), "belongs to the file, not into it") for k in ("id", "digest")
            if k in document.values]  # fmt: skip
     if own:
         raise ContentError(own)
-    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": digest}
+    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
     try:
         return EXERCISE.validate_python(values), document
     except ValidationError as error:

@@ -1,12 +1,13 @@
 """Proofs that an exercise file says what its author means; every finding has a file and a line."""
 
 import asyncio
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from app.catalog import TOPIC_FILE, Catalog, read_exercise, read_topic
+from app.catalog import TOPIC_FILE, Catalog, read_exercise, read_topic, topic_of
 from app.errors import ContentError, InputError, Problem
 from app.kinds import Finding
 from app.markdown import MathematicsError, html
@@ -73,7 +74,7 @@ async def lint_file(file: Path, runner: Runner, *, links: bool = False) -> Linte
         UnavailableError: the sandbox cannot run its code.
     """
     try:
-        exercise, document = read_exercise(file, file.resolve().parent.name)
+        exercise, document = read_exercise(file, topic_of(file))
     except ContentError as error:
         return Linted(1, error.problems, ())
     findings = [
@@ -115,10 +116,10 @@ async def _in_turn(file: Path, runner: Runner, turns: asyncio.Semaphore, links: 
 
 
 def _files(path: Path) -> Iterable[Path]:
-    if path.is_file():
-        return [path] if path.name != TOPIC_FILE else []
     if not path.is_dir():
-        raise InputError(f"{path} does not exist")
+        if not os.path.lexists(path):
+            raise InputError(f"{path} does not exist")
+        return [path] if path.name != TOPIC_FILE else []
     found = [file for file in path.rglob("*.yaml") if file.name != TOPIC_FILE]
     if not found:
         raise InputError(f"{path} holds no exercise file (*.yaml)")

@@ -9,7 +9,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI, Request, Response
 from markupsafe import Markup
 
-from app.catalog import TOPIC_FILE, read_exercise
+from app.catalog import TOPIC_FILE, read_exercise, topic_of
 from app.errors import AppError, ContentError, InputError, NotFoundError
 from app.expressions import ExpressionError
 from app.kinds import Exercise
@@ -96,7 +96,7 @@ class Preview:
         if stamp != self._stamps.get(path.stem):
             self._stamps[path.stem] = stamp
             try:
-                exercise = read_exercise(path, _topic_of(path))[0]
+                exercise = read_exercise(path, topic_of(path))[0]
                 for seed in _SEEDS:
                     exercise.variant(seed)
                     exercise.question(seed)
@@ -111,7 +111,7 @@ class Preview:
     def page(self, name: str) -> PreviewPage:
         """The page of a file."""
         path, stamp = self.file(name), self.refresh(name)
-        key = f"{_topic_of(path)}/{path.stem}"
+        key = f"{topic_of(path)}/{path.stem}"
         shown = _SEEDS if key in self.site.catalog.by_id else ()
         drawings = tuple(Drawing(seed, f"/exercises/{key}?seed={seed}") for seed in shown)
         others = tuple(Link(f"/preview?name={other}", other) for other in self.files)
@@ -124,7 +124,7 @@ class Preview:
         if (path.stem, stamp) not in self._proofs:
             await self.site.runner.ready()
             linted = await lint_file(path, self.site.runner)
-            exercise = self.site.catalog.by_id.get(f"{_topic_of(path)}/{path.stem}")
+            exercise = self.site.catalog.by_id.get(f"{topic_of(path)}/{path.stem}")
             shown = exercise is not None and path.stem not in self._unread
             answers = await _judged(exercise, self.site.runner) if exercise and shown else ()
             self._proofs[path.stem, stamp] = Proof(linted, answers)
@@ -189,10 +189,6 @@ def _files(path: Path) -> dict[str, Path]:
             "`wallclock new numeric my-course/first` writes one"
         )
     return files
-
-
-def _topic_of(path: Path) -> str:
-    return path.resolve().parent.name
 
 
 def _stamp(path: Path) -> str:

@@ -4,7 +4,9 @@
 them can stand for more than a machine holds.
 """
 
+import hashlib
 import re
+import stat
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,11 +35,12 @@ _Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), list("tf
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file says, and the line on which each value of it begins."""
+    """What a file says, the line on which each value of it begins, and a hash of its bytes."""
 
     path: Path
     values: Mapping[str, object]
     lines: Mapping[Where, int] = field(repr=False)
+    digest: str = ""
 
     def line(self, where: Where) -> int:
         """The line of the value at *where*, or of the nearest one around it."""
@@ -59,10 +62,8 @@ def read_document(path: Path) -> Document:
         ContentError: the file cannot be read, or is no mapping.
     """
     try:
-        if (size := path.stat().st_size) > LARGEST:
-            says = f"has {size:,} bytes, and at most {LARGEST:,} are read: is it an exercise?"
-            raise ContentError([Problem(path, 1, says)])
-        text = path.read_text(encoding="utf-8")
+        source = _source(path)
+        text = source.decode("utf-8")
         if problem := _beyond(path, text):
             raise ContentError([problem])
         root = yaml.compose(text, Loader=_Loader)
@@ -79,7 +80,18 @@ def read_document(path: Path) -> Document:
     twice = list(_walk(path, root, (), lines))
     if twice:
         raise ContentError(twice)
-    return Document(path, values, lines)
+    return Document(path, values, lines, hashlib.sha256(source).hexdigest())
+
+
+def _source(path: Path) -> bytes:
+    """The bytes of a regular file; reading another kind, such as a pipe, could wait for ever."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ContentError([Problem(path, 1, "is not a regular file", "remove it, or rename it")])
+    if found.st_size > LARGEST:
+        says = f"has {found.st_size:,} bytes, and at most {LARGEST:,} are read: is it an exercise?"
+        raise ContentError([Problem(path, 1, says)])
+    return path.read_bytes()
 
 
 def _beyond(path: Path, text: str) -> Problem | None:

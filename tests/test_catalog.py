@@ -1,9 +1,10 @@
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from app.catalog import Catalog
+from app.catalog import Catalog, topic_of
 from app.errors import ContentError, NotFoundError
 
 _CORE_CHAPTERS = 10
@@ -78,3 +79,29 @@ def test_core_exercises_come_first(catalog: Catalog) -> None:
         cores = [exercise.core for exercise in topic.exercises]
         assert cores == sorted(cores, reverse=True)
         assert 5 <= sum(cores) <= 9 if topic.position <= _CORE_CHAPTERS else not any(cores)
+
+
+def test_a_file_that_is_not_regular_is_a_problem_and_never_waited_for(
+    exercise_file: Write, tmp_path: Path
+) -> None:
+    folder = exercise_file(GOOD).parent
+    os.mkfifo(folder / "a-pipe.yaml")
+    (folder / "b-loop.yaml").symlink_to("b-loop.yaml")
+    (folder / "c-folder.yaml").mkdir()
+    (folder / "d-nowhere.yaml").symlink_to(tmp_path / "not-there")
+    (folder.parent / "loop").symlink_to("loop")
+    os.mkfifo(folder.parent / "pipe")
+    said = problems(folder / "exercise.yaml")
+    assert len(said) == 4
+    assert sum("is not a regular file" in says for says in said) == 2
+    assert sum("cannot be read" in says for says in said) == 2
+
+
+def test_a_file_that_is_a_link_belongs_to_the_chapter_that_it_is_in(
+    exercise_file: Write, tmp_path: Path
+) -> None:
+    file = exercise_file(GOOD)
+    kept = file.rename(tmp_path / "kept-elsewhere.yaml")
+    file.symlink_to(kept)
+    assert [e.id for e in Catalog.read([file.parent.parent]).exercises] == ["chapter/exercise"]
+    assert topic_of(file) == "chapter"

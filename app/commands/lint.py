@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -59,5 +60,5 @@ async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> Li
 
 def _near(path: Path) -> Path:
     """*path* from where the user stands."""
-    whole, here = path.resolve(), Path.cwd()
+    whole, here = Path(os.path.abspath(path)), Path.cwd()
     return whole.relative_to(here) if whole.is_relative_to(here) else path
