@@ -1,12 +1,14 @@
 """The browser, the interface and the file say the same."""
 
 import json
+from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
+from app.catalog import Catalog
 from app.kinds import Exercise
 from app.kinds.experiment import Experiment
 from app.markdown import html
@@ -16,6 +18,13 @@ from app.site import Site
 def answers(exercise: Exercise, seed: int) -> list[object]:
     wrong = [answer for answer, _ in list(exercise.mistakes(seed))[:2]]
     return [exercise.right_answer(seed), *wrong]
+
+
+def two_of_each_kind(catalog: Catalog) -> list[Exercise]:
+    """Which way an answer takes depends on the kind alone."""
+    ordered = sorted(catalog.exercises, key=lambda exercise: exercise.kind)
+    kinds = groupby(ordered, key=lambda exercise: exercise.kind)
+    return [exercise for _, found in kinds for exercise in islice(found, 2)]
 
 
 def form(exercise: Exercise, answer: object) -> dict[str, object]:
@@ -34,7 +43,7 @@ def test_three_ways_lead_to_the_same_verdict(
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{tmp_path / 'w.db'}")
     asked = [
         (exercise, seed, answer)
-        for exercise in site.catalog.exercises
+        for exercise in two_of_each_kind(site.catalog)
         for seed in (0, 9)
         for answer in answers(exercise, seed)
     ]
