@@ -6,6 +6,8 @@ from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import Layout, ModelShape
 from app.formulas.transformer.parameters import layer_parts
 
+_WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the output head alone
+
 
 class Share(NamedTuple):
     """A rank's parameters, before ZeRO divides them.
@@ -59,13 +61,24 @@ def fits_together(model: ModelShape, layout: Layout) -> None:
             raise ValueError(
                 f"layout must have a {name} degree that divides the {what}, {total}, not {degree}"
             )
-    if layout.pipeline * layout.virtual > model.layers:
-        raise ValueError(
-            f"layout must have at most as many pieces of pipeline as layers, {model.layers}, not"
-            f" {layout.pipeline * layout.virtual}"
-        )
+    _enough_layers(model, layout)
     if layout.sequence_parallel and layout.sequence // layout.context % layout.tensor:
         raise ValueError(
             f"layout must have a tensor degree that divides the tokens of a rank,"
             f" {layout.sequence // layout.context}, with sequence parallelism, not {layout.tensor}"
+        )
+
+
+def _enough_layers(model: ModelShape, layout: Layout) -> None:
+    """Refuse pieces of pipeline that no layer is left for.
+
+    Where chunks interleave, the first may hold the embedding alone and the last the output head
+    alone: so Llama 3 405B cuts 126 layers into 128 chunks (arXiv:2407.21783, section 3.3.2).
+    """
+    pieces, most, what = layout.pipeline * layout.virtual, model.layers, "layers"
+    if layout.virtual > 1:
+        most, what = most + _WITHOUT_A_LAYER, "layers, embedding and output head"
+    if pieces > most:
+        raise ValueError(
+            f"layout must have at most as many pieces of pipeline as {what}, {most}, not {pieces}"
         )

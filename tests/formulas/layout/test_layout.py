@@ -5,6 +5,7 @@ import pytest
 from app.formulas.collectives import ring_all_gather_time, ring_reduce_scatter_time
 from app.formulas.layout import fits, projected_utilization, step_time, total_step_time
 from app.formulas.memory import memory_budget
+from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Recipe, cluster, model
 from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.formulas.throughput import training_time
@@ -126,13 +127,30 @@ def test_step_time_is_no_longer_than_measured_at_the_peak_and_no_shorter_at_less
         ("Llama 3 405B, 128K tokens", 38),
     ],
 )
-def test_projected_utilization_of_llama_3_405b_is_near_what_was_reported(
+def test_projected_utilization_of_llama_3_405b_is_a_little_above_what_was_reported(
     name: str, printed: float
 ) -> None:
     layout = LAYOUTS[name]
     meta = Cluster.read(f"Meta 24K H100 gpus={layout.gpus}")
     projected = 100 * projected_utilization(model("Llama-3.1-405B"), meta, layout)
-    assert projected == pytest.approx(printed, abs=4)
+    assert printed < projected < printed + 5  # skew, jitter and slow kernels are left out
+
+
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name.startswith("Llama 3 405B")])
+def test_llama_3_405b_interleaves_a_layer_a_chunk_and_two_chunks_without_one(name: str) -> None:
+    # arXiv:2407.21783, section 3.3.2: the first chunk of the first stage has only the embedding,
+    # the last of the last only the output head and the loss, once each has given up its one layer.
+    shape, layout = model("Llama-3.1-405B"), LAYOUTS[name]
+    meta = Cluster.read(f"Meta 24K H100 gpus={layout.gpus}")
+    chunks = [[1] * 8 for _ in range(16)]
+    chunks[0][0] = chunks[-1][-1] = 0
+    assert sum(map(sum, chunks)) == shape.layers == 126
+    assert tuple(map(sum, chunks)) == layers_per_stage(shape.layers, layout.pipeline)
+    assert layout.virtual == len(chunks[0])
+    parts = step_time(shape, meta, layout)
+    played = play(build("interleaved", 16, layout.microbatches, 8), Times(1, 1, 1))
+    busy = parts.compute + parts.recompute + parts.tensor + parts.context
+    assert parts.bubble / busy == pytest.approx(played.bubble / (3 * layout.microbatches))
 
 
 def test_total_step_time_and_projected_utilization_are_those_of_the_models_computation() -> None:

@@ -164,6 +164,11 @@ def test_memory_budget_keeps_as_many_microbatches_as_are_in_flight(
         (DENSE, "pipeline=5", "at most as many pieces of pipeline as layers, 4, not 5"),
         (
             DENSE,
+            "pipeline=4 virtual=2 microbatches=4",
+            "as many pieces of pipeline as layers, embedding and output head, 6, not 8",
+        ),
+        (
+            DENSE,
             "tensor=4 sequence=2",
             "divides the tokens of a rank, 2, with sequence parallelism, not 4",
         ),
@@ -175,6 +180,16 @@ def test_memory_budget_refuses_a_layout_that_does_not_divide(
     with pytest.raises(ValueError, match="^layout must have") as refused:
         memory_budget(shape, Layout.read(layout))
     assert says in str(refused.value)
+
+
+def test_the_fullest_stage_of_llama_3_405b_keeps_eight_layers_of_all_sixteen_micro_batches() -> (
+    None
+):
+    shape, layout = model("Llama-3.1-405B"), Layout.named("Llama 3 405B on 16384 GPUs")
+    played = play(build("interleaved", 16, 16, 8), Times(1, 1, 2))
+    assert played.in_flight[1] == 16
+    budget = memory_budget(shape, layout)
+    assert budget.activations == pytest.approx(2 * 16 * 8 * kept(shape, layout), rel=1e-12)
 
 
 @pytest.mark.parametrize(
