@@ -22,6 +22,7 @@ class Record:
     """
 
     what: ClassVar[str] = "record"
+    unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 is "nobody says"
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":

@@ -86,5 +86,5 @@ def _cell(record: Record, field: str, hint: Any) -> str:
     if unit is None:
         return str(value)
     if not value:
-        return ""
+        return "unknown" if field in record.unpublished else ""
     return str(value) if unit is COUNT and field == "year" else show(value, unit)

@@ -69,7 +69,7 @@ NAMED = (
     "MFU", "HFU", "streaming multiprocessor", "CUDA core", "tensor core", "roofline",
     "arithmetic intensity", "NVLink", "NVSwitch", "InfiniBand", "RoCE", "fat tree", "Clos",
     "Rail-optimised", "TPU v5p", "ICI", "auto-parallelism", "FlashAttention", "cache", "Chinchilla",
-    "SSD", "T²", "survey", "MAST", "Tectonic", "NCCLX", "Minipack2", "Megatron",
+    "SSD", "T²", "MAST", "Tectonic", "NCCLX", "Minipack2", "Megatron",
     "Transformer Engine", "4D", "Depth-first", "breadth-first",
 )  # fmt: skip
 

@@ -22,6 +22,7 @@ class Gpu(Record):
     """
 
     what: ClassVar[str] = "GPU"
+    unpublished: ClassVar[frozenset[str]] = frozenset({"power"})
 
     name: str
     year: Count
@@ -103,16 +104,19 @@ _GPUS = (
     ),
     Gpu(
         name="TPU v4", year=2021, peak=275 * _TERA, memory=32 * _GIGA,
-        memory_bandwidth=1200 * _GIGA, source=_ML_ENGINEERING,
+        memory_bandwidth=1200 * _GIGA, power=192,
+        source=f"{_ML_ENGINEERING}; Cloud TPU v4 documentation: 192 W at most, measured",
     ),
     Gpu(
         name="TPU v5p", year=2023, peak=459 * _TERA, memory=95 * _GIGA,
         memory_bandwidth=2765 * _GIGA,
-        source="Cloud TPU v5p documentation: 4,800 Gbit/s between chips; a pod has 8,960 chips",
+        source="Cloud TPU v5p documentation: 1,200 GB/s between chips, both ways added; a pod has"
+        " 8,960 chips",
     ),
     Gpu(
         name="MI300X", year=2023, peak=1300 * _TERA, peak_8bit=2610 * _TERA, memory=192 * _GIGA,
-        memory_bandwidth=5300 * _GIGA, tensor_cores=1216, source=_ML_ENGINEERING,
+        memory_bandwidth=5300 * _GIGA, power=750, tensor_cores=1216,
+        source=f"{_ML_ENGINEERING}; AMD Instinct MI300X data sheet: 750 W",
     ),
 )  # fmt: skip
 _SHORT = {"V100": "V100 SXM2", "A100": "A100 SXM 80GB", "H100": "H100 SXM", "H800": "H800 SXM",

@@ -21,6 +21,7 @@ class Link(Record):
     """
 
     what: ClassVar[str] = "link"
+    unpublished: ClassVar[frozenset[str]] = frozenset({"effective", "latency"})
 
     name: str
     bandwidth: BytesPerSecond
@@ -74,8 +75,8 @@ _LINKS = (
         source="Llama 3 report, arXiv:2407.21783, section 3.3.1: a 400 Gbit/s NIC at 1:7, at worst",
     ),
     Link(
-        name="TPU v5p ICI", bandwidth=300 * _GIGA,
-        source="Cloud TPU v5p documentation: 4,800 Gbit/s a chip, both ways added",
+        name="TPU v5p ICI", bandwidth=600 * _GIGA,
+        source="Cloud TPU v5p documentation: 1,200 GB/s a chip, both ways added",
     ),
 )  # fmt: skip
 
