@@ -1,3 +1,5 @@
+import re
+
 from fastapi.testclient import TestClient
 
 from app.errata import errata
@@ -55,4 +57,7 @@ def test_hardware_and_models_are_all_there_with_their_sources(client: TestClient
         for record in known.values():
             assert record.name in page
     assert "2.25 PFLOP/s" in page
+    assert "unknown" in re.findall(r'<th scope="row">TPU v5p</th>(.*?)</tr>', page)[0]
+    assert "750 W" in re.findall(r'<th scope="row">MI300X</th>(.*?)</tr>', page)[0]
+    assert "unknown" not in re.findall(r'<th scope="row">H100 PCIe</th>(.*?)</tr>', page)[0]
     assert "arXiv:2407.21783" in page

@@ -39,6 +39,10 @@ def test_the_tpu_agrees_with_the_book_on_its_own_hardware() -> None:
     book = next(row for row in rows("tpu_scaling_book") if row.text("tpu") == "v5p")
     assert gpu("TPU v5p").peak == book.number("bf16")
     assert gpu("TPU v5p").memory == pytest.approx(1e9 * book.number("hbm"), rel=0.02)
+    # A torus of three dimensions: six links; the documentation rounds each up to 100 GB/s.
+    wired = 6 * book.number("ici_oneway")
+    assert wired == 3 * book.number("ici_bidi")
+    assert wired <= link("TPU v5p ICI").bandwidth == pytest.approx(wired, rel=0.12)
 
 
 def test_latencies_of_links_are_those_of_nccls_tuner() -> None:
