@@ -93,7 +93,8 @@ def _hierarchy(values: Values) -> Explored:
     says = (
         f"NVLink is **{link / card_rate:.3g} times** the network for one GPU when both are counted "
         f"alike; quoted as sources do, both directions against one, {mixed:.3g} times; and "
-        f"{card.nvlink / (8 * network):.3g} times where one NVLink carries what all 8 cards of a node do."
+        f"{card.nvlink / (8 * network):.3g} times where one NVLink carries what all 8 cards of a "
+        "node do."
         if link
         else "This card has no NVLink; what leaves it goes over PCIe and the network."
     )
