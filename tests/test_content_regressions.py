@@ -47,13 +47,15 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("overlap/between-nodes", 0, {"across": "350"}, False, "350 ms is too large"),
     ("checkpoints/young-interval", 7, {"overhead": "3.127 %"}, False, "Right: 3.227 %"),
     ("checkpoints/cost-of-a-failure", 7, {"saving": "3511 $"}, False, "in the interval already"),
+    ("precision/machine-epsilon", 7, "9.766e-4", True, ""),
+    ("precision/machine-epsilon", 0, "2^-10", False, "10 fraction bits"),
     ("experts/capacity", 0, {"share": "128", "capacity": "160", "dropped": "32"}, True, ""),
     ("hardware/smallest-product", 0, "885", False, "Round up"),
     ("hardware/days-on-a-cluster", 0, "67.7 days", True, ""),
     # 7/(32 + 7) of the step, and 8 GB: each micro-batch of 8 sequences holds 8 GB, and there are 4.
     ("pipelines/a-bubble-that-fits", 0, {"micro": "8", "chunks": "1"}, False, "keeps 32 GB"),
     ("pipelines/a-bubble-that-fits", 0, {"micro": "2", "chunks": "4"}, False, "perhaps with another micro-batch"),
-    ("pipelines/a-third-of-the-bubble", 7, "0.0598", False, "the answer is in per cent"),
+    ("pipelines/a-third-of-the-bubble", 7, "0.0598", False, "per cent"),
 )  # fmt: skip
 
 # exercise, seed, what its page says since

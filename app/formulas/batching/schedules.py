@@ -12,8 +12,9 @@ def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> R
         W = base_steps * batch / base_batch
 
     Convention:
-        A heuristic, no law: Llama 3 405B warmed up for 8,000 of 1.2 million steps, 0.67 %. Not
-        rounded to whole steps.
+        A heuristic, in steps of the new run, that no paper derives: Goyal et al. warm up for five
+        epochs at every batch, Llama 3 405B did for 8,000 of 1.2 million steps. Not rounded to
+        whole steps.
 
     Args:
         base_batch: batch for which base_steps are right.
@@ -24,7 +25,7 @@ def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> R
         ValueError: an argument is outside its domain.
 
     Source:
-        In the spirit of Goyal et al., arXiv:1706.02677, section 2.2; the contrast from Grattafiori
+        A rule of thumb; for contrast Goyal et al., arXiv:1706.02677, section 2.2, and Grattafiori
         et al., arXiv:2407.21783, section 3.4.1.
     """
     growth = positive("batch", batch) / positive("base_batch", base_batch)
