@@ -86,7 +86,7 @@ SAID = (
 FALSE = (
     "also 6 at 2 ranks a node", "three times the bytes. The time follows", "= 376 ms",
     "multiply-adds' worth", "sends a third less.", "Fewer chunks work, too", "each sends 50 GB/s",
-    "From which arithmetic intensity on", "A program shall", "all have as many",
+    "From which arithmetic intensity on", "A program shall", 
     "are gone through", "no part of it", "a 8 ×", "A survey of the field", "1,170", "1170",
     "at the beginning and at the end of each step", "The same pipeline", "And under ZeRO",
     "The same ring:", "The same without groups", "in the exercise before", "A share of one hundredth",
