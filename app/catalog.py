@@ -5,31 +5,35 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, get_args
 
 from pydantic import Field, ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
 from app.kinds.embedding import Embedded
+from app.kinds.faults import faults
 from app.kinds.strict import Strict
-from app.yaml_file import Document, Where, read_document
+from app.yaml_file import Document, read_document
 
 TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
-_KINDS = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in get_args(Exercise))
+
+_NEW_CHAPTER = (
+    "write one with title, position, summary and opening, or give the folder the name of a "
+    "chapter that there is"
+)
 
 
 class TopicFile(Strict):
     """What `topic.yaml` says."""
 
-    title: Annotated[str, Field(min_length=2, max_length=60)]
-    position: float
-    summary: Annotated[str, Field(min_length=10, max_length=200)]
-    opening: Annotated[str, Field(min_length=1)]
-    closing: str = ""
-    figures: list[Embedded] = []
+    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
+    position: float = Field(description="place among the chapters: ours are 1, 2, ...")
+    summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
+    opening: str = Field(min_length=1, description="Markdown, above the exercises")
+    closing: str = Field(default="", description="Markdown, below them")
+    figures: list[Embedded] = Field(default=[], description="explorers, under the opening")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,63 +146,26 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
     document = read_document(path)
     if stray := set(path.stem) - set(_NAME):
         says = f"a file's name has small letters, digits and hyphens, not {sorted(stray)}"
-        raise ContentError([Problem(path, 1, says)])
-    own = [document.problem((k,), "belongs to the file, not into it") for k in ("id", "digest")
-           if k in document.values]  # fmt: skip
+        raise ContentError([Problem(path, 1, says, "rename the file")])
+    own = [
+        document.problem((key,), "belongs to the file, not into it", "leave it out")
+        for key in ("id", "digest")
+        if key in document.values
+    ]
     if own:
         raise ContentError(own)
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
     try:
         return EXERCISE.validate_python(values), document
     except ValidationError as error:
-        raise ContentError([_problem(document, found) for found in _errors(error)]) from error
-
-
-def _errors(error: ValidationError) -> Iterator[tuple[Where, str, str]]:
-    for found in error.errors(include_url=False):
-        where: Where = tuple(found["loc"])
-        if where and where[0] in _KINDS:  # the tag of the union is no key of the file
-            where = where[1:]
-        yield where, found["type"], found["msg"].removeprefix("Value error, ")
-
-
-def _problem(document: Document, found: tuple[Where, str, str]) -> Problem:
-    where, kind, says = found
-    cure = ""
-    if kind == "extra_forbidden":
-        around = document.values if len(where) == 1 else {}
-        says = f"is not known here{_near_key(str(where[-1]), around)}"
-    elif kind == "missing":
-        says, cure = "is missing", _meaning(str(where[-1]))
-    elif kind == "union_tag_invalid" or kind == "union_tag_not_found":
-        given = str(document.values.get("kind", ""))
-        says = f"must be one of {', '.join(_KINDS)}{nearest(given, _KINDS)}"
-        where = ("kind",)
-    return document.problem(where, says, cure)
-
-
-def _meaning(key: str) -> str:
-    """What the schema says of *key*."""
-    for kind in Exercise.__args__:
-        for name, field in kind.model_fields.items():
-            if key in (name, field.alias) and field.description:
-                return f"it is {field.description}"
-    return ""
-
-
-def _near_key(key: str, around: Mapping[str, object]) -> str:
-    known = {
-        field.alias or name
-        for kind in Exercise.__args__
-        for name, field in kind.model_fields.items()
-    }
-    return nearest(key, known - set(around))
+        found = faults(error, document.values)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
 
 
 def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
-            problems.append(Problem(folder, 1, "is no folder of exercises"))
+            problems.append(Problem(folder, 1, "is not a folder", "name a folder of chapters"))
             continue
         yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
 
@@ -217,6 +184,10 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         says = f"there is a chapter {folder.name!r} already"
         cure = "remove this file to add exercises to that chapter, or rename the folder"
         problems.append(Problem(path, 1, says, cure))
+        return None
+    if not os.path.lexists(path):
+        says = f"the chapter {folder.name!r} has no {TOPIC_FILE}"
+        problems.append(Problem(path, 1, says, _NEW_CHAPTER))
         return None
     try:
         said = read_topic(path)[0]
@@ -255,4 +226,5 @@ def read_topic(path: Path) -> tuple[TopicFile, Document]:
     try:
         return TopicFile.model_validate(document.values), document
     except ValidationError as error:
-        raise ContentError([_problem(document, found) for found in _errors(error)]) from error
+        found = faults(error, document.values, TopicFile)
+        raise ContentError([document.problem(*fault) for fault in found]) from error

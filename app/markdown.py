@@ -1,6 +1,7 @@
 """Markdown with $mathematics$ and code, as HTML that needs no script and no inline style."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
@@ -15,6 +16,7 @@ _CACHED = 4096  # texts
 _MATHEMATICS = LatexToMathML(fancy_error=False)
 _PYTHON = PythonLexer(stripnl=False, ensurenl=False)
 _BARE = HtmlFormatter(nowrap=True, classprefix="h-")
+_MAY_LEAD = re.compile(r"\]\(|\]\[|\]:|<\w+:")
 _STYLED_CELL = re.compile(r' style="text-align:(left|right|center)"')
 
 
@@ -57,6 +59,18 @@ def inline_html(text: str) -> Markup:
         MathematicsError: mathematics in it cannot be converted.
     """
     return Markup(_MARKDOWN.renderInline(text))
+
+
+def addresses(text: str) -> Iterator[tuple[str, str]]:
+    """Where each link and image of *text* leads, as ("link" or "image", address)."""
+    if not _MAY_LEAD.search(text):
+        return
+    for block in _MARKDOWN.parse(text):
+        for token in block.children or ():
+            if token.type == "link_open":
+                yield "link", str(token.attrs["href"])
+            elif token.type == "image":
+                yield "image", str(token.attrs["src"])
 
 
 def _fence(code: str, language: str, _: str) -> str:

@@ -8,10 +8,11 @@ from http import HTTPStatus
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from app.authoring import SEEDS
+from app.authoring.addresses import Places, trouble_of_addresses
 from app.errors import AppError, nearest
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
-from app.formulas import FORMULAS
 from app.kinds import Exercise, Finding
 from app.kinds.base import Answer, single
 from app.kinds.embedding import Embedded
@@ -24,10 +25,9 @@ from app.labs.recording import recorded
 from app.markdown import MathematicsError, html
 from app.sandbox.runner import Runner
 
-SEEDS = range(20)
 _CODE_SEEDS = range(5)
+_LONGEST = 120  # characters of what a seed draws
 _TELLING = 3  # characters of a figure that cannot be there by chance
-_LINK = re.compile(r"\]\(/formulas/(?P<name>[^)#]+)\)")
 _SAME = 1e-9  # of two ways to work out a number
 _PATIENCE = 10  # seconds for an address to answer
 _NUDGE = "say how to get there instead"
@@ -63,13 +63,15 @@ def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Find
             yield Finding(("let", name), "is named, and nothing uses it", "leave it out")
 
 
-def prove_links(exercise: Exercise) -> Iterator[Finding]:
-    """Links to formulas that there are not."""
+def prove_links(exercise: Exercise, places: Places) -> Iterator[Finding]:
+    """Links and images of variant 0 that lead nowhere."""
     for where, text in (*exercise.texts(), (("solution",), exercise.solution)):
-        for match in _LINK.finditer(text):
-            if match["name"] not in FORMULAS:
-                says = f"no formula is called {match['name']!r}{nearest(match['name'], FORMULAS)}"
-                yield Finding(where, says)
+        try:
+            filled = exercise.fill(text, exercise.draw(0))
+        except ExpressionError:  # names an answer, or is told where it is proven
+            filled = text
+        for says, cure in trouble_of_addresses(filled, places):
+            yield Finding(where, says, cure)
 
 
 def prove_figures(exercise: Exercise) -> Iterator[Finding]:
@@ -169,7 +171,14 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
         findings += _prove_hints(exercise, seed)
     if not findings and exercise.kind != "function":  # its prove_code grades, and once is enough
         findings += await _prove_answers(exercise, seed, runner)
-    return [Finding(f.where, f"seed {seed}: {f.says}", f.cure) for f in findings]
+    seen = _drawn(exercise, seed)
+    return [Finding(f.where, f"seed {seed}{seen}: {f.says}", f.cure) for f in findings]
+
+
+def _drawn(exercise: Exercise, seed: int) -> str:
+    """What *seed* draws, in brackets; nothing where nothing is drawn."""
+    shown = ", ".join(f"{name} {text}" for name, text in exercise.draw(seed).shown.items() if text)
+    return f" ({shown[:_LONGEST]})" if shown else ""
 
 
 def _always_alike(exercise: Exercise) -> Finding | None:

@@ -22,6 +22,19 @@ _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _WORDS = {_BOOLEAN, "tag:yaml.org,2002:timestamp"}
 
+_QUOTE = "put texts with signs in quotes, or on a line of their own after `>` or `|`"
+_SYNTAX = {
+    "found character '\\t'": ("a tab", "indent with spaces"),
+    "found a tab": ("a tab", "indent with spaces"),
+    "mapping values are not allowed": ("a colon inside a text", _QUOTE),
+    "did not find expected key": ("this line is indented otherwise than those around it", _QUOTE),
+    "could not find expected ':'": ("a key without a colon", "write key: value"),
+    "did not find expected ',' or": ("a comma or a closing bracket is missing", _QUOTE),
+    "special characters are not allowed": ("a control character", "delete it"),
+    "control characters are not allowed": ("a control character", "delete it"),
+    "could not determine a constructor": ("tags (!...) are not read", "leave it out"),
+}
+
 
 class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen by what is installed
     yaml_implicit_resolvers = {
@@ -61,21 +74,21 @@ def read_document(path: Path) -> Document:
     Raises:
         ContentError: the file cannot be read, or is no mapping.
     """
+    source = _source(path)
+    text = _text_of(path, source)
     try:
-        source = _source(path)
-        text = source.decode("utf-8")
         if problem := _beyond(path, text):
             raise ContentError([problem])
         root = yaml.compose(text, Loader=_Loader)
         values = yaml.load(text, Loader=_Loader)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ContentError([Problem(path, 1, f"cannot be read: {error}")]) from error
     except yaml.YAMLError as error:
         raise ContentError([_unreadable(path, error)]) from error
     except (ValueError, RecursionError) as error:  # an impossible date, too deep a nesting
-        raise ContentError([Problem(path, 1, f"cannot be read: {error}")]) from error
+        cure = "write it more simply"
+        raise ContentError([Problem(path, 1, f"cannot be read: {error}", cure)]) from error
     if not isinstance(root, yaml.MappingNode):
-        raise ContentError([Problem(path, 1, "must be a mapping: kind: ..., title: ...")])
+        says = "must be a mapping: kind: ..., title: ..."
+        raise ContentError([Problem(path, 1, says, "`wallclock new` writes a file to start from")])
     lines: dict[Where, int] = {}
     twice = list(_walk(path, root, (), lines))
     if twice:
@@ -84,14 +97,32 @@ def read_document(path: Path) -> Document:
 
 
 def _source(path: Path) -> bytes:
-    """The bytes of a regular file; reading another kind, such as a pipe, could wait for ever."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise ContentError([Problem(path, 1, "is not a regular file", "remove it, or rename it")])
-    if found.st_size > LARGEST:
-        says = f"has {found.st_size:,} bytes, and at most {LARGEST:,} are read: is it an exercise?"
-        raise ContentError([Problem(path, 1, says)])
-    return path.read_bytes()
+    """The bytes of a regular file; reading another kind, such as a pipe, could wait for ever.
+
+    Raises:
+        ContentError: it is another kind of file, too large, or cannot be read.
+    """
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            says = "is not a regular file"
+            raise ContentError([Problem(path, 1, says, "remove it, or rename it")])
+        if found.st_size > LARGEST:
+            size = f"{found.st_size:,} bytes, and at most {LARGEST:,} are read"
+            cure = "split it, or leave data out"
+            raise ContentError([Problem(path, 1, f"has {size}: is it an exercise?", cure)])
+        return path.read_bytes()
+    except OSError as error:
+        says = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        cure = "look at its name and who may read it"
+        raise ContentError([Problem(path, 1, says, cure)]) from error
+
+
+def _text_of(path: Path, source: bytes) -> str:
+    try:
+        return source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ContentError([_not_text(path, error)]) from error
 
 
 def _beyond(path: Path, text: str) -> Problem | None:
@@ -99,15 +130,15 @@ def _beyond(path: Path, text: str) -> Problem | None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            says = f"*{event.anchor}: anchors and aliases are not read here; write the value out"
-            return Problem(path, _line(event), says)
+            says = f"*{event.anchor}: anchors and aliases are not read here"
+            return Problem(path, _line(event), says, "write the value out")
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             depth += 1
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             depth -= 1
         if depth > _DEEPEST:
             says = f"is nested more than {_DEEPEST} deep"
-            return Problem(path, _line(event), says)
+            return Problem(path, _line(event), says, "nothing in an exercise needs that")
     return None
 
 
@@ -117,8 +148,18 @@ def _line(event: yaml.Event) -> int:
 
 def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None)
-    says = getattr(error, "problem", None) or str(error)
-    return Problem(path, mark.line + 1 if mark else 1, f"is no YAML: {says}")
+    found = getattr(error, "problem", None) or str(error)
+    line = mark.line + 1 if mark else 1
+    for part, (says, cure) in _SYNTAX.items():
+        if part in found:
+            return Problem(path, line, f"is no YAML: {says}", cure)
+    return Problem(path, line, f"is no YAML: {found}", _QUOTE)
+
+
+def _not_text(path: Path, error: UnicodeDecodeError) -> Problem:
+    line = error.object.count(b"\n", 0, error.start) + 1
+    says = f"is not UTF-8: byte 0x{error.object[error.start]:02x}"
+    return Problem(path, line, says, "save the file as UTF-8")
 
 
 def _walk(path: Path, node: yaml.Node, where: Where, lines: dict[Where, int]) -> list[Problem]:
@@ -136,7 +177,7 @@ def _walk(path: Path, node: yaml.Node, where: Where, lines: dict[Where, int]) ->
         name = _name(key)
         line = key.start_mark.line + 1
         if name in seen:
-            problems.append(Problem(path, line, f"{name!r} is there twice"))
+            problems.append(Problem(path, line, f"{name!r} is there twice", "keep one of them"))
         seen.add(name)
         lines.setdefault((*where, name), line)
         problems += _walk(path, child, (*where, name), lines)

@@ -94,7 +94,7 @@ def test_a_wrong_file_is_told_where_and_what(
     changed = text.replace(old, new)
     if "away" in says:
         changed = changed.replace("[One., Two.]", "[One., It is 1000 or 2000 or 3000.]").replace(
-            "{x} twice", "that"
+            "{x} twice", "that with {x}"
         )
     (problem, *_) = loop.run_until_complete(lint([exercise_file(changed)], runner)).problems
     assert says in problem.says

@@ -27,7 +27,8 @@ def run(arguments: Namespace) -> int:
         cure = f"; {problem.cure}" if problem.cure else ""
         sys.stdout.write(f"{_near(problem.path)}:{problem.line}: {problem.says}{cure}\n")
     for note in linted.notes:
-        sys.stderr.write(f"{_near(note.path)}: {note.says}\n")
+        level = "warning: " if note.level == "warning" else ""
+        sys.stderr.write(f"{_near(note.path)}: {level}{note.says}\n")
     files = f"{linted.files} exercise file{'s' if linted.files != 1 else ''}"
     found = len(linted.problems)
     sys.stderr.write(f"{files}, {found or 'no'} problem{'s' if found != 1 else ''}\n")
@@ -39,10 +40,19 @@ def _document(linted: Linted) -> dict[str, object]:
     return {
         "files": linted.files,
         "problems": [
-            {"path": str(_near(p.path)), "line": p.line, "says": p.says, "cure": p.cure}
+            {
+                "path": str(_near(p.path)),
+                "line": p.line,
+                "level": "error",
+                "says": p.says,
+                "cure": p.cure,
+            }
             for p in linted.problems
         ],
-        "notes": [{"path": str(_near(note.path)), "says": note.says} for note in linted.notes],
+        "notes": [
+            {"path": str(_near(note.path)), "level": note.level, "says": note.says}
+            for note in linted.notes
+        ],
     }
 
 

@@ -5,7 +5,7 @@ derivations. `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_b
 """
 
 from app.expressions.evaluation import Names, evaluate, holds
-from app.expressions.filling import fill, slots
+from app.expressions.filling import BLANK, blanked, fill, following, slots
 from app.expressions.mathematics import latex
 from app.expressions.operations import Quantity
 from app.expressions.plain import parse_plain
@@ -13,12 +13,15 @@ from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import Node, names_in
 
 __all__ = [
+    "BLANK",
     "ExpressionError",
     "Names",
     "Node",
     "Quantity",
+    "blanked",
     "evaluate",
     "fill",
+    "following",
     "holds",
     "latex",
     "names_in",

@@ -18,6 +18,9 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
+_CODE = re.compile(r"^\s*(?P<fence>```|~~~).*?^\s*(?P=fence)\s*$|`[^`]*`", re.DOTALL | re.MULTILINE)
+_COUNTED = re.compile(r"\{(?P<name>\w+)\}[ *-]+(?P<word>[a-zA-Z-]{3,})")
+BLANK = "\N{LOZENGE}"  # in place of a slot
 _FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?")
 
 
@@ -45,6 +48,21 @@ def slots(text: str) -> list[str]:
         inside = _INSIDE_MATH.findall(match["math"]) if match["math"] else [match["slot"]]
         found += [slot.partition("|")[0].strip() for slot in inside]
     return found
+
+
+def blanked(text: str) -> str:
+    """The prose of *text*: without code and mathematics, and with a blank for every slot.
+
+    >>> blanked("Each of {ranks} ranks sends `x`.").split()
+    ['Each', 'of', '◊', 'ranks', 'sends', '.']
+    """
+    prose = _CODE.sub(" ", text)
+    return _PIECE.sub(lambda match: BLANK if match["slot"] else " ", prose)
+
+
+def following(text: str) -> list[tuple[str, str]]:
+    """Every slot of the prose of *text* that is a bare name, with the word right after it."""
+    return [(match["name"], match["word"]) for match in _COUNTED.finditer(text)]
 
 
 def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:

@@ -10,14 +10,19 @@ from app.glossary.reading import Term, terms
 
 _TAG = re.compile(r"(<[^>]+>)")
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
+_LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')
 # A term in one of these is no prose, or leads somewhere else already.
 _CLOSED = {"a", "code", "pre", "math", "svg", "h1", "h2", "h3", "th", "button", "label"}
 
 
 @lru_cache(maxsize=2048)
-def mark(html: Markup) -> Markup:
-    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term."""
-    seen: set[str] = set()
+def mark(html: Markup, unmarked: tuple[str, ...] = ()) -> Markup:
+    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term.
+
+    Those that *unmarked* names, in any of their spellings, are left as they are.
+    """
+    known = _spellings()
+    seen = {known[name.casefold()][0] for name in unmarked if name.casefold() in known}
     closed: list[str] = []
     parts = []
     for part in _TAG.split(html):
@@ -27,6 +32,11 @@ def mark(html: Markup) -> Markup:
         else:
             parts.append(part if closed else _marked(part, seen))
     return Markup("".join(parts))  # made of the same markup, and of escaped terms
+
+
+def marked(html: Markup) -> list[str]:
+    """The keys of the terms that are marked in *html*."""
+    return _LINK.findall(html)
 
 
 def _enter_or_leave(tag: str, closed: list[str]) -> None:

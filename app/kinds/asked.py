@@ -172,7 +172,9 @@ class Key:
         for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
             room = self.slack * (_APART - 1)
             if self.low - room <= value <= self.high + room:
-                yield expression, "within twice the tolerance of the right answer"
+                near, right = self.asked.shown(value), self.asked.shown(self.right)
+                says = f"comes to {near}, within twice the tolerance of the right answer, {right}"
+                yield expression, says
             for other, earlier in seen.items():
                 if abs(value - earlier) <= _APART * self.asked.slack(earlier):
                     yield expression, f"cannot be told from the mistake {other!r}"

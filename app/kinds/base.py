@@ -99,6 +99,18 @@ class Base(Strict, ABC):
         default_factory=list, description="explorers, shown once it is solved"
     )
     skills: list[str] = Field(default_factory=list, description="words to find it by")
+    fixed: list[str] = Field(
+        default_factory=list,
+        description="numbers in texts that are meant for every drawing, as they are written there",
+    )
+    implied: list[str] = Field(
+        default_factory=list,
+        description="drawn values that the prompt does not show, and that follow from what it says",
+    )
+    unmarked: list[str] = Field(
+        default_factory=list,
+        description="glossary terms that get no tooltip here, where it would be the answer",
+    )
     _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
     _draws: dict[int, Draw] = PrivateAttr(default_factory=dict)
 

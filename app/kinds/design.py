@@ -140,7 +140,9 @@ class Design(Base):
         for condition in self.require:
             if condition not in deciding:
                 cure = "leave it out, or offer choices that only it forbids"
-                yield Finding(("require", condition), "decides nothing alone", cure)
+                yield Finding(
+                    ("require", condition), "decides nothing alone: no choice fails it only", cure
+                )
         if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
             cure = "offer choices that work and are not the best"
             yield Finding(("least",), "decides nothing: every choice that works is the best", cure)

@@ -172,7 +172,7 @@ def sheet_of(
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         seed=seed,
         action=address_of(exercise, seed),
-        prompt=mark(html(variant.prompt)),
+        prompt=mark(html(variant.prompt), tuple(exercise.unmarked)),
         form=form_of(exercise, seed, given, parts),
         health=site.runner.health,
         state=state,

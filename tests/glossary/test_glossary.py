@@ -3,7 +3,7 @@ from fastapi.testclient import TestClient
 from markupsafe import Markup
 
 from app.catalog import Catalog
-from app.glossary import mark, terms
+from app.glossary import mark, marked, terms
 
 
 def test_every_term_belongs_to_a_chapter(catalog: Catalog) -> None:
@@ -81,3 +81,30 @@ def test_every_system_is_named_somewhere(catalog: Catalog) -> None:
         texts.append(str({key: said[key] for key in said if key not in ("digest", "id")}))
     whole = " ".join(" ".join(texts).split())
     assert [name for name in NAMED if name not in whole] == []
+
+
+@pytest.mark.parametrize(
+    ("exercise", "term"),
+    [
+        ("memory/fsdp-default", "fsdp"),
+        ("pipelines/does-1f1b-help", "one-f-one-b"),
+        ("pipelines/does-1f1b-help", "gpipe"),
+        ("pipelines/who-found-it", "zero-bubble"),
+        ("tensor/sequence-or-context", "sequence-parallelism"),
+        ("tensor/sequence-or-context", "context-parallelism"),
+        ("accumulation/larger-micro-batch", "activation-checkpointing"),
+        ("checkpoints/size", "checkpoint"),
+        ("memory/kept-for-the-backward-pass", "checkpoint"),
+    ],
+)
+def test_a_tooltip_that_would_be_the_answer_is_not_there(
+    client: TestClient, exercise: str, term: str
+) -> None:
+    page = client.get(f"/exercises/{exercise}").text
+    assert f'class="term" href="/glossary#{term}"' not in page
+
+
+def test_terms_are_left_unmarked_in_any_of_their_spellings() -> None:
+    html = Markup("<p>Recomputation, then a bubble.</p>")
+    assert marked(mark(html)) == ["activation-checkpointing", "bubble"]
+    assert marked(mark(html, ("activation checkpointing",))) == ["bubble"]

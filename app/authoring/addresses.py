@@ -1,0 +1,111 @@
+"""Links that lead nowhere on this site, and images that cannot be there."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from app.config import ROOT
+from app.errata import errata
+from app.errors import NotFoundError, nearest
+from app.explorers import EXPLORERS, opened
+from app.formulas import FORMULAS
+from app.glossary import terms
+from app.labs import lab_called
+from app.markdown import addresses
+
+_PAGES = {
+    "", "explore", "formulas", "glossary", "hardware", "errata", "labs", "progress", "authoring",
+    "api/docs", "api/v1/openapi.json",
+}  # fmt: skip
+_ELSEWHERE = ("http", "https", "mailto")
+_FIGURE = "show a figure of an explorer under `figures:`, or draw it with text between lines of ```"
+_KNOWN = "link to a page that there is, or to https://..."
+
+
+@dataclass(frozen=True)
+class Places:
+    """The chapters and exercises in *folders*, which links may lead to."""
+
+    folders: Sequence[Path]
+
+    @cached_property
+    def exercises(self) -> frozenset[str]:
+        """Their ids."""
+        files = [file for folder in self.folders for file in folder.glob("*/*.yaml")]
+        return frozenset(f"{file.parent.name}/{file.stem}" for file in files)
+
+    @cached_property
+    def chapters(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(name.partition("/")[0] for name in self.exercises)
+
+
+def trouble_of_addresses(text: str, places: Places) -> Iterator[tuple[str, str]]:
+    """What is wrong with each image and link of the Markdown *text*, and what mends it."""
+    for kind, address in addresses(text):
+        if kind == "image":
+            if says := _trouble_of_image(address):
+                yield says, _FIGURE
+        elif says := _trouble_of_link(address, places):
+            yield says, _KNOWN
+
+
+def _trouble_of_image(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme or parts.netloc:
+        return f"the image {address} is on another site, and browsers are told not to load it"
+    if parts.path.startswith("/static/") and (ROOT / parts.path[1:]).is_file():
+        return ""
+    return f"the image {address} is not there: a course folder has no images"
+
+
+def _trouble_of_link(address: str, places: Places) -> str:
+    parts = urlsplit(address)
+    if parts.scheme in _ELSEWHERE or (not parts.scheme and parts.netloc):
+        return ""
+    if parts.scheme or not parts.path.startswith("/"):
+        return f"the link {address} leads nowhere: a link begins with https:// or with /"
+    path = parts.path.strip("/")
+    room, _, name = path.partition("/")
+    if room in _ROOMS and name:
+        return _ROOMS[room](name, dict(parse_qsl(parts.query)), places)
+    if path in _ANCHORS and parts.fragment:
+        return _unknown(f"entry of /{path}", parts.fragment, _ANCHORS[path]())
+    if path in _PAGES or (room == "static" and (ROOT / path).is_file()):
+        return ""
+    return f"the link {address} leads nowhere{nearest(path, _PAGES - {''})}"
+
+
+def _unknown(what: str, name: str, known: Mapping[str, object] | frozenset[str]) -> str:
+    return "" if name in known else f"no {what} is called {name!r}{nearest(name, known)}"
+
+
+def _explored(name: str, state: Mapping[str, str], _: Places) -> str:
+    try:
+        opened(EXPLORERS, name, state)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _lab(name: str, _: Mapping[str, str], __: Places) -> str:
+    try:
+        lab_called(name.partition("/")[0])
+    except NotFoundError as error:
+        return str(error)
+    return ""
+
+
+_ROOMS: Mapping[str, Callable[[str, Mapping[str, str], Places], str]] = {
+    "formulas": lambda name, _, __: _unknown("formula", name, FORMULAS),
+    "chapters": lambda name, _, places: _unknown("chapter", name, places.chapters),
+    "exercises": lambda name, _, places: _unknown("exercise", name, places.exercises),
+    "explore": _explored,
+    "labs": _lab,
+}
+_ANCHORS: Mapping[str, Callable[[], frozenset[str]]] = {
+    "glossary": lambda: frozenset(terms()),
+    "errata": lambda: frozenset(one.id for one in errata()),
+}

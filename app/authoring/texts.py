@@ -1,0 +1,83 @@
+"""An exercise as its author wrote it, beside all that its seeds draw."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from app.expressions import ExpressionError, Quantity, names_in, parse, slots
+from app.kinds import Exercise, Where
+from app.kinds.asked import Key
+from app.kinds.design import Design
+from app.kinds.drawing import Draw
+from app.kinds.experiment import Experiment
+from app.kinds.numeric import Numeric
+
+SEEDS = range(20)
+_AFTERWARDS = {"says", "hints", "mistakes", "solution", "require", "shows", "better", "elsewhere"}
+_CAUSE = "cause"  # of a lab: asked once it is measured
+
+
+@dataclass(frozen=True)
+class Script:
+    """The texts of an exercise, and the values that may stand in them."""
+
+    exercise: Exercise
+
+    @cached_property
+    def texts(self) -> Sequence[tuple[Where, str]]:
+        """Every text that a student may see, with the way to it."""
+        exercise = self.exercise
+        found = [
+            (("title",), exercise.title),
+            *exercise.texts(),
+            (("solution",), exercise.solution),
+        ]
+        if isinstance(exercise, Design):
+            found.append((("better",), exercise.better))
+            found += [(("require", key), text) for key, text in exercise.require.items()]
+            found += [(("shows", key), text) for key, text in exercise.shows.items()]
+        return found
+
+    @property
+    def questions(self) -> Iterator[tuple[Where, str]]:
+        """The texts that a student has before answering."""
+        for where, text in self.texts:
+            if not _AFTERWARDS & set(map(str, where)) and where[0] != _CAUSE:
+                yield where, text
+
+    @cached_property
+    def drawings(self) -> Sequence[Draw]:
+        """What the seeds draw, each drawing once, with the answers among its names."""
+        drawn = [self.exercise.draw(seed) for seed in SEEDS]
+        found = {tuple(one.shown.items()): one for one in reversed(drawn)}
+        return [self.exercise.solved(one) for one in sorted(found.values(), key=lambda d: d.seed)]
+
+    @cached_property
+    def names(self) -> Mapping[str, Quantity]:
+        """The numbers of variant 0."""
+        return self.drawings[0].names
+
+    @cached_property
+    def varying(self) -> frozenset[str]:
+        """The names of the numbers that differ from drawing to drawing."""
+        return frozenset(
+            name
+            for name, quantity in self.names.items()
+            if any(other.names.get(name, quantity) != quantity for other in self.drawings)
+        )
+
+    def keys(self, drawn: Draw) -> Mapping[str, Key]:
+        """What is right where numbers are asked for."""
+        if isinstance(self.exercise, Numeric | Experiment):
+            return self.exercise.keys(drawn.seed)
+        return {}
+
+    def mentioned(self, text: str) -> set[str]:
+        """Every name in the slots of *text*."""
+        found = set()
+        for slot in slots(text):
+            try:
+                found |= names_in(parse(slot, self.names))
+            except ExpressionError:  # told elsewhere
+                found.add(slot)
+        return found

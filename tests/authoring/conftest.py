@@ -1,0 +1,25 @@
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.config import Settings
+from app.errors import Problem
+from app.lint import Linted, lint
+from app.sandbox.runner import Runner
+
+Look = Callable[[Path], Linted]
+Lint = Callable[[str], tuple[Problem, ...]]
+
+
+@pytest.fixture
+def look(loop: asyncio.AbstractEventLoop) -> Look:
+    """Lint of files without code, for which the sandbox need not be started."""
+    return lambda path: loop.run_until_complete(lint([path], Runner(Settings())))
+
+
+@pytest.fixture
+def found(exercise_file: Callable[[str], Path], look: Look) -> Lint:
+    """The problems of a file with this text."""
+    return lambda text: look(exercise_file(text)).problems

@@ -1,0 +1,138 @@
+"""What an author is told: in plain words, with the numbers, and with a cure."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.catalog import Catalog
+from app.errors import ContentError
+from app.lint import lint, lint_topic
+from app.sandbox.runner import Runner
+from tests.authoring.conftest import Lint
+from tests.authoring.test_words import CHOICE, RING
+from tests.test_catalog import GOOD
+from tests.test_lint import BUG, FUNCTION
+
+Write = Callable[[str], Path]
+CIRCULAR = """\
+let: {a: b + x, b: a - x}
+"""
+DESIGN = """\
+kind: design
+title: A design
+level: 1
+prompt: Choose n for {x}.
+given: {x: [1, 2]}
+choose: {n: {says: how many, among: [1, 2, 3]}}
+require:
+  n >= 1: Too few.
+  n <= 2: Too many.
+hints: [One., Two.]
+solution: Two.
+sources: [https://example.org/]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says", "cure"),
+    [
+        (GOOD + "points: 3\n", 12, "points: is not known here", "the keys here are accept, answer, answers, cases"),
+        (GOOD.replace("answer: 2 * x", "answers: {a: {answer: 2 * x, units: B}}"), 6, "did you mean 'unit'", "the keys here are accept, answer"),
+        (GOOD.replace("x: [1, 2, 3]", "x: 8"), 5, "given.x: must be a list, and is 8", "put it in brackets: [8]"),
+        (GOOD.replace("level: 1", "level: 9"), 3, "level: must be at most 5, and is 9", "write 5 or less"),
+        (GOOD.replace("level: 1", "level: hard"), 3, "level: must be a whole number, and is hard", "figures"),
+        (GOOD.replace("https://example.org/", "example.org"), 12, "must be an address, and is example.org", "https://"),
+        (GOOD.replace("answer: 2 * x", "answer: 2 * x\nunit: GBs"), 7, "'GBs' is not a unit here", "did you mean 'GB"),
+        (GOOD.replace("answer: 2 * x", "answer: 2 * x / (x - 2)"), 6, "(x 2): the value is not a finite number", "draw values"),
+        (CIRCULAR + GOOD.replace("2 * x\n", "2 * a\n"), 6, "'b' is worked out after what needs it", "move b up"),
+        (GOOD.replace("  x: That", "  2 * x: That"), 8, "seed 0 (x 1): comes to 2, within twice the tolerance of the right answer, 2", "drop one"),
+        (GOOD.replace("  x: That", "  2 * x: That"), 8, "mistakes.2 * x", "drop one"),
+        (DESIGN, 8, "seed 0 (x 1): decides nothing alone: no choice fails it only", "leave it out"),
+        (GOOD.replace("level: 1", "level: 1\n\tlabel: x"), 4, "is no YAML: a tab", "spaces"),
+        (GOOD.replace("How much is", "Note: how much is"), 4, "is no YAML: a colon inside a text", "quotes"),
+        (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is no YAML: a control character", "delete"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_told_in_plain_words(
+    found: Lint, text: str, line: int, says: str, cure: str
+) -> None:
+    told = [one for one in found(text) if says in one.says]
+    assert told, found(text)
+    assert abs(told[0].line - line) <= 1
+    assert cure in told[0].cure
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (GOOD, "answer: 2 * x", "answer: 2 * y"),
+        (GOOD, "answer: 2 * x", "answer: collectives.ring_time"),
+        (GOOD, "answer: 2 * x", "answer: 2 s * x"),
+        (GOOD, "answer: 2 * x", "answer: 2 * x\nwhere: x < 1"),
+        (GOOD, "answer: 2 * x", "answer: 2 * x\nwhere: x + 1"),
+        (GOOD, "{x} twice", "{z} twice"),
+        (GOOD, "is {answer}.", r"is {answer} $\nonsense{1}$."),
+        (GOOD, "  5 * x", "  1 * x"),
+        (GOOD, "kind: numeric", "kind: numerical"),
+        (GOOD, "sources: [https://example.org/]", ""),
+        (GOOD, "hints: [One., Two.]", "hints: [One.]"),
+        (GOOD, "[1, 2, 3]", "[1, 2, 3 stones]"),
+        (CHOICE, "Stage 2. Weights are whole.", "Stage 3. All is sharded."),
+        (CHOICE, "correct: three", "correct: [three, two, one]"),
+        (CHOICE, "correct: three", "correct: four"),
+        (CHOICE, "three: {", "Three: {"),
+        (RING, "unit: ms", "unit: GB"),
+        (DESIGN, "  n <= 2", "  n < 1"),
+    ],
+)
+def test_every_problem_has_a_cure(found: Lint, text: str, old: str, new: str) -> None:
+    assert old in text
+    problems = found(text.replace(old, new))
+    assert problems
+    assert [problem.says for problem in problems if not problem.cure] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [(FUNCTION, "return 2 * x", "return 3 * x"), (BUG, "      y = 2 * x", "      y = 4 * x")],
+)
+def test_every_problem_of_code_has_a_cure(
+    exercise_file: Write,
+    runner: Runner,
+    loop: asyncio.AbstractEventLoop,
+    text: str,
+    old: str,
+    new: str,
+) -> None:
+    path = exercise_file(text.replace(old, new))
+    problems = loop.run_until_complete(lint([path], runner)).problems
+    assert problems
+    assert [problem.says for problem in problems if not problem.cure] == []
+
+
+def test_a_file_in_another_encoding_is_told_where(tmp_path: Path) -> None:
+    chapter = tmp_path / "course" / "mine"
+    chapter.mkdir(parents=True)
+    (chapter / "one.yaml").write_bytes(GOOD.replace("A title", "Café").encode("latin-1"))
+    with pytest.raises(ContentError) as caught:
+        Catalog.read([tmp_path / "course"])
+    told = {problem.says: problem for problem in caught.value.problems}
+    assert told["is not UTF-8: byte 0xe9"].line == 2
+    assert told["is not UTF-8: byte 0xe9"].cure == "save the file as UTF-8"
+    assert "the chapter 'mine' has no topic.yaml" in told
+    assert not any("Errno" in says for says in told)
+
+
+def test_a_chapters_own_file_is_told_its_keys(exercise_file: Write) -> None:
+    topic = exercise_file(GOOD).parent / "topic.yaml"
+    topic.write_text(topic.read_text() + "due: tomorrow\n")
+    (problem,) = lint_topic(topic).problems
+    assert problem.says == "due: is not known here"
+    assert problem.cure == "the keys here are closing, figures, opening, position, summary, title"
+    topic.write_text(
+        topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")
+    )
+    says = " ".join(problem.says for problem in lint_topic(topic).problems)
+    assert "the image b.png is not there" in says
