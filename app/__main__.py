@@ -81,7 +81,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_lab(commands.add_parser("lab", help="live measurements: list, run, prepare, show"))
     _add_token(commands.add_parser("token", help="API tokens: create, list, revoke"))
-    commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
+    schema = commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
+    schema.add_argument(
+        "file", nargs="?", choices=("exercise", "topic"), default="exercise",
+        help="an exercise, or the topic.yaml of a chapter",
+    )  # fmt: skip
     backup = commands.add_parser("backup", help="a consistent copy of the database while serving")
     backup.add_argument("file", metavar="FILE", help="the copy; must not exist yet")
     return parser

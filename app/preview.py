@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,7 +182,7 @@ def _shown(answer: Answer) -> str:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    found = [path] if path.is_file() else sorted(path.glob("*.yaml"))
+    found = [path] if path.is_file() else sorted(path.glob("*.yaml"), key=_place)
     files = {file.stem: file for file in found if file.name != TOPIC_FILE}
     if not files:
         raise InputError(
@@ -189,6 +190,15 @@ def _files(path: Path) -> dict[str, Path]:
             "`wallclock new numeric my-course/first` writes one"
         )
     return files
+
+
+def _place(path: Path) -> tuple[bool, float, str]:
+    """Where the chapter has the exercise of *path*; a file that cannot be read comes last."""
+    try:
+        exercise = read_exercise(path, topic_of(path))[0]
+    except ContentError:
+        return True, math.inf, path.stem
+    return not exercise.core, exercise.position, path.stem
 
 
 def _stamp(path: Path) -> str:

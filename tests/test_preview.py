@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def test_a_saved_file_is_fresh_and_a_broken_one_keeps_its_last_version(
     file.unlink()
     assert client.get("/preview/stamp").text == "gone"
     assert "cannot be read" in client.get("/preview/proof").text
+
+
+def test_files_are_listed_in_the_order_of_their_chapter(
+    file: Path, tmp_path: Path, settings: Settings
+) -> None:
+    for name, key in (("a", "position: 9"), ("b", "position: 2"), ("c", "core: true")):
+        file.with_stem(name).write_text(f"{GOOD}{key}\n", encoding="utf-8")
+    file.with_stem("aa").write_text("kind: [", encoding="utf-8")
+    site = create_site(settings.model_copy(update={"database": f"sqlite:///{tmp_path / 'p.db'}"}))
+    with TestClient(preview_app(file.parent, site)) as client:
+        listed = re.findall(r'href="/preview\?name=(\w+)"', client.get("/preview").text)
+    assert listed == ["c", "b", "a", "first", "aa"]
 
 
 def test_an_unchanged_file_is_not_proven_again(

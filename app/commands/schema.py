@@ -5,19 +5,39 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from app.catalog import TopicFile
 from app.kinds import EXERCISE
 
 _NOT_WRITTEN = ("id", "digest")
 
 
-def run(_: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Print the JSON Schema."""
-    schema = EXERCISE.json_schema()
-    for kind in schema["$defs"].values():
-        _without(kind)
+    schema = TopicFile.model_json_schema() if arguments.file == "topic" else _of_exercise()
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     sys.stdout.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
     return 0
+
+
+def _of_exercise() -> dict[str, Any]:
+    """The schema of an exercise file: first the kind, then what that kind has.
+
+    An editor that is given a choice of nine whole schemas complains about the first of them.
+    """
+    schema = EXERCISE.json_schema()
+    for kind in schema["$defs"].values():
+        _without(kind)
+    mapping = schema["discriminator"]["mapping"]
+    del schema["oneOf"]
+    return schema | {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": {"enum": list(mapping), "description": "what is asked for"}},
+        "allOf": [
+            {"if": {"properties": {"kind": {"const": name}}}, "then": {"$ref": reference}}
+            for name, reference in mapping.items()
+        ],
+    }
 
 
 def _without(kind: dict[str, Any]) -> None:

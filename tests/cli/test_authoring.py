@@ -87,6 +87,8 @@ def test_findings_are_there_for_programs(tmp_path: Path, capsys: Capture) -> Non
     assert "sauces: is not known here; did you mean 'sources'?" in says
     missing = [p for p in found["problems"] if p["says"] == "sources: is missing"]
     assert missing[0]["cure"] == "it is addresses; one at least"
+    assert {problem["level"] for problem in found["problems"]} == {"error"}
+    assert all(problem["cure"] for problem in found["problems"])
 
 
 def test_the_schema_takes_every_file_and_refuses_what_lint_refuses(capsys: Capture) -> None:
@@ -103,9 +105,23 @@ def test_the_schema_takes_every_file_and_refuses_what_lint_refuses(capsys: Captu
             assert set(kind["required"]) <= set(values), path
     good = yaml.safe_load(GOOD)
     validator.validate(good)
+    (wrong_kind,) = validator.iter_errors({**good, "kind": "numerical"})
+    assert "is not one of" in wrong_kind.message  # and not: numeric was expected
+    assert "'choice'" in wrong_kind.message
+    (unknown_key,) = validator.iter_errors({**good, "levle": 1})
+    assert "'levle' was unexpected" in unknown_key.message  # by one kind, not by nine
     for wrong in ({**good, "levle": 1}, {**good, "level": 9}, {**good, "kind": "numerical"}):
         with pytest.raises(jsonschema.ValidationError):
             validator.validate(wrong)
+
+
+def test_a_chapters_own_file_has_a_schema(capsys: Capture) -> None:
+    assert main(["schema", "topic"]) == 0
+    validator = jsonschema.Draft202012Validator(json.loads(capsys.readouterr().out))
+    for path in sorted((ROOT / "exercises").rglob(TOPIC_FILE)):
+        validator.validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    with pytest.raises(jsonschema.ValidationError, match="due"):
+        validator.validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "due": "today"})
 
 
 def test_every_key_of_the_schema_is_explained(capsys: Capture) -> None:
