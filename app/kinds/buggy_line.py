@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
+from app.kinds.agreement import alike
 from app.kinds.base import KEPT, Answer, Finding, Markdown, Verdict, Where, single
 from app.kinds.calling import Call, Coded, function_in, rounded
 from app.kinds.drawing import Draw, shuffled
@@ -223,7 +224,7 @@ class BuggyLine(Coded):
         for call, outcome in zip(calls, report.outcomes, strict=False):
             if not isinstance(outcome, Returned):
                 return f"{call.text}: {outcome}"
-            if not self.agrees(outcome.value, call.expected):
+            if not alike(outcome.value, call.expected):
                 return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")

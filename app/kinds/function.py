@@ -1,6 +1,5 @@
 """Exercises whose answer is a Python function, called in the sandbox with drawn arguments."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, Self
@@ -9,12 +8,16 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
+from app.kinds.adequacy import Contest, sensible
+from app.kinds.agreement import alike
 from app.kinds.base import KEPT, Answer, Finding, Verdict, Where, single
-from app.kinds.calling import Call, Coded, Given, as_float, function_in, rounded
-from app.kinds.outcomes import in_line, kind_of, place_of, says_of
+from app.kinds.calling import Call, Coded, Given, function_in, rounded
+from app.kinds.foreseen import common_slip, same_results
+from app.kinds.outcomes import in_line, kind_of, says_of
 from app.kinds.program import (
     Example,
     FunctionQuestion,
+    Hidden,
     Trial,
     TrialRun,
     Worked,
@@ -22,12 +25,9 @@ from app.kinds.program import (
     returned,
     says_of_call,
 )
-from app.kinds.slips import slip
 from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
-
-_CLOSE = 1e-6
 
 
 class Function(Coded):
@@ -49,8 +49,14 @@ class Function(Coded):
     wrong: list[Wrong] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
     )
+    always: list[list[Given]] = Field(
+        default_factory=list,
+        max_length=40,
+        description="hidden calls of every seed, which tell nearly right programs from right ones; "
+        "`wallclock lint` finds them",
+    )
     _entry: str = PrivateAttr(default="")
-    _expected: dict[int, tuple[Call, ...]] = PrivateAttr(default_factory=dict)
+    _expected: dict[int, Hidden] = PrivateAttr(default_factory=dict)
     _foreseen: dict[int, list[tuple[tuple[Outcome, ...], str]]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -58,15 +64,20 @@ class Function(Coded):
         self._entry = function_in(self.starter)
         for example in self.examples:
             row = example.call if isinstance(example, Worked) else example
-            if len(row) != len(self.arguments):
-                raise ValueError(f"the example {row} does not give {', '.join(self.arguments)}")
             if isinstance(example, Worked) == bool(self.reference):
                 raise ValueError(
                     f"the example {row} needs no `returns`: the reference says it"
                     if self.reference
                     else f"the example {row} needs call and `returns`: there is no reference"
                 )
+            self._fits("example", row)
+        for row in self.always:
+            self._fits("call", row)
         return self
+
+    def _fits(self, what: str, row: Sequence[Given]) -> None:
+        if len(row) != len(self.arguments):
+            raise ValueError(f"the {what} {row} does not give {', '.join(self.arguments)}")
 
     @property
     def entry(self) -> str:
@@ -87,21 +98,35 @@ class Function(Coded):
             for example in self.examples
         )
 
-    async def _hidden(self, seed: int, runner: Runner) -> tuple[Call, ...]:
-        """The calls that grade, with what the reference or the right program returns."""
-        calls = self.calls(self.entry, seed)
-        if self.reference:
-            return calls
+    async def _hidden(self, seed: int, runner: Runner) -> Hidden:
+        """The calls that grade, with what the reference or the right program returns.
+
+        Raises:
+            UnavailableError: the right program was stopped, or there is nothing to call.
+        """
         if seed not in self._expected:
             if len(self._expected) >= KEPT:
                 self._expected.clear()
+            self._expected[seed] = await self._worked_out(seed, runner)
+        return self._expected[seed]
+
+    async def _worked_out(self, seed: int, runner: Runner) -> Hidden:
+        always = [self.call(self.entry, row) for row in self.always]
+        texts = {call.text for call in always}
+        drawn = [call for call in self.calls(self.entry, seed) if call.text not in texts]
+        calls = [*drawn, *always]
+        if not self.reference:
             report = await self._run(self.right, calls, runner, "")
-            self._expected[seed] = tuple(
+            calls = [
                 replace(call, expected=outcome.value)
                 for call, outcome in _pairs(calls, report)
                 if isinstance(outcome, Returned)
+            ]
+        if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
+            raise UnavailableError(
+                "the right results of this exercise could not be worked out: please send it again"
             )
-        return self._expected[seed]
+        return Hidden(tuple(calls[: len(drawn)]), tuple(calls[len(drawn) :]))
 
     def right_answer(self, seed: int) -> Answer:
         """A right program."""
@@ -120,14 +145,15 @@ class Function(Coded):
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Run the program on drawn calls; the first failing one is shown."""
         source = _source(answer)
-        calls = await self._hidden(seed, runner)
+        hidden = await self._hidden(seed, runner)
+        calls = hidden.calls
         report = await self._run(source, calls, runner, learner)
         if report.body:
             return Verdict(False, 0.0, (says_of(report.body),))
         passed = [self._passes(call, outcome) for call, outcome in _pairs(calls, report)]
         if all(passed) and len(passed) == len(calls):
             return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
-        says = [self._first_failing(calls, report, passed)]
+        says = [hidden.says_of(passed.index(False), report.outcomes)]
         if diagnosis := await self._diagnosis(seed, calls, report, runner):
             says.append(diagnosis)
         return Verdict(False, sum(passed) / len(calls), tuple(says))
@@ -163,12 +189,7 @@ class Function(Coded):
         return report
 
     def _passes(self, call: Call, outcome: Outcome) -> bool:
-        return isinstance(outcome, Returned) and self.agrees(outcome.value, call.expected)
-
-    def _first_failing(self, calls: Sequence[Call], report: Report, passed: Sequence[bool]) -> str:
-        index = passed.index(False)
-        place = place_of(index, len(calls))
-        return f"{place}: {says_of_call(calls[index], report.outcomes[index])}"
+        return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
 
     async def _diagnosis(
         self, seed: int, calls: Sequence[Call], report: Report, runner: Runner
@@ -177,38 +198,23 @@ class Function(Coded):
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
             return ""
         for outcomes, says in await self._wrong_outcomes(seed, calls, runner):
-            if self._alike(report.outcomes, outcomes):
+            if same_results(report.outcomes, outcomes):
                 return self.fill(says, self.draw(seed))
-        return self._slip(calls, report)
+        return common_slip(calls, report.outcomes, scale_of(self.unit).unit)
 
     async def _wrong_outcomes(
         self, seed: int, calls: Sequence[Call], runner: Runner
     ) -> list[tuple[tuple[Outcome, ...], str]]:
-        if seed not in self._foreseen:
+        """What each typical wrong program returns; kept unless one of them was stopped."""
+        if seed in self._foreseen:
+            return self._foreseen[seed]
+        reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
+        found = [(report.outcomes, says) for report, says in reports]
+        if not any(_stopped(report) for report, _ in reports):
             if len(self._foreseen) >= KEPT:
                 self._foreseen.clear()
-            reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
-            self._foreseen[seed] = [(report.outcomes, says) for report, says in reports]
-        return self._foreseen[seed]
-
-    def _alike(self, some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
-        """Whether two programs return the same numbers for all calls."""
-        return len(some) == len(others) and all(
-            isinstance(a, Returned) and isinstance(b, Returned) and self.agrees(a.value, b.value)
-            for a, b in zip(some, others, strict=True)
-        )
-
-    def _slip(self, calls: Sequence[Call], report: Report) -> str:
-        """What to say when every value is off by the same well-known factor."""
-        ratios = [
-            number / expected
-            for call, outcome in _pairs(calls, report)
-            if (expected := as_float(call.expected)) and (number := _number(outcome)) is not None
-        ]
-        first = ratios[0] if ratios else 0.0
-        if not first or any(abs(ratio / first - 1) > _CLOSE for ratio in ratios):
-            return ""
-        return slip(first, scale_of(self.unit).unit, _CLOSE)
+            self._foreseen[seed] = found
+        return found
 
     def texts(self) -> Iterator[tuple[Where, str]]:
         """The sentences of wrong programs, too."""
@@ -217,21 +223,30 @@ class Function(Coded):
             yield ("wrong", index, "says"), wrong.says
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
-        """The right program passes, each wrong one fails, and no two wrong ones are alike."""
-        findings: list[Finding] = []
-        for seed in seeds:
-            try:
-                findings += await self._prove(seed, runner)
-            except ExpressionError as error:
-                return [Finding(("reference",), str(error))]
+        """The right program passes, wrong ones fail at any seed and get their sentences."""
+        findings = await self._prove_right(runner)
+        try:
+            findings = findings or await self._contest().findings(runner)
+            for seed in seeds:
+                findings += [] if findings else await self._prove(seed, runner)
+        except ExpressionError as error:
+            return [Finding(("reference",), str(error))]
         return findings
+
+    def _contest(self) -> Contest:
+        """The right program against nearly right ones."""
+        return Contest(
+            entry=self.entry,
+            right=self.right,
+            wrong=[wrong.code for wrong in self.wrong],
+            arguments=self.arguments,
+            always=self.always,
+            places=sensible(self.arguments, self.makes_sense),
+            floats=bool(self.reference) and self.result == "float",
+        )
 
     async def _prove(self, seed: int, runner: Runner) -> list[Finding]:
         findings = []
-        if not self.reference:
-            findings += await self._prove_examples(seed, runner)
-        if findings:
-            return findings
         verdict = await self.grade(seed, self.right, runner)
         if not verdict.correct:
             findings.append(Finding(("right",), f"the right program fails: {verdict.feedback[0]}"))
@@ -246,19 +261,16 @@ class Function(Coded):
                 findings.append(Finding(("wrong", index), says))
         return findings
 
-    async def _prove_examples(self, seed: int, runner: Runner) -> list[Finding]:
-        """The right program runs on every drawn call, and returns what the examples say."""
-        trial = await self.try_out(seed, self.right, runner)
+    async def _prove_right(self, runner: Runner) -> list[Finding]:
+        """The right program runs, and returns what the examples say."""
+        trial = await self.try_out(0, self.right, runner)
         if trial.problem:
             return [Finding(("right",), f"the right program does not run: {trial.problem}")]
-        findings = [
+        return [
             Finding(("examples", index), f"the right program disagrees: {run.says}")
             for index, run in enumerate(trial.runs)
             if not run.passed
         ]
-        if not findings and len(await self._hidden(seed, runner)) < len(self.calls("f", seed)):
-            findings.append(Finding(("right",), "the right program fails on a drawn call"))
-        return findings
 
 
 def _source(answer: Answer) -> str:
@@ -272,9 +284,6 @@ def _pairs(calls: Sequence[Call], report: Report) -> Iterator[tuple[Call, Outcom
     return zip(calls, report.outcomes, strict=False)
 
 
-def _number(outcome: Outcome) -> float | None:
-    """The finite number that a call returned."""
-    if not isinstance(outcome, Returned) or type(outcome.value) not in (int, float):
-        return None
-    number = as_float(outcome.value)
-    return number if math.isfinite(number) else None
+def _stopped(report: Report) -> bool:
+    """Whether a wall ended the run: on a busy machine another run may come further."""
+    return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))

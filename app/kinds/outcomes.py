@@ -13,7 +13,7 @@ _STOPPED = {
     "refused": "It tried something that is not allowed here.",
     "lost": "The run was lost by the server.",
 }
-_MISSING = "Missing"
+_MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
 
 
 def code_span(text: str) -> str:
@@ -52,8 +52,9 @@ def says_of(outcome: Outcome) -> str:
 
 
 def _raised(kind: str, message: str, line: int | None) -> str:
-    if kind == _MISSING:
-        return f"{message.rstrip('.')}."
+    # A learner may call an exception so, too; then it says this of a name, and nothing else.
+    if kind == "Missing" and (found := _MISSING.fullmatch(message)):
+        return f"No function called {code_span(found['name'])} is defined."
     where = f"Line {line}: " if line else ""
     what = f"{kind}: {message}" if message else kind
     return f"{where}{code_span(what)}"

@@ -1,0 +1,234 @@
+"""Programs that are nearly right: every small change of one place in a right one."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_INSTEAD: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add, ast.Div),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.FloorDiv: (ast.Div, ast.Mult),
+    ast.Mod: (ast.FloorDiv, ast.Mult),
+    ast.Pow: (ast.Mult,),
+}
+_ONE_WAY = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_OTHER = {"min": "max", "max": "min", "ceil": "floor", "floor": "ceil", "any": "all", "all": "any"}
+_DROPPED = (ast.Assign, ast.AugAssign, ast.Expr, ast.Continue, ast.Break)
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """A program that is the right one but for one place."""
+
+    line: int
+    was: str
+    now: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, `{self.now}` for `{self.was}`"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where *node* hangs in the tree."""
+
+    parent: ast.AST
+    field: str
+    index: int | None
+    node: ast.AST
+
+    def put(self, node: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, node)
+        else:
+            getattr(self.parent, self.field)[self.index] = node
+
+
+def alterations(source: str) -> list[Altered]:
+    """Every program that one small change makes of *source*, each once.
+
+    Operators, comparisons, constants, operands, names, conditions, bounds and starting values are
+    exchanged or lost, statements and parts dropped, results clamped or cut to whole numbers.
+    """
+    tree = ast.parse(source)
+    found: dict[str, Altered] = {}
+    right = ast.unparse(tree)
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef):
+            names = _names(function)
+            for place in list(_places(function)):
+                for new in _instead(place, names):
+                    place.put(new)
+                    text = ast.unparse(ast.fix_missing_locations(tree))
+                    place.put(place.node)
+                    if text != right:
+                        found.setdefault(text, _altered(place.node, new, text))
+    return list(found.values())
+
+
+def _altered(node: ast.AST, new: ast.AST, text: str) -> Altered:
+    line = getattr(node, "lineno", 0)
+    return Altered(
+        line, " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split()), text
+    )
+
+
+def _names(function: ast.FunctionDef) -> list[str]:
+    """The names that hold values in *function*: its arguments, and what it assigns."""
+    names = [argument.arg for argument in function.args.args]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append(node.id)
+    return list(dict.fromkeys(names))
+
+
+def _places(parent: ast.AST) -> Iterator[_Place]:
+    for field, value in ast.iter_fields(parent):
+        if field in ("args", "annotation", "returns") and isinstance(parent, ast.FunctionDef):
+            continue
+        for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(node, ast.expr | ast.stmt) and not _is_docstring(node):
+                yield _Place(parent, field, index, node)
+            if isinstance(node, ast.AST):
+                yield from _places(node)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _instead(place: _Place, names: Sequence[str]) -> Iterator[ast.AST]:
+    """What might stand in the place."""
+    node = place.node
+    if isinstance(node, ast.stmt):
+        yield from _statements(node)
+    if isinstance(node, ast.BinOp) and not isinstance(place.parent, ast.BinOp):
+        yield from _clamped(node)
+    if isinstance(node, ast.expr):
+        yield from _expressions(node, names)
+        if place.field == "iter":
+            everything = ast.unparse(node)
+            yield _expression(f"list({everything})[1:]")
+            yield _expression(f"list({everything})[:-1]")
+
+
+def _statements(statement: ast.stmt) -> Iterator[ast.AST]:
+    if isinstance(statement, _DROPPED):
+        yield ast.Pass()
+    match statement:
+        case ast.Continue():
+            yield ast.Break()
+        case ast.AugAssign(target, sign, value):
+            yield from (ast.AugAssign(target, new(), value) for new in _INSTEAD[type(sign)])
+        case ast.If(test, body, other):
+            tests = (ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), test))
+            yield from (ast.If(new, body, other) for new in tests)
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
+            yield from _half_assigned(targets, values)
+
+
+def _half_assigned(targets: list[ast.expr], values: list[ast.expr]) -> Iterator[ast.Assign]:
+    """An assignment of several values that leaves one name as it is."""
+    for index, target in enumerate(targets):
+        kept = [*values[:index], _expression(ast.unparse(target)), *values[index + 1 :]]
+        yield ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(kept, ast.Load()))
+
+
+def _constants(value: object) -> Iterator[ast.expr]:
+    if isinstance(value, bool):
+        yield ast.Constant(not value)
+    elif isinstance(value, int | float):
+        for other in (value + 1, value - 1, 2 * value, value / 2, 0, 1):
+            yield _expression(repr(other))
+
+
+def _terms(term: ast.BinOp) -> Iterator[ast.expr]:
+    for other in _INSTEAD.get(type(term.op), ()):
+        yield ast.BinOp(term.left, other(), term.right)
+    yield term.left
+    yield term.right
+    if isinstance(term.op, _ONE_WAY):
+        yield ast.BinOp(term.right, term.op, term.left)
+
+
+def _clamped(term: ast.BinOp) -> Iterator[ast.expr]:
+    text = ast.unparse(term)
+    for clamp in ("max(0, {})", "max(1, {})", "int({})", "round({})", "-({})"):
+        yield _expression(clamp.format(text))
+
+
+def _comparisons(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(sign, _COMPARISONS):
+        for other in _COMPARISONS:
+            if not isinstance(sign, other):
+                yield ast.Compare(left, [other()], [right])
+        yield from (ast.Constant(True), ast.Constant(False))
+    if isinstance(sign, ast.Eq):
+        for product, whole in ((left, right), (right, left)):
+            if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+                share = ast.BinOp(whole, ast.FloorDiv(), product.left)
+                yield ast.Compare(share, [ast.Eq()], [product.right])
+
+
+def _expressions(node: ast.expr, names: Sequence[str]) -> Iterator[ast.AST]:
+    match node:
+        case ast.Name(name, ast.Load()) if name in names:
+            yield from (ast.Name(other, ast.Load()) for other in names if other != name)
+        case ast.Constant(value):
+            yield from _constants(value)
+        case ast.BinOp():
+            yield from _terms(node)
+        case ast.Compare(left, [sign], [right]):
+            yield from _comparisons(left, sign, right)
+        case ast.Call(function, arguments):
+            yield from _calls(node, ast.unparse(function), arguments)
+        case _:
+            yield from _conditions_and_lists(node)
+
+
+def _conditions_and_lists(node: ast.expr) -> Iterator[ast.AST]:
+    match node:
+        case ast.UnaryOp(_, operand):
+            yield operand
+        case ast.BoolOp(sign, values):
+            yield ast.BoolOp(ast.Or() if isinstance(sign, ast.And) else ast.And(), values)
+            yield from values
+        case ast.IfExp(test, body, other):
+            yield from (body, other, ast.IfExp(test, other, body))
+        case ast.List(parts, ast.Load()) | ast.Tuple(parts, ast.Load()) if len(parts) > 1:
+            for index in range(len(parts)):
+                yield type(node)([*parts[:index], *parts[index + 1 :]], ast.Load())
+            yield type(node)(parts[::-1], ast.Load())
+        case ast.Slice(lower, upper, step):
+            yield from (ast.Slice(None, upper, step), ast.Slice(lower, None, step))
+
+
+def _calls(call: ast.Call, name: str, arguments: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    if name == "float":  # of an infinity: a search that starts at nought
+        yield ast.Constant(0.0)
+    if name in _OTHER:
+        yield ast.Call(ast.Name(_OTHER[name], ast.Load()), call.args, call.keywords)
+    if len(arguments) > 1 and name != "range":
+        yield ast.Call(call.func, call.args[::-1], call.keywords)
+    if name in ("min", "max", "round", "abs", "sqrt", "ceil", "floor", "reversed", "sorted"):
+        yield from arguments
+    if name == "range":
+        yield from _ranges(*(ast.unparse(argument) for argument in arguments))
+
+
+def _ranges(start: str, stop: str = "", step: str = "1") -> Iterator[ast.expr]:
+    if not stop:
+        start, stop = "0", start
+    yield _expression(f"range({start}, {stop} - {step}, {step})")
+    yield _expression(f"range({start}, {stop} + {step}, {step})")
+    yield _expression(f"range({start} + {step}, {stop}, {step})")
+    if step != "1":  # without what is left after the last whole step
+        yield _expression(f"range({start}, {stop} // {step} * {step}, {step})")
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body

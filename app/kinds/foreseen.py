@@ -1,0 +1,42 @@
+"""What to tell somebody whose program is wrong in a known way."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from app.kinds.agreement import CLOSE, alike, as_float
+from app.kinds.calling import Call
+from app.kinds.slips import slip
+from app.sandbox.report import Outcome, Returned
+from app.units import Unit
+
+
+def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
+    """Whether two programs return the same for all calls."""
+    return len(some) == len(others) and all(
+        isinstance(a, Returned) and isinstance(b, Returned) and alike(a.value, b.value)
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def common_slip(calls: Sequence[Call], outcomes: Sequence[Outcome], unit: Unit) -> str:
+    """What to say when every value is off by the same well-known factor."""
+    ratios = list(_ratios(calls, outcomes))
+    first = ratios[0] if ratios else 0.0
+    if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
+        return ""
+    return slip(first, unit, CLOSE)
+
+
+def _ratios(calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[float]:
+    for call, outcome in zip(calls, outcomes, strict=False):
+        number = _number(outcome)
+        if (expected := as_float(call.expected)) and number is not None:
+            yield number / expected
+
+
+def _number(outcome: Outcome) -> float | None:
+    """The finite number that a call returned."""
+    if not isinstance(outcome, Returned) or type(outcome.value) not in (int, float):
+        return None
+    number = as_float(outcome.value)
+    return number if math.isfinite(number) else None
