@@ -91,40 +91,48 @@ class Contest:
 
     async def findings(self, runner: Runner) -> list[Finding]:
         """What passes the calls that grade at every seed, with calls that would tell it."""
-        if failing := await self.failing(runner):
-            return [failing]
-        says = [*await self._passing(runner)]
+        if found := await self.failing(runner) or await self._too_tame(runner):
+            return [found]
         measured = await self.measured(runner)
+        says = []
+        if alike := await self._passing(runner):
+            says.append(f"no call of every seed tells {alike}")
         if measured.share < GOAL:
             says.append(
                 f"{len(measured.survivors)} of {measured.differing} programs with one small change "
-                f"pass every call, such as {_listed(measured.survivors)}"
+                f"pass every call that all seeds have: {_listed(measured.survivors)}"
             )
         if not says:
             return []
         cure = await self._cure(runner)
-        return [Finding(("always",), one, cure) for one in says]
+        return [Finding(("always",), one, cure) for one in says[: None if self.always else 1]]
 
-    async def _passing(self, runner: Runner) -> Iterator[str]:
-        """The typical wrong programs that pass, and those that nothing tells from one before."""
-        count, says = len(self.always), []
+    async def _too_tame(self, runner: Runner) -> Finding | None:
+        """A finding if a typical wrong program is right for all arguments that there are."""
+        found = await self._searched(runner, "first", [(program, "") for program in self.wrong])
+        for index, result in enumerate(found):
+            if isinstance(result, list) and result[0] == -1:
+                says = "is right for every combination of the arguments: they are too tame"
+                return Finding(("wrong", index), says, "add arguments for which it goes wrong")
+        return None
+
+    async def _passing(self, runner: Runner) -> str:
+        """Typical wrong programs that the calls of every seed do not tell apart."""
         pairs = self._wrong_pairs()
-        found = await self._searched(runner, "first", [pair for pair, _ in pairs], count or 1)
-        for (_, name), result in zip(pairs, found, strict=True):
-            place = result[0] if isinstance(result, list) else 0
-            if not count or place == -1:
-                says.append(name)
-        return iter(says)
+        found = await self._searched(runner, "first", [pair for pair, _ in pairs])
+        return "; ".join(
+            says
+            for (_, says), result in zip(pairs, found, strict=True)
+            if isinstance(result, list) and not 0 <= int(str(result[0])) < len(self.always)
+        )
 
     def _wrong_pairs(self) -> list[tuple[tuple[str, str], str]]:
-        """A program, and the one that it must not agree with everywhere."""
+        """A program, and the one that it must not agree with everywhere: the right one, if none."""
         pairs = []
         for late, program in enumerate(self.wrong):
-            says = f"no call of every seed tells wrong program {late + 1} from the right one"
-            pairs.append(((program, ""), says))
+            pairs.append(((program, ""), f"wrong program {late} from the right one"))
             for early, other in enumerate(self.wrong[:late]):
-                says = f"no call of every seed tells wrong program {late + 1} from {early + 1}"
-                pairs.append(((program, other), says))
+                pairs.append(((program, other), f"wrong program {late} from {early}"))
         return pairs
 
     async def _cure(self, runner: Runner) -> str:
@@ -134,7 +142,7 @@ class Contest:
         found = await self._searched(runner, "differing", pairs)
         bits = [result for result in found if isinstance(result, int) and result]
         rows = [self._rows[place] for place in _cover(bits, self._rows)]
-        return f"put into the file: always: {json.dumps(rows, ensure_ascii=False)}"
+        return f"write always: {json.dumps(rows, ensure_ascii=False)}"
 
     async def _searched(
         self, runner: Runner, what: str, pairs: Sequence[tuple[str, str]], count: int = 0

@@ -240,10 +240,16 @@ class Function(Coded):
             right=self.right,
             wrong=[wrong.code for wrong in self.wrong],
             arguments=self.arguments,
-            always=self.always,
+            always=self._at_every_seed(),
             places=sensible(self.arguments, self.makes_sense),
             floats=bool(self.reference) and self.result == "float",
         )
+
+    def _at_every_seed(self) -> list[list[Given]]:
+        """Calls that are made whatever the seed: of a single argument every value is drawn."""
+        columns = list(self.arguments.values())
+        alone = [[value] for value in columns[0]] if len(columns) == 1 else []
+        return [*self.always, *(row for row in alone if self.makes_sense(row))]
 
     async def _prove(self, seed: int, runner: Runner) -> list[Finding]:
         findings = []
@@ -265,11 +271,13 @@ class Function(Coded):
         """The right program runs, and returns what the examples say."""
         trial = await self.try_out(0, self.right, runner)
         if trial.problem:
-            return [Finding(("right",), f"the right program does not run: {trial.problem}")]
+            return [Finding(("right",), f"the right program fails: {trial.problem}")]
+        failed = [(index, run.says) for index, run in enumerate(trial.runs) if not run.passed]
+        if failed and self.reference:
+            return [Finding(("right",), f"the right program fails: {failed[0][1]}")]
         return [
-            Finding(("examples", index), f"the right program disagrees: {run.says}")
-            for index, run in enumerate(trial.runs)
-            if not run.passed
+            Finding(("examples", index), f"the right program disagrees: {says}")
+            for index, says in failed
         ]
 
 

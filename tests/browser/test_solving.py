@@ -241,7 +241,7 @@ def test_a_function_by_mouse(open_page: MakePage, theme: str, width: int) -> Non
     page.wait_for_selector(".cm-content")
     for program, state, says in (
         (WRONG_PROGRAM, "partial|incorrect", "send the whole array in every step"),
-        (PROGRAM, "correct", "All 10 calls"),
+        (PROGRAM, "correct", "All 14 calls"),
     ):
         page.click(".cm-content")
         page.keyboard.press("Control+a")
@@ -270,7 +270,7 @@ def test_a_function_by_keyboard(open_page: MakePage) -> None:
     page.keyboard.press("Tab")
     to(page, "button[value=check]")
     page.keyboard.press("Enter")
-    verdict(page, "correct", "All 10 calls")
+    verdict(page, "correct", "All 14 calls")
 
 
 @pytest.mark.parametrize(
