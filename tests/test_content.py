@@ -49,7 +49,7 @@ KEYS = {
     "zero-x7": ("108", ("81",)),
     "zero-x9": ("9", ("2",)),
     "ring-04": ("depends", ("ring", "tree", "equal")),
-    "ring-06": ("6", ("2", "3", "4")),
+    "ring-06": ("5", ("2", "3", "4")),
     "ring-x7": ("weights", ("linear",)),
     "zero-06": ("stage3-8", ("stage2-16", "stage1-64")),
     "zero-x8": ("barely", ("label",)),

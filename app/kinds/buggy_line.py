@@ -4,23 +4,30 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
+from app.kinds.adequacy import sensible
 from app.kinds.agreement import alike
 from app.kinds.base import KEPT, Answer, Finding, Markdown, Verdict, Where, single
 from app.kinds.calling import Call, Coded, function_in, rounded
 from app.kinds.drawing import Draw, shuffled
+from app.kinds.edits import Operator
+from app.kinds.guilt import dead_lines, equally_guilty, mended_elsewhere
 from app.kinds.listing import ListingError
-from app.kinds.mutation import SAYS, Mutant, Operator, equally_guilty, mutants
+from app.kinds.mutation import SAYS, Effect, Listing, Mutant, Mutants, effect_of
+from app.kinds.searching import combinations
 from app.kinds.strict import Strict
 from app.sandbox.report import Returned
 from app.sandbox.runner import Runner
 from app.units import figures
 
+_MORE = 200  # calls, at most, to describe what a bug does
 _DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
 
 
@@ -108,19 +115,35 @@ class BuggyLine(Coded):
         Raises:
             ExpressionError: it is more than arithmetic.
         """
-        entry = self.entry or function_in(self.code)
-        calls = self.calls(entry, 0)
         try:
-            yield from mutants(self.code, calls, self.mutate, lambda e: shuffled(seed, e))
+            yield from self._mutants.drawn(lambda edits: shuffled(seed, edits))
         except ListingError as error:
             raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
+
+    @cached_property
+    def _mutants(self) -> Mutants:
+        return Mutants(self._right_listing, self.mutate)
+
+    @cached_property
+    def _right_listing(self) -> Listing:
+        """The right listing, with calls that tell bugs, and more that describe them."""
+        columns = self.arguments.values()
+        places = sensible(self.arguments, self.makes_sense)[:: 1 + prod(map(len, columns)) // _MORE]
+        rows = combinations(list(columns), places)
+        more = [self.call(self._called, row) for row in rows]
+        return Listing(self.code.splitlines(), self._called, self.calls(self._called, 0), more)
+
+    @property
+    def _called(self) -> str:
+        """The function that is called."""
+        return self.entry or function_in(self.code)
 
     def _bug_of(self, mutant: Mutant) -> Bug:
         """*mutant*, with what its line is about where the author says it."""
         says = SAYS[mutant.operator]
         if about := self.elsewhere.get(mutant.line):
             says = f"{says} {about}"
-        symptom = _times(mutant.ratio)
+        symptom = _symptom(mutant.effect)
         return Bug(line=mutant.line, shown=mutant.shown, says=says, symptom=symptom)
 
     def drawn_anew(self, seed: int) -> Draw:
@@ -185,7 +208,7 @@ class BuggyLine(Coded):
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
         """The right listing agrees with the reference, and each bug shows in a result."""
-        entry = self.entry or function_in(self.code)
+        entry = self._called
         try:
             calls = [call for seed in seeds for call in self.calls(entry, seed)]
         except ExpressionError as error:
@@ -193,6 +216,8 @@ class BuggyLine(Coded):
         findings = []
         if disagreement := await self._disagreement(self.code, entry, calls, runner):
             findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
+        for line in dead_lines(self._right_listing):
+            findings.append(Finding(("code",), f"line {line} changes no result", "leave it out"))
         drawn = [self._bug_of(mutant) for mutant in self.mutants(0)] if self.mutate else []
         for index, bug in enumerate((*self.bugs, *drawn)):
             where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
@@ -200,12 +225,21 @@ class BuggyLine(Coded):
             if not await self._disagreement(source, entry, calls, runner):
                 says = f"line {bug.line} changes no result"
                 findings.append(Finding(where, says, "draw arguments that show it"))
-            other = equally_guilty(source, bug.line, calls)
-            if other and other not in self.elsewhere:  # its author argues why that line is right
-                says = f"line {other} could be mended instead of {bug.line}"
-                cure = f"say under elsewhere why {other} is right, or change the listing"
-                findings.append(Finding(where, says, cure))
+            findings += self._prove_guilt(where, bug)
         return findings
+
+    def _prove_guilt(self, where: Where, bug: Bug) -> Iterator[Finding]:
+        """Mending the line of *bug* is the only cure, and its symptom says what happens."""
+        wrong = replace(self._right_listing, lines=self.listing(bug))
+        raises = effect_of(wrong).raises
+        if raises and "raise" not in bug.symptom:
+            yield Finding(where, f"raises {raises}, which its symptom does not say")
+        cure = "say under elsewhere why that line is right, or change the listing"
+        says = f"could be mended instead of line {bug.line}"
+        if other := equally_guilty(wrong, bug.line, self.elsewhere):
+            yield Finding(where, f"line {other} {says}", cure)
+        elif found := mended_elsewhere(wrong, bug.line, self.elsewhere):
+            yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
 
     def notes(self) -> Iterator[str]:
         """How many bugs the listing yields, by what is changed."""
@@ -231,10 +265,18 @@ class BuggyLine(Coded):
         return ""
 
 
-def _times(ratio: float | None) -> str:
+def _symptom(effect: Effect) -> str:
     """How the result looks, compared with the right one."""
-    if ratio is None:
-        return "comes out wrong"
-    if ratio > 1:
-        return f"comes out {figures(ratio)} times too large"
-    return f"comes out at {figures(ratio)} of the truth" if ratio > 0 else "has the wrong sign"
+    if effect.raises:
+        article = "an" if effect.raises[0] in "AEIOUae" else "a"
+        return f"raises {article} {effect.raises}{'' if effect.always else ' for some arguments'}"
+    if effect.ratio is None:
+        return f"comes out too {effect.lean}" if effect.lean else "comes out wrong"
+    if effect.ratio == 0:
+        return "comes out as 0"
+    if effect.ratio < 0:
+        much = "" if effect.ratio == -1 else f" and at {figures(-effect.ratio)} of the right size"
+        return f"comes out with the wrong sign{much}"
+    if effect.ratio > 1:
+        return f"comes out {figures(effect.ratio)} times too large"
+    return f"comes out at {figures(effect.ratio)} of the right value"

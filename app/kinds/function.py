@@ -224,8 +224,8 @@ class Function(Coded):
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
         """The right program passes, wrong ones fail at any seed and get their sentences."""
-        findings = await self._prove_right(runner)
         try:
+            findings = await self._prove_right(runner)
             findings = findings or await self._contest().findings(runner)
             for seed in seeds:
                 findings += [] if findings else await self._prove(seed, runner)

@@ -1,8 +1,8 @@
 """Small listings of arithmetic, run here and now: a part of Python that can do no harm.
 
 A listing is functions of assignments, `if`, `for` over a range or a list, and `return`; its values
-are numbers and lists of them. Whatever else Python has is refused when the listing is read, and a
-run ends after a fixed number of steps.
+are numbers and lists of them. Whatever else Python has is refused, and a run ends after a fixed
+number of steps. What is not refused returns and raises what it does in Python.
 """
 
 import ast
@@ -15,12 +15,21 @@ from app.sandbox.report import Plain
 
 STEPS = 20_000
 _LARGEST = 1e300
+_LARGEST_POWER = 1000  # bits
 _LONGEST = 10_000  # values of a range
 Values = dict[str, Plain]
 
 
 class ListingError(ValueError):
     """The listing uses more of Python than is read here, or a run of it failed."""
+
+
+class FailedError(ListingError):
+    """A run raised what Python raises, an exception called *kind*."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
 
 
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -39,29 +48,54 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_FUNCTIONS: Mapping[str, Callable[..., Plain]] = {
+_BUILT_IN: Mapping[str, Callable[..., Plain]] = {
     "min": min,
     "max": max,
     "sum": sum,
     "abs": abs,
     "len": len,
+}
+_MATH: Mapping[str, Callable[..., Plain]] = {
     "ceil": math.ceil,
     "floor": math.floor,
     "sqrt": math.sqrt,
     "log2": math.log2,
 }
-_HARMLESS = (ArithmeticError, TypeError, ValueError, LookupError)
+_HARMLESS = (ArithmeticError, TypeError, ValueError, LookupError, NameError)
 
 
 @dataclass(slots=True)
 class _Run:
     values: Values
+    assigned: frozenset[str] = frozenset()  # names that the function gives a value somewhere
+    imported: frozenset[str] = frozenset()
     steps: int = field(default=STEPS)
 
     def step(self) -> None:
         self.steps -= 1
         if self.steps < 0:
             raise ListingError("the run has no end")
+
+    def value(self, name: str) -> Plain:
+        if name in self.values:
+            return self.values[name]
+        if name in self.assigned:
+            raise UnboundLocalError(f"{name} has no value yet")
+        if name in (*_BUILT_IN, "range", *self.imported):
+            raise ListingError(f"{name} is a function")
+        raise NameError(f"name {name!r} is not defined")
+
+    def function(self, called: ast.expr) -> Callable[..., Plain]:
+        match called:
+            case ast.Name(name) if name in self.values or name in self.assigned:
+                raise TypeError(f"{type(self.value(name)).__name__!r} object is not callable")
+            case ast.Name(name) if name in _BUILT_IN:
+                return _BUILT_IN[name]
+            case ast.Name(name) if name in _MATH and name in self.imported:
+                return _MATH[name]
+            case ast.Attribute(ast.Name("math"), name) if name in _MATH and "math" in self.imported:
+                return _MATH[name]
+        raise ListingError(f"line {called.lineno} is more than arithmetic")
 
 
 class _ReturnedError(Exception):
@@ -70,29 +104,63 @@ class _ReturnedError(Exception):
         self.value = value
 
 
-def run(tree: ast.Module, arguments: Sequence[Plain]) -> Plain:
-    """What the first function of *tree* returns for *arguments*.
+def run(tree: ast.Module, arguments: Sequence[Plain], entry: str = "") -> Plain:
+    """What the function *entry* of *tree* returns for *arguments*; the first one if not named.
 
     Raises:
-        ListingError: it uses more of Python than is read here, fails, or never ends.
+        FailedError: it raises.
+        ListingError: it uses more of Python than is read here, or never ends.
     """
-    function = next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
-    if function is None:
-        raise ListingError("there is no function")
-    names = [argument.arg for argument in function.args.args]
-    values: Values = dict(zip(names, arguments, strict=False))
-    defaults = function.args.defaults
-    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-        values.setdefault(name, _value(default, _Run({})))
     try:
-        _block(function.body, _Run(values))
+        function, at = _begun(tree, arguments, entry)
+        _block(function.body, at)
     except _ReturnedError as returned:
         return returned.value
+    except ListingError:
+        raise
     except _HARMLESS as error:
-        raise ListingError(str(error)) from error
+        raise FailedError(type(error).__name__, str(error)) from error
     except RecursionError as error:
         raise ListingError("it is nested too deeply") from error
     return None
+
+
+def _begun(
+    tree: ast.Module, arguments: Sequence[Plain], entry: str
+) -> tuple[ast.FunctionDef, _Run]:
+    """The function, and a run that has its arguments."""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    function = next((one for one in functions if entry in ("", one.name)), None)
+    if function is None:
+        raise ListingError("there is no function")
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom):
+            raise ListingError(f"line {node.lineno} is more than a function")
+    names, rest = [argument.arg for argument in function.args.args], function.args
+    if rest.vararg or rest.kwarg or rest.kwonlyargs or rest.posonlyargs or function.decorator_list:
+        raise ListingError(f"line {function.lineno} is more than arithmetic")
+    values: Values = dict(zip(names, arguments, strict=False))
+    for name, default in zip(names[len(names) - len(rest.defaults) :], rest.defaults, strict=True):
+        values.setdefault(name, _value(default, _Run({})))
+    if len(arguments) > len(names) or len(values) < len(names):
+        raise FailedError("TypeError", f"{function.name}() takes {len(names)} arguments")
+    stored = (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_stored(n))
+    return function, _Run(values, frozenset(stored), _imported(tree))
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
+    """What is imported at the head, under its own name."""
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import) or (
+            isinstance(node, ast.ImportFrom) and node.module == "math"
+        ):
+            found |= {alias.name for alias in node.names if not alias.asname}
+    return frozenset(found)
 
 
 def _block(statements: Sequence[ast.stmt], at: _Run) -> None:
@@ -103,7 +171,7 @@ def _block(statements: Sequence[ast.stmt], at: _Run) -> None:
                 raise _ReturnedError(None if value is None else _value(value, at))
             case ast.If(test, then, other):
                 _block(then if _value(test, at) else other, at)
-            case ast.For(ast.Name(name), several, body):
+            case ast.For(ast.Name(name), several, body, []):
                 for one in _several(several, at):
                     at.values[name] = one
                     _block(body, at)
@@ -116,8 +184,9 @@ def _simple(statement: ast.stmt, at: _Run) -> None:
         case ast.Assign([ast.Name(name)], value):
             at.values[name] = _value(value, at)
         case ast.AugAssign(ast.Name(name), sign, value):
-            at.values[name] = _operate(sign, at.values[name], _value(value, at))
-        case ast.Expr(ast.Constant(str())) | ast.Import() | ast.ImportFrom():
+            before = at.value(name)
+            at.values[name] = _operate(sign, before, _value(value, at))
+        case ast.Expr(ast.Constant(str())) | ast.Pass():
             pass
         case _:
             raise ListingError(f"line {statement.lineno} is more than arithmetic")
@@ -129,11 +198,11 @@ def _value(node: ast.expr, at: _Run) -> Plain:
         case ast.Constant(bool() | int() | float() as value):
             return value
         case ast.Name(name):
-            return at.values[name]
+            return at.value(name)
         case ast.BinOp(left, sign, right):
             return _operate(sign, _value(left, at), _value(right, at))
         case ast.UnaryOp(ast.USub(), term):
-            return _operate(ast.Sub(), 0, _value(term, at))
+            return -_number(_value(term, at))
         case ast.UnaryOp(ast.Not(), term):
             return not _value(term, at)
         case ast.IfExp(test, then, other):
@@ -147,46 +216,73 @@ def _value(node: ast.expr, at: _Run) -> Plain:
 def _compound(node: ast.expr, at: _Run) -> Plain:
     match node:
         case ast.BoolOp(sign, terms):
-            whole = all if isinstance(sign, ast.And) else any
-            return whole(_value(term, at) for term in terms)
-        case ast.Call(ast.Name(name), arguments, []) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*(_value(argument, at) for argument in arguments))
-        case ast.Call(ast.Attribute(ast.Name("math"), name), arguments, []) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*(_value(argument, at) for argument in arguments))
+            return _either(terms, at, until=isinstance(sign, ast.Or))
+        case ast.Call(called, arguments, []):
+            function = at.function(called)
+            return function(*(_value(argument, at) for argument in arguments))
         case ast.Subscript(several, index):
-            values = _value(several, at)
+            values, place = _value(several, at), _value(index, at)
             if not isinstance(values, list | tuple):
-                raise ListingError("only a list has places")
-            return values[int(_number(_value(index, at)))]
-        case ast.List(parts) | ast.Tuple(parts):
+                raise TypeError(f"{type(values).__name__!r} object is not subscriptable")
+            return values[_whole(place)]
+        case ast.List(parts):
             return [_value(part, at) for part in parts]
+        case ast.Tuple(parts):
+            return tuple(_value(part, at) for part in parts)
     raise ListingError(f"line {node.lineno} is more than arithmetic")
+
+
+def _either(terms: Sequence[ast.expr], at: _Run, *, until: bool) -> Plain:
+    """The first value of *terms* that counts as *until*, or the last one."""
+    value: Plain = None
+    for term in terms:
+        value = _value(term, at)
+        if bool(value) is until:
+            break
+    return value
 
 
 def _several(node: ast.expr, at: _Run) -> Sequence[Plain]:
     match node:
-        case ast.Call(ast.Name("range"), arguments, []):
-            numbers = range(*(int(_number(_value(argument, at))) for argument in arguments))
+        case ast.Call(ast.Name("range"), arguments, []) if "range" not in {
+            *at.values,
+            *at.assigned,
+        }:
+            numbers = range(*(_whole(_value(argument, at)) for argument in arguments))
             if len(numbers) > _LONGEST:
                 raise ListingError("the loop is too long")
             return numbers
     values = _value(node, at)
     if not isinstance(values, list | tuple):
-        raise ListingError("only a list or a range has values")
+        raise TypeError(f"{type(values).__name__!r} object is not iterable")
     return values
+
+
+def _whole(value: Plain) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{type(value).__name__!r} object cannot be interpreted as an integer")
+    return value
 
 
 def _operate(sign: ast.operator, left: Plain, right: Plain) -> float:
     a, b = _number(left), _number(right)
     if isinstance(sign, ast.Pow):
-        value = math.pow(a, b)
-        value = int(value) if isinstance(a, int) and isinstance(b, int) and b >= 0 else value
+        value = _power(a, b)
     elif type(sign) in _BINARY:
         value = _BINARY[type(sign)](a, b)
     else:
         raise ListingError("this operator is more than arithmetic")
     if abs(value) > _LARGEST:
         raise ListingError("a value is too large")
+    return value
+
+
+def _power(a: float, b: float) -> float:
+    if abs(a) > 1 and abs(b) * math.log2(abs(a)) > _LARGEST_POWER:
+        raise ListingError("a value is too large")
+    value = a**b
+    if not isinstance(value, int | float):
+        raise ListingError("a value is complex")
     return value
 
 

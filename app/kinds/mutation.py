@@ -3,14 +3,15 @@
 import ast
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.kinds.calling import Call
-from app.kinds.listing import ListingError, run
+from app.kinds.edits import Edit, Operator, all_edits
+from app.kinds.listing import FailedError, ListingError, run
 from app.sandbox.report import Plain
 
-Operator = Literal["constant", "operator", "factor", "off-by-one", "swap"]
+Result = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
 SAYS: dict[Operator, str] = {
     "constant": "The constant in this line is not the right one.",
     "operator": "The operator in this line is not the right one.",
@@ -20,19 +21,16 @@ SAYS: dict[Operator, str] = {
 }
 _CLOSE = 1e-6
 _TELLING = 0.5  # of the calls must come out wrong
-_SIGNS: dict[type[ast.operator], tuple[str, str]] = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "*"),
-}
-_COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
-    ast.Lt: ("<", "<="),
-    ast.LtE: ("<=", "<"),
-    ast.Gt: (">", ">="),
-    ast.GtE: (">=", ">"),
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How the results of a changed listing differ from the right ones."""
+
+    ratio: float | None = None  # of the wrong result to the right one, where it is always the same
+    lean: Literal["", "large", "small"] = ""  # never on the other side of the right result
+    raises: str = ""  # the exception that Python raises
+    always: bool = True  # it raises at every call
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,88 +40,134 @@ class Mutant:
     line: int
     shown: str
     operator: Operator
-    ratio: float | None  # of the wrong result to the right one, where it is always the same
+    effect: Effect
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A line with *text* in its place."""
+class Listing:
+    """A listing, calls of its function *entry* that tell bugs, and *more* to describe them."""
 
-    line: int
-    text: str
-    operator: Operator
+    lines: Sequence[str]
+    entry: str
+    calls: Sequence[Call]
+    more: Sequence[Call] = ()
+
+    def results(self, calls: Sequence[Call]) -> list[Result]:
+        """What each of *calls* comes to, and what it should.
+
+        Raises:
+            ListingError: a call does what is more than arithmetic.
+        """
+        tree = _parsed(self.lines)
+        return [(_result(tree, call, self.entry), call.expected) for call in calls]
+
+    def changed(self, edit: Edit) -> "Listing":
+        """This listing with *edit* in it."""
+        lines = [*self.lines[: edit.line - 1], edit.text, *self.lines[edit.line :]]
+        return replace(self, lines=lines)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every call returns what it should."""
+        return self.is_right_as(_parsed(self.lines))
+
+    def is_right_as(self, tree: ast.Module) -> bool:
+        """Whether every call returns what it should when the listing is *tree*."""
+        try:
+            return all(_agree(_result(tree, c, self.entry), c.expected) for c in self.calls)
+        except ListingError:
+            return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A text in place of some columns of a line."""
+class Mutants:
+    """Small changes of one line of a right listing that show in its results.
 
-    line: int
-    start: int
-    end: int
-    text: str
-    operator: Operator
-
-
-def mutants(
-    code: str,
-    calls: Sequence[Call],
-    operators: Sequence[Operator],
-    mixed: Callable[[list[Edit]], list[Edit]],
-) -> Iterator[Mutant]:
-    """Small changes of one line of *code* that show in the results of *calls*, in a *mixed* order.
-
-    A change is kept when the changed listing runs on every call, is wrong on half of them or more,
-    and no change of another line makes all of them right again: then exactly one line is at fault.
-
-    Raises:
-        ListingError: the listing is more than arithmetic, or does not return what it should.
+    A change is kept when the changed listing is wrong on half of the calls or more, and no change
+    of another line makes all of them right again: then exactly one line is at fault.
     """
-    for call in calls:
-        if not _agree(run(ast.parse(code), call.arguments), call.expected):
-            raise ListingError(f"{call.text} does not return {call.expected}")
-    lines = code.splitlines()
-    edits = _all_edits(lines)
-    for edit in mixed([edit for edit in edits if edit.operator in operators]):
-        mutant = _judged(lines, edit, calls)
-        others = [other for other in edits if other.line != edit.line]
-        if mutant and not _cured_elsewhere(_with(lines, edit), others, calls):
-            yield mutant
+
+    def __init__(self, right: Listing, operators: Sequence[Operator]) -> None:
+        """Look at *right*.
+
+        Raises:
+            ListingError: it is more than arithmetic, or does not return what it should.
+        """
+        for (value, expected), call in zip(right.results(right.calls), right.calls, strict=True):
+            if not _agree(value, expected):
+                raise ListingError(f"{call.text} does not return {expected}")
+        self._right = right
+        self._all = all_edits(right.lines)
+        self._edits = [edit for edit in self._all if edit.operator in operators]
+        self._known: dict[Edit, Mutant | None] = {}
+
+    def drawn(self, mixed: Callable[[list[Edit]], list[Edit]]) -> Iterator[Mutant]:
+        """Those that are kept, in a *mixed* order."""
+        for edit in mixed(self._edits):
+            if edit not in self._known:
+                self._known[edit] = self._judged(edit)
+            if mutant := self._known[edit]:
+                yield mutant
+
+    def _judged(self, edit: Edit) -> Mutant | None:
+        changed = self._right.changed(edit)
+        others = [other for other in self._all if other.line != edit.line]
+        if not _is_told(changed) or cured_by(changed, others):
+            return None
+        return Mutant(edit.line, edit.text, edit.operator, effect_of(changed))
 
 
-def equally_guilty(code: str, line: int, calls: Sequence[Call]) -> int | None:
-    """Another line of the wrong listing *code*, a change of which also makes every call right."""
-    lines = code.splitlines()
-    others = [edit for edit in _all_edits(lines) if edit.line != line]
-    return _cured_elsewhere(lines, others, calls)
-
-
-def _judged(lines: Sequence[str], edit: Edit, calls: Sequence[Call]) -> Mutant | None:
+def effect_of(listing: Listing) -> Effect:
+    """How the wrong *listing* shows itself."""
     try:
-        tree = ast.parse("\n".join(_with(lines, edit)))
-        pairs = [(run(tree, call.arguments), call.expected) for call in calls]
+        pairs = listing.results([*listing.calls, *listing.more])
+    except ListingError:
+        pairs = listing.results(listing.calls)
+    raised = [value.kind for value, _ in pairs if isinstance(value, FailedError)]
+    if raised:
+        kinds = set(raised)
+        kind = kinds.pop() if len(kinds) == 1 else "exception"
+        return Effect(raises=kind, always=len(raised) == len(pairs))
+    numbers = [
+        (value, right)
+        for value, right in pairs
+        if isinstance(value, int | float) and isinstance(right, int | float)
+    ]
+    return Effect(_ratio(numbers), _lean(numbers)) if len(numbers) == len(pairs) else Effect()
+
+
+def _is_told(listing: Listing) -> bool:
+    """Whether a listing with one change is wrong often enough, and runs at all."""
+    try:
+        pairs = listing.results(listing.calls)
     except (SyntaxError, ListingError):
-        return None
-    if not all(_comparable(value, expected) for value, expected in pairs):
-        return None
-    wrong = [not _agree(value, expected) for value, expected in pairs]
-    if sum(wrong) < _TELLING * len(calls):
-        return None
-    return Mutant(edit.line, edit.text, edit.operator, _ratio(pairs))
+        return False
+    if not all(isinstance(v, FailedError) or _comparable(v, right) for v, right in pairs):
+        return False
+    wrong = [isinstance(v, FailedError) or not _agree(v, right) for v, right in pairs]
+    return sum(wrong) >= _TELLING * len(pairs)
 
 
-def _cured_elsewhere(
-    lines: Sequence[str], others: Sequence[Edit], calls: Sequence[Call]
-) -> int | None:
+def cured_by(listing: Listing, others: Sequence[Edit]) -> int | None:
     """The line of the first of *others* that makes every call right."""
     for other in others:
         try:
-            tree = ast.parse("\n".join(_with(lines, other)))
-            if all(_agree(run(tree, call.arguments), call.expected) for call in calls):
+            if listing.changed(other).is_right:
                 return other.line
-        except (SyntaxError, ListingError):
+        except SyntaxError:
             continue
     return None
+
+
+def _parsed(lines: Sequence[str]) -> ast.Module:
+    return ast.parse("\n".join(lines))
+
+
+def _result(tree: ast.Module, call: Call, entry: str) -> "Plain | FailedError":
+    """What *call* returns, or the exception that it raises."""
+    try:
+        return run(tree, call.arguments, entry)
+    except FailedError as error:
+        return error
 
 
 def _comparable(value: Plain, expected: Plain) -> bool:
@@ -131,104 +175,25 @@ def _comparable(value: Plain, expected: Plain) -> bool:
     return type(value) is type(expected) or (type(value) is int and type(expected) is float)
 
 
-def _agree(value: Plain, expected: Plain) -> bool:
+def _agree(value: "Plain | FailedError", expected: Plain) -> bool:
     if isinstance(value, int | float) and isinstance(expected, int | float):
         return math.isclose(value, expected, rel_tol=_CLOSE, abs_tol=1e-12)
     return value == expected
 
 
-def _ratio(pairs: Sequence[tuple[Plain, Plain]]) -> float | None:
+def _ratio(numbers: Sequence[tuple[float, float]]) -> float | None:
     """How many times too large every result is, where that is always the same."""
-    ratios = {
-        float(f"{value / right:.6g}")
-        for value, right in pairs
-        if isinstance(value, int | float) and isinstance(right, int | float) and right
-    }
+    if any(value and not right for value, right in numbers):
+        return None
+    ratios = {float(f"{value / right:.6g}") for value, right in numbers if right}
     return ratios.pop() if len(ratios) == 1 else None
 
 
-def _with(lines: Sequence[str], edit: Edit) -> list[str]:
-    return [*lines[: edit.line - 1], edit.text, *lines[edit.line :]]
-
-
-def _all_edits(lines: Sequence[str]) -> list[Edit]:
-    """Every small change of one line, each result once."""
-    try:
-        tree = ast.parse("\n".join(lines))
-    except SyntaxError as error:
-        raise ListingError(f"line {error.lineno} is no Python") from error
-    found: dict[tuple[int, str], Edit] = {}
-    for cut in _cuts(tree, lines):
-        line = lines[cut.line - 1]
-        text = line[: cut.start] + cut.text + line[cut.end :]
-        if text != line:
-            found.setdefault((cut.line, text), Edit(cut.line, text, cut.operator))
-    return list(found.values())
-
-
-def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Cut]:
-    for function in tree.body:
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        known = [argument.arg for argument in function.args.args]
-        for statement in function.body:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
-                    yield from _cuts_of(node, lines[node.lineno - 1], known)
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                known.append(statement.targets[0].id)
-
-
-def _cuts_of(node: ast.expr, line: str, known: Sequence[str]) -> Iterator[_Cut]:
-    start, end = node.col_offset, node.end_col_offset or 0
-    match node:
-        case ast.Constant(int() | float() as value) if not isinstance(value, bool):
-            for other, operator in _constants(value):
-                yield _Cut(node.lineno, start, end, other, operator)
-        case ast.Name(name, ast.Load()) if name in known:
-            for other in known:
-                if other != name and not _divides_itself(line[:start], line[end:], other):
-                    yield _Cut(node.lineno, start, end, other, "swap")
-        case ast.BinOp(left, sign, right):
-            yield from _binary(node, left, sign, right, line)
-        case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARISONS:
-            old, new = _COMPARISONS[type(sign)]
-            at = line.index(old, left.end_col_offset or 0)
-            yield _Cut(node.lineno, at, at + len(old), new, "off-by-one")
-
-
-def _divides_itself(before: str, after: str, name: str) -> bool:
-    """Whether *name* between the two texts would be x / x: nobody would write that."""
-    return before.rstrip().endswith(f"{name} /") or after.lstrip().startswith(f"/ {name}")
-
-
-def _constants(value: float) -> Iterator[tuple[str, Operator]]:
-    if isinstance(value, int):
-        yield str(value + 1), "off-by-one"
-        if value > 1:
-            yield str(value - 1), "off-by-one"
-    if value and abs(value) < 1e3:  # noqa: PLR2004  (larger ones are prefixes)
-        yield f"{2 * value:g}", "constant"
-        if value % 2 == 0 and value > 2:  # noqa: PLR2004
-            yield f"{value / 2:g}", "constant"
-    elif value:
-        yield f"{value * 1000:g}" if value < 1e9 else f"{value / 1000:g}", "constant"  # noqa: PLR2004
-
-
-def _binary(
-    node: ast.BinOp, left: ast.expr, sign: ast.operator, right: ast.expr, line: str
-) -> Iterator[_Cut]:
-    start, end = node.col_offset, node.end_col_offset or 0
-    gap = left.end_col_offset or 0
-    if type(sign) in _SIGNS:
-        old, new = _SIGNS[type(sign)]
-        at = line.index(old, gap)
-        yield _Cut(node.lineno, at, at + len(old), new, "operator")
-        sides = (line[start:at].rstrip(), line[at + len(old) : end].lstrip())
-        if isinstance(sign, ast.Mult):
-            for side in sides:
-                yield _Cut(node.lineno, start, end, side, "factor")
-        if isinstance(sign, ast.Div):
-            yield _Cut(node.lineno, start, end, sides[0], "factor")
-        if isinstance(sign, ast.Add | ast.Sub) and isinstance(right, ast.Constant):
-            yield _Cut(node.lineno, start, end, sides[0], "off-by-one")
+def _lean(numbers: Sequence[tuple[float, float]]) -> Literal["", "large", "small"]:
+    """The side on which every result is that is wrong, where none is negative."""
+    if any(value < 0 or right < 0 for value, right in numbers):
+        return ""
+    wrong = [(value, right) for value, right in numbers if not _agree(value, right)]
+    if all(value > right for value, right in wrong):
+        return "large"
+    return "small" if all(value < right for value, right in wrong) else ""

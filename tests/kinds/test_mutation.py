@@ -9,8 +9,10 @@ from app.errors import ContentError
 from app.expressions import ExpressionError
 from app.kinds.buggy_line import BuggyLine
 from app.kinds.calling import Call
+from app.kinds.edits import Operator
+from app.kinds.guilt import equally_guilty
 from app.kinds.listing import ListingError, run
-from app.kinds.mutation import Mutant, Operator, equally_guilty, mutants
+from app.kinds.mutation import Listing, Mutant, Mutants
 from app.sandbox.report import Plain
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")
@@ -24,8 +26,12 @@ ROWS = [(8.0, 4, 2.0), (100.0, 8, 5.0), (60.0, 3, 4.0), (7.0, 16, 3.0)]
 CALLS = [Call(row, str(row), 2 * (row[1] - 1) * row[0] / row[1] / row[2]) for row in ROWS]
 
 
+def listing(code: str = CODE) -> Listing:
+    return Listing(code.splitlines(), "total", CALLS)
+
+
 def drawn(code: str = CODE) -> list[Mutant]:
-    return list(mutants(code, CALLS, ALL, lambda edits: edits))
+    return list(Mutants(listing(code), ALL).drawn(lambda edits: edits))
 
 
 def python(code: str, arguments: tuple[Plain, ...]) -> float:
@@ -55,16 +61,16 @@ def test_every_mutant_changes_one_line_and_is_wrong_in_python_too() -> None:
 
 
 def test_what_another_line_could_mend_is_left_out() -> None:
-    assert all(equally_guilty(changed(mutant), mutant.line, CALLS) is None for mutant in drawn())
+    assert all(equally_guilty(listing(changed(mutant)), mutant.line) is None for mutant in drawn())
     # Twice too large: the line before could be mended as well, so nobody could say which is wrong.
     doubled = "    return 2 * steps * chunk / bw"
     guilty = CODE.replace("    return steps * chunk / bw", doubled)
-    assert equally_guilty(guilty, 4, CALLS) == 2
+    assert equally_guilty(listing(guilty), 4) == 2
     assert doubled not in [mutant.shown for mutant in drawn()]
 
 
 def test_a_factor_is_told() -> None:
-    ratios = {mutant.shown.strip(): mutant.ratio for mutant in drawn()}
+    ratios = {mutant.shown.strip(): mutant.effect.ratio for mutant in drawn()}
     assert ratios["steps = 1 * (n - 1)"] == 0.5
     assert ratios["steps = 2 * (n)"] is None
 
@@ -77,7 +83,10 @@ def test_a_factor_is_told() -> None:
         ("def f(a, b):\n    t = 0\n    for i in range(b):\n        t += a\n    return t", 15),
         ("def f(a, b):\n    return max(a, b) if a != b and not a < b else 0", 5),
         ("def f(a, b):\n    return sum([a, b])[0] if 0 else len([a, b])", 2),
-        ("def f(a, b):\n    return ceil(a / b) + a // b + a % b + a ** b", 130),
+        (
+            "from math import ceil\ndef f(a, b):\n    return ceil(a / b) + a // b + a % b + a ** b",
+            130,
+        ),
         ("def f(a, b):\n    x = [1, 2, 3]\n    return x[1]", 2),
     ],
 )

@@ -1,0 +1,80 @@
+"""Whether exactly one line of a wrong listing is at fault: no other can be mended instead."""
+
+import ast
+from collections.abc import Container, Iterator, Sequence
+from itertools import product
+
+from app.kinds.edits import Edit, all_edits
+from app.kinds.mutation import Listing, cured_by
+
+_OTHER_VALUES = ("0", "987.5")  # of a line whose value may not matter
+_NUMBERS = ("1", "2")
+_SIGNS = ("*", "/", "+", "-")
+
+
+def dead_lines(listing: Listing) -> list[int]:
+    """The lines of the right *listing* that could set anything, and every call would be right."""
+    return [
+        statement.lineno
+        for statement in _statements(listing)
+        if isinstance(statement, ast.Assign)
+        and all(listing.changed(_set(listing, statement, to)).is_right for to in _OTHER_VALUES)
+    ]
+
+
+def _set(listing: Listing, statement: ast.Assign, to: str) -> Edit:
+    line = listing.lines[statement.lineno - 1]
+    indent = line[: statement.col_offset]
+    return Edit(statement.lineno, f"{indent}{ast.unparse(statement.targets[0])} = {to}", "constant")
+
+
+def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> int | None:
+    """Another line than *line* of the wrong *listing*, a small change of which cures all.
+
+    The lines *argued* are left out: their author says why they are right.
+    """
+    edits = all_edits(listing.lines)
+    return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
+
+
+def mended_elsewhere(
+    listing: Listing, line: int, argued: Container[int] = ()
+) -> tuple[int, str] | None:
+    """Another line than *line* of the wrong *listing*, and a simple value that cures all there."""
+    tree = ast.parse("\n".join(listing.lines))
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    known = [argument.arg for argument in function.args.args]
+    for statement in _walked(function.body):
+        left_out = statement.lineno == line or statement.lineno in argued
+        if isinstance(statement, ast.Assign | ast.Return) and not left_out:
+            before = statement.value
+            for text, value in _simple(known):
+                statement.value = value
+                if listing.is_right_as(tree):
+                    return statement.lineno, text
+            statement.value = before
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            known.append(statement.targets[0].id)
+    return None
+
+
+def _simple(names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Every name, and every two with one sign between them."""
+    terms = list(dict.fromkeys([*names, *_NUMBERS]))
+    texts = [*names, *(f"{a} {sign} {b}" for sign in _SIGNS for a, b in product(terms, terms))]
+    return ((text, ast.parse(text, mode="eval").body) for text in texts)
+
+
+def _statements(listing: Listing) -> Iterator[ast.stmt]:
+    tree = ast.parse("\n".join(listing.lines))
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef):
+            yield from _walked(function.body)
+
+
+def _walked(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in statements:
+        yield statement
+        if isinstance(statement, ast.For | ast.If):
+            yield from _walked(statement.body)
+            yield from _walked(statement.orelse)
