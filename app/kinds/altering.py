@@ -80,8 +80,9 @@ def _altered(node: ast.AST, new: ast.AST, text: str) -> Altered:
 def _names(function: ast.FunctionDef) -> list[str]:
     """The names that hold values in *function*: its arguments, and what it assigns."""
     names = [argument.arg for argument in function.args.args]
+    inner = {id(node.target) for node in ast.walk(function) if isinstance(node, ast.comprehension)}
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in inner:
             names.append(node.id)
     return list(dict.fromkeys(names))
 

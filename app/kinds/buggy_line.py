@@ -238,7 +238,7 @@ class BuggyLine(Coded):
         says = f"could be mended instead of line {bug.line}"
         if other := equally_guilty(wrong, bug.line, self.elsewhere):
             yield Finding(where, f"line {other} {says}", cure)
-        elif found := mended_elsewhere(wrong, bug.line, self.elsewhere):
+        elif found := mended_elsewhere(wrong, bug.line):
             yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
 
     def notes(self) -> Iterator[str]:

@@ -37,18 +37,15 @@ def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> 
     return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
 
 
-def mended_elsewhere(
-    listing: Listing, line: int, argued: Container[int] = ()
-) -> tuple[int, str] | None:
-    """Another line than *line* of the wrong *listing*, and a simple value that cures all there."""
+def mended_elsewhere(listing: Listing, line: int) -> tuple[int, str] | None:
+    """Another line of the wrong *listing* than *line*, and a value as simple that cures all there."""
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
     for statement in _walked(function.body):
-        left_out = statement.lineno == line or statement.lineno in argued
-        if isinstance(statement, ast.Assign | ast.Return) and not left_out:
+        if isinstance(statement, ast.Assign | ast.Return) and statement.lineno != line:
             before = statement.value
-            for text, value in _simple(known):
+            for text, value in _as_simple(before, known):
                 statement.value = value
                 if listing.is_right_as(tree):
                     return statement.lineno, text
@@ -58,10 +55,15 @@ def mended_elsewhere(
     return None
 
 
-def _simple(names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
-    """Every name, and every two with one sign between them."""
+def _as_simple(value: ast.expr | None, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Names in place of a name, and two with one sign between them in place of such a term."""
+    texts: list[str] = []
     terms = list(dict.fromkeys([*names, *_NUMBERS]))
-    texts = [*names, *(f"{a} {sign} {b}" for sign in _SIGNS for a, b in product(terms, terms))]
+    match value:
+        case ast.Name():
+            texts = list(names)
+        case ast.BinOp(ast.Name() | ast.Constant(), _, ast.Name() | ast.Constant()):
+            texts = [f"{a} {sign} {b}" for sign in _SIGNS for a, b in product(terms, terms)]
     return ((text, ast.parse(text, mode="eval").body) for text in texts)
 
 
