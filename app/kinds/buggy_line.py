@@ -234,11 +234,12 @@ class BuggyLine(Coded):
         raises = effect_of(wrong).raises
         if raises and "raise" not in bug.symptom:
             yield Finding(where, f"raises {raises}, which its symptom does not say")
+        argued = () if bug in self.bugs else self.elsewhere  # a listed one can be chosen better
         cure = "say under elsewhere why that line is right, or change the listing"
         says = f"could be mended instead of line {bug.line}"
         if other := equally_guilty(wrong, bug.line, self.elsewhere):
             yield Finding(where, f"line {other} {says}", cure)
-        elif found := mended_elsewhere(wrong, bug.line):
+        elif found := mended_elsewhere(wrong, bug.line, argued):
             yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
 
     def notes(self) -> Iterator[str]:

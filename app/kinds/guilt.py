@@ -37,13 +37,16 @@ def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> 
     return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
 
 
-def mended_elsewhere(listing: Listing, line: int) -> tuple[int, str] | None:
-    """Another line of the wrong *listing* than *line*, and a value as simple that cures all there."""
+def mended_elsewhere(
+    listing: Listing, line: int, argued: Container[int] = ()
+) -> tuple[int, str] | None:
+    """Another line of the wrong *listing* than *line*, and a value, as simple, that cures all."""
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
     for statement in _walked(function.body):
-        if isinstance(statement, ast.Assign | ast.Return) and statement.lineno != line:
+        left_out = statement.lineno == line or statement.lineno in argued
+        if isinstance(statement, ast.Assign | ast.Return) and not left_out:
             before = statement.value
             for text, value in _as_simple(before, known):
                 statement.value = value
