@@ -72,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("--into", metavar="DIR", help="the folder of chapters (./exercises)")
     _add_preview(commands.add_parser("preview", help="an exercise file as students see it, live"))
     _add_grade(commands.add_parser("grade", help="grade a file of answers, offline"))
+    _add_answers(
+        commands.add_parser("answers", help="right answers and foreseen mistakes, to be graded")
+    )
     formula = commands.add_parser("formula", help="the calculator; without a name, the list")
     formula.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time")
     formula.add_argument("arguments", nargs="*", metavar="key=value", help='size="2 GB" ranks=8')
@@ -114,6 +117,12 @@ def _add_preview(parser: argparse.ArgumentParser) -> None:
 def _add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.jsonl", help="a line an answer; - for stdin")
     parser.add_argument("-o", "--output", metavar="OUT.jsonl", default="-", help="default: stdout")
+
+
+def _add_answers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="default: all")
+    parser.add_argument("--seeds", default="0..19", metavar="A..B", help="both included (0..19)")
+    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="default: stdout")
 
 
 def _add_schedule(parser: argparse.ArgumentParser) -> None:

@@ -3,39 +3,73 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from app.catalog import Catalog
 from app.config import Settings
 from app.errors import AnswerError, AppError
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
-from app.verdicts import Judged, Submission, error_row, judged, unreadable, verdict_row
+from app.verdicts import FiledSubmission, Judged, error_row, judged, unreadable, verdict_row
 
-_WINDOW = 512  # answers that are graded at once, or wait for one that is
+_WINDOW = 4096  # answers that are graded at once, or wait for one that is
+_BREATH = 16  # answers after which the sandbox has its turn
+_RUNS = 64  # programs that run, or wait for a seat, at once
+_NAMED = 5  # disagreements
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many answers got which verdict."""
+    """How many answers got which verdict, and the lines where another one was expected."""
 
     correct: int = 0
     incorrect: int = 0
     unreadable: int = 0
     errors: int = 0
+    expected: int = 0
+    disagreements: list[int] = field(default_factory=list)
+    unsaid: int = 0
 
     def __str__(self) -> str:
+        return "\n".join([self._verdicts(), *self._expectations()])
+
+    def _verdicts(self) -> str:
         return (
             f"{self.correct} correct, {self.incorrect} incorrect, {self.unreadable} unreadable, "
             f"{self.errors} {'line' if self.errors == 1 else 'lines'} with an error"
         )
 
+    def _expectations(self) -> Iterator[str]:
+        if self.expected:
+            named = ", ".join(map(str, sorted(self.disagreements)[:_NAMED]))
+            more = ", ..." if len(self.disagreements) > _NAMED else ""
+            where = f" (lines {named}{more})" if named else ""
+            yield f"{self.expected} expected, {len(self.disagreements)} disagree{where}"
+        if self.unsaid:
+            yield f"{self.unsaid} as expected, but without the sentence that was foreseen"
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every line was graded, and as it was expected."""
+        return not self.errors and not self.disagreements
+
+    def count(self, number: int, row: Judged, submission: FiledSubmission) -> None:
+        """Add the verdict on line *number*."""
+        setattr(self, row.verdict, getattr(self, row.verdict) + 1)
+        if submission.expect is None:
+            return
+        self.expected += 1
+        if row.verdict != submission.expect:
+            self.disagreements.append(number)
+        elif submission.says and not any(submission.says in says for says in row.feedback):
+            self.unsaid += 1
+
 
 async def grade(
     lines: Iterable[bytes], catalog: Catalog, settings: Settings, tally: Tally
 ) -> AsyncIterator[bytes]:
-    """A line of JSON for each of *lines*; a bad one gets an error row.
+    """A line of JSON for each of *lines* that is not blank; a bad one gets an error row.
 
     Functions run in the sandbox on all cores, beside the rest.
     """
@@ -43,6 +77,10 @@ async def grade(
     running: deque[asyncio.Task[bytes] | bytes] = deque()
     try:
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            if number % _BREATH == 0:
+                await asyncio.sleep(0)
             running.append(await grader.begin(number, line))
             while running and (len(running) >= _WINDOW or _is_done(running[0])):
                 yield await _result(running.popleft())
@@ -66,35 +104,44 @@ class _Grader:
         self._limit = settings.answer_limit
         self._tally = tally
         self._runner = Runner(settings)
-        self._started = False
+        self._starting: asyncio.Task[None] | None = None
+        self._runs = asyncio.Semaphore(_RUNS)
 
     async def begin(self, number: int, line: bytes) -> asyncio.Task[bytes] | bytes:
         """The row for *line*, or the task that makes it where it runs code."""
         try:
-            submission = Submission.model_validate(json.loads(line))
+            submission = FiledSubmission.model_validate(json.loads(line))
             exercise = self._catalog.exercise(submission.exercise)
         except (ValueError, RecursionError, AppError) as error:
             return self._error(number, line, error)
-        judging = self._judge(number, line, submission, exercise)
         if exercise.kind != "function":
-            return await judging
-        await self._start()
-        return asyncio.create_task(judging)
+            return await self._judge(number, line, submission, exercise)
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        return asyncio.create_task(self._run(number, line, submission, exercise))
 
     async def close(self) -> None:
         """End the sandbox."""
-        if self._started:
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
             await self._runner.close()
 
     async def _start(self) -> None:
-        """Start the sandbox when the first function comes."""
-        if not self._started:
-            self._started = True
-            await self._runner.start()
-            await self._runner.ready()
+        """Start the sandbox, while answers that need none are judged."""
+        await self._runner.start()
+        await self._runner.ready()
+
+    async def _run(
+        self, number: int, line: bytes, submission: FiledSubmission, exercise: Exercise
+    ) -> bytes:
+        """The row for an answer that runs in the sandbox."""
+        if self._starting is not None:
+            await self._starting
+        async with self._runs:
+            return await self._judge(number, line, submission, exercise)
 
     async def _judge(
-        self, number: int, line: bytes, submission: Submission, exercise: Exercise
+        self, number: int, line: bytes, submission: FiledSubmission, exercise: Exercise
     ) -> bytes:
         try:
             answer = submission.read(self._limit)
@@ -104,11 +151,8 @@ class _Grader:
             row = unreadable(submission, error)
         except AppError as error:
             return self._error(number, line, error)
-        self._count(row)
-        return verdict_row(row)
-
-    def _count(self, row: Judged) -> None:
-        setattr(self._tally, row.verdict, getattr(self._tally, row.verdict) + 1)
+        self._tally.count(number, row, submission)
+        return verdict_row(row, submission.expect)
 
     def _error(self, number: int, line: bytes, error: Exception) -> bytes:
         self._tally.errors += 1

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from app.errors import AnswerError, AppError, InputError
 from app.kinds import SEEDS, Answer, Verdict
 
+Expectation = Literal["correct", "incorrect"]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
@@ -46,6 +47,13 @@ class Submission(BaseModel):
         return answer
 
 
+class FiledSubmission(Submission):
+    """One answer from a file, perhaps with the verdict that its author expects."""
+
+    expect: Expectation | None = Field(default=None, description="copied to the verdict")
+    says: StrictStr | None = Field(default=None, description="a sentence of the feedback")
+
+
 class TooLongError(InputError):
     """An answer is longer than the server takes: status 413."""
 
@@ -59,6 +67,12 @@ class Judged(BaseModel):
     score: float = Field(ge=0, le=1)
     feedback: list[str]
     ref: str | int | None = None
+
+
+class FiledVerdict(Judged):
+    """The verdict on an answer from a file, beside what its author expects."""
+
+    expect: Expectation | None = None
 
 
 def judged(submission: Submission, verdict: Verdict) -> Judged:
@@ -93,8 +107,10 @@ def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
     return json.dumps(row).encode() + b"\n"
 
 
-def verdict_row(verdict: Judged) -> bytes:
+def verdict_row(verdict: Judged, expect: Expectation | None = None) -> bytes:
     """The line of JSON that answers a line that was judged."""
+    if expect is not None:
+        verdict = FiledVerdict(**verdict.model_dump(), expect=expect)
     return verdict.model_dump_json(exclude_none=True).encode() + b"\n"
 
 

@@ -20,18 +20,18 @@ _STANDARD = "-"
 
 
 def run(arguments: Namespace) -> int:
-    """Grade each line, in order."""
+    """Grade each line, in order; 1 if one cannot be graded, or not as it says that it expects."""
     settings = Settings()
     catalog = Catalog.read(exercise_folders(settings))
-    with _input(arguments.file) as source, _output(arguments.output) as target:
-        total = None if arguments.file == _STANDARD else sum(1 for _ in source)
+    with _input(arguments.file) as source, output(arguments.output) as target:
+        total = None if arguments.file == _STANDARD else sum(1 for line in source if line.strip())
         if total is not None:
             source.seek(0)
         bar: tqdm[NoReturn]
         with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
             tally = asyncio.run(_grade(source, target, catalog, settings, bar))
     sys.stderr.write(f"{tally}\n")
-    return 0
+    return 0 if tally.is_clean else 1
 
 
 async def _grade(
@@ -57,7 +57,7 @@ def _input(name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _output(name: str) -> Iterator[BinaryIO]:
+def output(name: str) -> Iterator[BinaryIO]:
     """The file *name*, which appears when all is written; nothing is left of half a run."""
     if name == _STANDARD:
         yield sys.stdout.buffer

@@ -27,7 +27,7 @@ from app.sandbox.report import Returned
 from app.sandbox.runner import Runner
 from app.units import figures
 
-_MORE = 200  # calls, at most, to describe what a bug does
+_MORE = 60  # calls, at most, to describe what a bug does
 _DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
 
 

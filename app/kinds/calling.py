@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
 from app.kinds.base import Base, UnitName
@@ -20,6 +20,7 @@ Scalar = bool | int | float | str
 Row = list[bool | int | float]
 Given = Scalar | list[Scalar | Row]
 _CALLS = 10  # drawn calls, or as many as there are values of an argument
+_KEPT_CALLS = 4096
 _LONGEST = 80  # characters of a value in a sentence
 
 
@@ -43,6 +44,7 @@ class Graded(Strict):
     arguments: dict[str, list[Given]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )
+    _made: dict[str, Call] = PrivateAttr(default_factory=dict)
 
 
 class Coded(Graded, Base):
@@ -66,11 +68,19 @@ class Coded(Graded, Base):
         return tuple(self.call(entry, row) for row in unique.values())
 
     def call(self, entry: str, row: Sequence[Given]) -> Call:
-        """One call of *entry*.
+        """One call of *entry*; the same rows come again at other seeds.
 
         Raises:
             ExpressionError: the reference has no value there.
         """
+        key = f"{entry}{row}"
+        if key not in self._made:
+            if len(self._made) >= _KEPT_CALLS:
+                self._made.clear()
+            self._made[key] = self._call(entry, row)
+        return self._made[key]
+
+    def _call(self, entry: str, row: Sequence[Given]) -> Call:
         arguments = tuple(plain(value) for value in row)
         text = f"{entry}({', '.join(python(value) for value in arguments)})"
         if not self.reference:

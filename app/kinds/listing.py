@@ -104,52 +104,60 @@ class _ReturnedError(Exception):
         self.value = value
 
 
-def run(tree: ast.Module, arguments: Sequence[Plain], entry: str = "") -> Plain:
-    """What the function *entry* of *tree* returns for *arguments*; the first one if not named.
+class Program:
+    """A listing that was looked through once, to be run many times."""
 
-    Raises:
-        FailedError: it raises.
-        ListingError: it uses more of Python than is read here, or never ends.
-    """
-    try:
-        function, at = _begun(tree, arguments, entry)
-        _block(function.body, at)
-    except _ReturnedError as returned:
-        return returned.value
-    except ListingError:
-        raise
-    except _HARMLESS as error:
-        raise FailedError(type(error).__name__, str(error)) from error
-    except RecursionError as error:
-        raise ListingError("it is nested too deeply") from error
-    return None
+    def __init__(self, tree: ast.Module, entry: str = "") -> None:
+        """Look at the function *entry* of *tree*; the first one if not named.
 
+        Raises:
+            ListingError: there is none, or it uses more of Python than is read here.
+        """
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        function = next((one for one in functions if entry in ("", one.name)), None)
+        if function is None:
+            raise ListingError("there is no function")
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom):
+                raise ListingError(f"line {node.lineno} is more than a function")
+        rest = function.args
+        if rest.vararg or rest.kwarg or rest.kwonlyargs or rest.posonlyargs:
+            raise ListingError(f"line {function.lineno} is more than arithmetic")
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        self._function = function
+        self._names = [argument.arg for argument in rest.args]
+        self._assigned = frozenset(n.id for n in names if isinstance(n.ctx, ast.Store))
+        self._imported = _imported(tree)
 
-def _begun(
-    tree: ast.Module, arguments: Sequence[Plain], entry: str
-) -> tuple[ast.FunctionDef, _Run]:
-    """The function, and a run that has its arguments."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    function = next((one for one in functions if entry in ("", one.name)), None)
-    if function is None:
-        raise ListingError("there is no function")
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom):
-            raise ListingError(f"line {node.lineno} is more than a function")
-    names, rest = [argument.arg for argument in function.args.args], function.args
-    if rest.vararg or rest.kwarg or rest.kwonlyargs or rest.posonlyargs or function.decorator_list:
-        raise ListingError(f"line {function.lineno} is more than arithmetic")
-    values: Values = dict(zip(names, arguments, strict=False))
-    for name, default in zip(names[len(names) - len(rest.defaults) :], rest.defaults, strict=True):
-        values.setdefault(name, _value(default, _Run({})))
-    if len(arguments) > len(names) or len(values) < len(names):
-        raise FailedError("TypeError", f"{function.name}() takes {len(names)} arguments")
-    stored = (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_stored(n))
-    return function, _Run(values, frozenset(stored), _imported(tree))
+    def run(self, arguments: Sequence[Plain]) -> Plain:
+        """What the function returns for *arguments*.
 
+        Raises:
+            FailedError: it raises.
+            ListingError: it uses more of Python than is read here, or never ends.
+        """
+        try:
+            at = _Run(self._values(arguments), self._assigned, self._imported)
+            _block(self._function.body, at)
+        except _ReturnedError as returned:
+            return returned.value
+        except ListingError:
+            raise
+        except _HARMLESS as error:
+            raise FailedError(type(error).__name__, str(error)) from error
+        except RecursionError as error:
+            raise ListingError("it is nested too deeply") from error
+        return None
 
-def _is_stored(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
+    def _values(self, arguments: Sequence[Plain]) -> Values:
+        """The names with their arguments, or what they are by default."""
+        names, defaults = self._names, self._function.args.defaults
+        values: Values = dict(zip(names, arguments, strict=False))
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+            values.setdefault(name, _value(default, _Run({})))
+        if len(arguments) > len(names) or len(values) < len(names):
+            raise TypeError(f"{self._function.name}() takes {len(names)} arguments")
+        return values
 
 
 def _imported(tree: ast.Module) -> frozenset[str]:

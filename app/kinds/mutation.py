@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.kinds.calling import Call
 from app.kinds.edits import Edit, Operator, all_edits
-from app.kinds.listing import FailedError, ListingError, run
+from app.kinds.listing import FailedError, ListingError, Program
 from app.sandbox.report import Plain
 
 Result = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
@@ -58,8 +58,8 @@ class Listing:
         Raises:
             ListingError: a call does what is more than arithmetic.
         """
-        tree = _parsed(self.lines)
-        return [(_result(tree, call, self.entry), call.expected) for call in calls]
+        program = Program(_parsed(self.lines), self.entry)
+        return [(_result(program, call), call.expected) for call in calls]
 
     def changed(self, edit: Edit) -> "Listing":
         """This listing with *edit* in it."""
@@ -74,7 +74,8 @@ class Listing:
     def is_right_as(self, tree: ast.Module) -> bool:
         """Whether every call returns what it should when the listing is *tree*."""
         try:
-            return all(_agree(_result(tree, c, self.entry), c.expected) for c in self.calls)
+            program = Program(tree, self.entry)
+            return all(_agree(_result(program, c), c.expected) for c in self.calls)
         except ListingError:
             return False
 
@@ -162,10 +163,10 @@ def _parsed(lines: Sequence[str]) -> ast.Module:
     return ast.parse("\n".join(lines))
 
 
-def _result(tree: ast.Module, call: Call, entry: str) -> "Plain | FailedError":
+def _result(program: Program, call: Call) -> "Plain | FailedError":
     """What *call* returns, or the exception that it raises."""
     try:
-        return run(tree, call.arguments, entry)
+        return program.run(call.arguments)
     except FailedError as error:
         return error
 

@@ -11,7 +11,7 @@ from app.kinds.buggy_line import BuggyLine
 from app.kinds.calling import Call
 from app.kinds.edits import Operator
 from app.kinds.guilt import equally_guilty
-from app.kinds.listing import ListingError, run
+from app.kinds.listing import ListingError, Program
 from app.kinds.mutation import Listing, Mutant, Mutants
 from app.sandbox.report import Plain
 
@@ -91,7 +91,7 @@ def test_a_factor_is_told() -> None:
     ],
 )
 def test_a_listing_runs_as_python_does(code: str, value: float) -> None:
-    assert run(ast.parse(code), (5, 3)) == value
+    assert Program(ast.parse(code)).run((5, 3)) == value
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_listing_runs_as_python_does(code: str, value: float) -> None:
 def test_what_is_more_than_arithmetic_is_refused(code: str) -> None:
     begun = time.perf_counter()
     with pytest.raises(ListingError):
-        run(ast.parse(code), (5,))
+        Program(ast.parse(code)).run((5,))
     assert time.perf_counter() - begun < 5  # a bound on hanging, not a measurement
 
 

@@ -1,0 +1,56 @@
+"""`wallclock answers`: right answers and foreseen mistakes, as `wallclock grade` reads them."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from app.catalog import Catalog
+from app.commands.grade import output
+from app.config import Settings
+from app.errors import InputError
+from app.kinds import SEEDS, Answer, Exercise
+from app.packs import exercise_folders
+
+_BETWEEN = ".."
+
+
+def run(arguments: Namespace) -> int:
+    """Write the answers to each drawing, a line each."""
+    catalog = Catalog.read(exercise_folders(Settings()))
+    seeds = _seeds(arguments.seeds)
+    exercises = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
+    count = 0
+    with output(arguments.output) as target:
+        for line in lines(exercises or catalog.exercises, seeds):
+            target.write(line)
+            count += 1
+    sys.stderr.write(f"{count:,} answers\n")
+    return 0
+
+
+def lines(exercises: Sequence[Exercise], seeds: range) -> Iterator[bytes]:
+    """A line of JSON for the right answer and for each foreseen mistake of every drawing."""
+    for exercise in exercises:
+        for seed in seeds:
+            yield _line(exercise, seed, exercise.right_answer(seed), "correct", "")
+            for answer, says in exercise.mistakes(seed):
+                yield _line(exercise, seed, answer, "incorrect", says)
+
+
+def _line(exercise: Exercise, seed: int, answer: Answer, expect: str, says: str) -> bytes:
+    row = {"exercise": exercise.id, "seed": seed, "answer": answer, "expect": expect, "says": says}
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _seeds(text: str) -> range:
+    first, between, last = text.partition(_BETWEEN)
+    ends = (first, last) if between else (first, first)
+    if not all(end.isascii() and end.isdigit() and len(end) < len(str(SEEDS)) + 1 for end in ends):
+        raise InputError(f"--seeds: a range is written 0..199, and {text[:40]!r} is none")
+    low, high = (int(end) for end in ends)
+    if low > high:
+        raise InputError(f"--seeds: {low} comes after {high}; did you mean {high}..{low}?")
+    if high >= SEEDS:
+        raise InputError(f"--seeds: the largest seed is {SEEDS - 1}, not {high}")
+    return range(low, high + 1)
