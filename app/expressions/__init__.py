@@ -4,10 +4,11 @@ Authors write keys, mistakes and conditions in it, docstrings their formulas, le
 derivations. `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
+from app.expressions.arithmetic import is_arithmetic, work_out
 from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.filling import BLANK, blanked, fill, following, slots
 from app.expressions.mathematics import latex
-from app.expressions.operations import Quantity
+from app.expressions.operations import Quantity, same_kind
 from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import Node, names_in
@@ -23,9 +24,12 @@ __all__ = [
     "fill",
     "following",
     "holds",
+    "is_arithmetic",
     "latex",
     "names_in",
     "parse",
     "parse_plain",
+    "same_kind",
     "slots",
+    "work_out",
 ]

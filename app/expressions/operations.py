@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.expressions.reading import ExpressionError
-from app.units import RATIO, Dimension, show, unit_of
+from app.units import RATIO, Dimension, figures, show, spelled, unit_of
 
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
 PLAIN: Dimension = RATIO.dimension
+_HIGHEST = 100  # exponent of a unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,15 @@ class Quantity:
 
     def __str__(self) -> str:
         unit = unit_of(self.dimension)
-        return show(self.value, unit) if unit else f"{self.value:g} of a mixed unit"
+        if unit is None:
+            return f"{figures(self.value)} {spelled(self.dimension)}"
+        return show(self.value, unit)
+
+
+def same_kind(dimension: Dimension, other: Dimension) -> bool:
+    """Whether two dimensions are the same where a count of FLOP is a plain number."""
+    (byte, second, _, joule, dollar), (b, s, _, j, d) = dimension, other
+    return (byte, second, joule, dollar) == (b, s, j, d)
 
 
 def _same(left: Quantity, right: Quantity) -> Dimension:
@@ -45,11 +54,16 @@ def _power(base: Quantity, exponent: Quantity) -> Quantity:
         raise ExpressionError(f"{exponent} cannot be an exponent")
     if isinstance(value := base.value**exponent.value, complex):
         raise ExpressionError(f"{base} to the {exponent} is not a real number")
-    return Quantity(value, _raised(base.dimension, Fraction(exponent.value).limit_denominator(100)))
+    return Quantity(value, _raised(base.dimension, exponent))
 
 
-def _raised(dimension: Dimension, exponent: Fraction) -> Dimension:
-    a, b, c, d, e = (part * exponent for part in dimension)
+def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
+    if dimension == PLAIN:
+        return PLAIN
+    if abs(exponent.value) > _HIGHEST:
+        raise ExpressionError(f"{exponent} is too large an exponent for a unit")
+    times = Fraction(exponent.value).limit_denominator(100)
+    a, b, c, d, e = (part * times for part in dimension)
     return a, b, c, d, e
 
 
@@ -125,6 +139,14 @@ def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity
     return applied
 
 
+def _logarithm(values: list[Quantity]) -> Quantity:
+    """The logarithm of the first value to the base of the second."""
+    if len(values) != 2:  # noqa: PLR2004
+        raise ExpressionError("log takes a value and a base, log(x, 2); there is ln(x), too")
+    number, base = (_plain(math.log)([value]).value for value in values)
+    return Quantity(number / base)
+
+
 def _slack(x: float) -> float:
     return SLACK * min(1.0, abs(x))
 
@@ -133,9 +155,12 @@ FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
     "ceil": _plain(lambda x: math.ceil(x - _slack(x))),
     "floor": _plain(lambda x: math.floor(x + _slack(x))),
     "round": _plain(lambda x: math.floor(x + 0.5)),
+    "log": _logarithm,
     "log2": _plain(math.log2),
+    "log10": _plain(math.log10),
     "ln": _plain(math.log),
     "exp": _plain(math.exp),
+    "exp2": _plain(lambda x: 2.0**x),
     "sqrt": _of_one(lambda x: _power(x, Quantity(0.5))),
     "abs": _of_one(lambda x: Quantity(abs(x.value), x.dimension)),
     "min": _chosen(min),

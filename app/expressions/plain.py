@@ -1,54 +1,107 @@
-"""Formulas made of given letters alone, as learners derive them."""
+"""Formulas as learners type them: letters, figures with units and plain functions, no more."""
 
+import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from app.errors import nearest
 from app.expressions.operations import FUNCTIONS
-from app.expressions.reading import ExpressionError, parse
-from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Word
+from app.expressions.reading import ExpressionError, Reader, tidy
+from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.units.scales import SCALES, close_symbols
+
+_SHORTEST = 2  # characters of a unit that stands alone where there are letters: s is no letter S
+_SHOWN = 40  # characters of a name that nothing has
+_LEADING_NAME = re.compile(r"^\s*[^\W\d]\w*\s*=(?!=)")
+
+
+class TypedReader(Reader):
+    """Reads glued letters as a product, `8bshe(T - 1)/T`, and a unit that stands alone."""
+
+    def is_symbol(self, name: str) -> bool:
+        """Whether *name* is a letter, or letters that are glued together."""
+        return super().is_symbol(name) or self._glued(name)
+
+    def named(self, name: str) -> Node:
+        """The tree of *name*, of its letters, or of a call of a plain function.
+
+        Raises:
+            ExpressionError: nothing here has that name.
+        """
+        begun = self.at - len(name)
+        if name in self.symbols:
+            return Name(name)
+        if self.peek() == ("sign", "(") and name in FUNCTIONS:
+            return super().named(name)
+        if self._glued(name):
+            return self._product(name)
+        if name in SCALES and len(name) >= (_SHORTEST if self.symbols else 1):
+            return Number("", 1.0, SCALES[name])
+        called = self.peek() == ("sign", "(")
+        self.at = begun
+        raise ExpressionError(self._unknown(name, called=called))
+
+    def _glued(self, name: str) -> bool:
+        return len(name) > 1 and all(letter in self.symbols for letter in name)
+
+    def _product(self, letters: str) -> Node:
+        """The product of *letters*, which a fraction divides by; a power is the last one's."""
+        self.counted(len(letters))
+        node: Node = self.raised(Name(letters[-1]))
+        for letter in reversed(letters[:-1]):
+            node = Binary("*", Name(letter), node)
+        return node
+
+    def _unknown(self, name: str, *, called: bool) -> str:
+        name = name[:_SHOWN]
+        if not called and not self.symbols:
+            return f"{name!r} is not a unit here{close_symbols(name) or nearest(name, SCALES)}"
+        known, what = (FUNCTIONS, "functions") if called else (self.symbols, "letters")
+        listed = ", ".join(known if called else sorted(known))
+        return f"{name!r} is none of the {what} {listed}{nearest(name, known)}"
 
 
 def parse_plain(text: str, letters: Collection[str]) -> Node:
     """The tree of *text*, in which nothing but *letters*, figures and plain functions occurs.
 
+    What stands before an equals sign, as in `V = 2 * S`, is the learner's name for the result.
+
     Raises:
         ExpressionError: *text* is no expression, or mentions something else.
     """
-    node = parse(text, letters)
-    _check(node, letters)
+    return _parse_plain(text, tuple(letters))
+
+
+@lru_cache(maxsize=4096)
+def _parse_plain(text: str, letters: tuple[str, ...]) -> Node:
+    reader = TypedReader(tidy(_LEADING_NAME.sub("", text, count=1), letters), letters)
+    try:
+        node = reader.whole()
+    except ExpressionError as error:
+        raise ExpressionError(f"{error}{_as_far_as(reader)}") from None
+    _check(node)
     return node
 
 
-def _check(node: Node, letters: Collection[str]) -> None:
+def _as_far_as(reader: Reader) -> str:
+    """The end of a sentence that says how much of the text was understood."""
+    understood = reader.text[: reader.at].strip()
+    return f" (read as far as {understood!r})" if understood else ""
+
+
+def _check(node: Node) -> None:
     match node:
-        case Name(name):
-            _known(name, letters, "letters")
         case Word():
             raise ExpressionError("words in quotes have no place in a formula")
         case Negative(term):
-            _check(term, letters)
-        case Binary():
-            _check_both(node, letters)
-        case Call():
-            _check_call(node, letters)
-
-
-def _check_both(node: Binary, letters: Collection[str]) -> None:
-    if node.operator in COMPARISONS:
-        raise ExpressionError(f"a formula is wanted, without {node.operator}")
-    _check(node.left, letters)
-    _check(node.right, letters)
-
-
-def _check_call(call: Call, letters: Collection[str]) -> None:
-    _known(call.name, FUNCTIONS, "functions")
-    if call.named or call.part:
-        raise ExpressionError(f"{call.name} takes values alone, without names or parts")
-    for argument in call.arguments:
-        _check(argument, letters)
-
-
-def _known(name: str, known: Collection[str], what: str) -> None:
-    if name not in known:
-        near = nearest(name, known)
-        raise ExpressionError(f"{name!r} is none of the {what} {', '.join(known)}{near}")
+            _check(term)
+        case Binary(operator, left, right):
+            if operator in COMPARISONS:
+                raise ExpressionError(f"a formula is wanted, without {operator}")
+            _check(left)
+            _check(right)
+        case Call(name, arguments, named, part):
+            if named or part:
+                raise ExpressionError(f"{name} takes values alone, without names or parts")
+            for argument in arguments:
+                _check(argument)

@@ -4,13 +4,13 @@
     term       = power (("*" | "/" | nothing) power)*        nothing, as in 2 S (N - 1), but
                                                              never before a figure, as in 2 3
     power      = ["-"] atom [("^" | "**") power]
-    atom       = number [unit] | name | name "(" arguments ")" | "(" sum ")" | 'word'
+    atom       = number [unit] | name | name "(" arguments ")" | "(" sum ")" | "√" atom | 'word'
 
 A unit is read after a number unless *symbols* has a symbol of that spelling.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -26,21 +26,24 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
     r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)"
     r"|(?P<word>'[^']*'|\"[^\"]*\")"
-    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$]))"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$√]))"
 )
 _UNIT = re.compile(
     r"\s*(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)"
 )
 _LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d(.])")
 _TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
+_BEGINS_A_FACTOR = (("sign", "("), ("sign", "√"))
 
 
 class ExpressionError(ValueError):
     """The text is no expression, or its terms do not go together."""
 
 
-@dataclass(slots=True)
-class _Reader:
+@dataclass
+class Reader:
+    """One text, and how much of it is read."""
+
     text: str
     symbols: Collection[str]
     at: int = 0
@@ -76,15 +79,24 @@ class _Reader:
     def expect(self, sign: str) -> None:
         """Go past *sign*, which must come next."""
         if not self.accept(sign):
-            raise ExpressionError(f"{sign!r} is missing before {self.peek()[1] or 'the end'!r}")
+            raise ExpressionError(f"{sign!r} is missing before {_quoted(self.peek()[1])}")
+
+    def whole(self) -> Node:
+        """The tree of the whole text."""
+        node = self.comparison()
+        if self.peek()[0] != "end":
+            raise ExpressionError(f"{self.peek()[1]!r} does not belong here")
+        return node
 
     def comparison(self) -> Node:
+        """The tree of a sum, or of two that are compared."""
         left = self.sum()
         if operator := self.accept(*COMPARISONS):
             return Binary(operator, left, self.sum())
         return left
 
     def sum(self) -> Node:
+        """The tree of terms with + or - between them."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise ExpressionError("the parentheses are nested too deeply")
@@ -95,38 +107,43 @@ class _Reader:
         return node
 
     def term(self) -> Node:
+        """The tree of factors with *, / or nothing between them."""
         node = self.power()
         while True:
             if operator := self.accept("*", "/"):
                 node = Binary(operator, node, self.power())
-            elif self.peek()[0] == "name" or self.peek() == ("sign", "("):
+            elif self.peek()[0] == "name" or self.peek() in _BEGINS_A_FACTOR:
                 node = Binary("*", node, self.power())
             else:
                 return node
 
     def power(self) -> Node:
+        """The tree of a factor with its sign and its exponent."""
         if self.accept("-"):
-            return Negative(self._deeper())
+            return Negative(self._deeper(self.power))
         if self.accept("+"):
-            return self._deeper()
-        base = self.atom()
+            return self._deeper(self.power)
+        return self.raised(self.atom())
+
+    def raised(self, base: Node) -> Node:
+        """*base* with the exponent that follows it, where one does."""
         if self.accept("^", "**"):
-            return Binary("^", base, self._deeper())
+            return Binary("^", base, self._deeper(self.power))
         return base
 
-    def _deeper(self) -> Node:
+    def _deeper(self, read: Callable[[], Node]) -> Node:
         self.depth += 1
         if self.depth > DEEPEST:
             raise ExpressionError("the signs are nested too deeply")
-        node = self.power()
+        node = read()
         self.depth -= 1
         return node
 
     def atom(self) -> Node:
+        """The tree of a figure, a name, a call or what parentheses hold."""
+        before = self.at
         kind, text = self.take()
-        self.atoms += 1
-        if self.atoms > MOST:
-            raise ExpressionError(f"more than {MOST} figures and names are too many")
+        self.counted(1)
         if kind == "number":
             return self.number(text)
         if kind == "word":
@@ -137,9 +154,19 @@ class _Reader:
             node = self.comparison()
             self.expect(")")
             return node
-        raise ExpressionError(f"a number or a name is missing before {text or 'the end'!r}")
+        if text == "√":
+            return Call("sqrt", (self._deeper(self.atom),))
+        self.at = before
+        raise ExpressionError(f"a number or a name is missing before {_quoted(text)}")
+
+    def counted(self, atoms: int) -> None:
+        """Count *atoms* more figures and names, of which there may not be too many."""
+        self.atoms += atoms
+        if self.atoms > MOST:
+            raise ExpressionError(f"more than {MOST} figures and names are too many")
 
     def number(self, text: str) -> Node:
+        """The tree of the figure *text* and the unit that follows it."""
         try:
             value = float(text.replace("_", ""))
         except (ValueError, OverflowError):
@@ -148,12 +175,17 @@ class _Reader:
 
     def _unit(self) -> Scale | None:
         match = _UNIT.match(self.text, self.at)
-        if match is None or re.split(r"\W", match[1])[0] in self.symbols:
+        if match is None or self.is_symbol(re.split(r"\W", match[1])[0]):
             return None
         self.at = match.end()
         return scale_of(match[1])
 
+    def is_symbol(self, name: str) -> bool:
+        """Whether *name*, which may be a unit, is a symbol here."""
+        return name in self.symbols
+
     def named(self, name: str) -> Node:
+        """The tree of *name*, and of its arguments where it is called."""
         if name in self.symbols or self.peek() != ("sign", "("):
             return Name(name)
         self.take()
@@ -177,6 +209,10 @@ class _Reader:
             arguments.append(self.comparison())
 
 
+def _quoted(token: str) -> str:
+    return repr(token) if token else "the end"
+
+
 def parse(text: str, symbols: Collection[str] = ()) -> Node:
     """The tree of *text*, in which the names in *symbols* are symbols even where units are.
 
@@ -188,15 +224,18 @@ def parse(text: str, symbols: Collection[str] = ()) -> Node:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str, symbols: frozenset[str]) -> Node:
+    return Reader(tidy(text, symbols), symbols).whole()
+
+
+def tidy(text: str, symbols: Collection[str]) -> str:
+    """*text* with the signs of a keyboard.
+
+    Raises:
+        ExpressionError: it is empty, or too long to be an expression.
+    """
     if len(text) > LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters is too long")
     if not text.strip():
         raise ExpressionError("an expression is missing")
     tidied = text.translate(_TIDY)
-    if "x" not in symbols:
-        tidied = _LETTER_FOR_TIMES.sub("*", tidied)
-    reader = _Reader(tidied, symbols)
-    node = reader.comparison()
-    if reader.peek()[0] != "end":
-        raise ExpressionError(f"{reader.peek()[1]!r} does not belong here")
-    return node
+    return tidied if "x" in symbols else _LETTER_FOR_TIMES.sub("*", tidied)

@@ -72,3 +72,18 @@ def names_in(node: Node) -> set[str]:
             mentioned = {name} if "." in name else set()
             return mentioned.union(*(names_in(argument) for argument in inside))
     return set()
+
+
+def numbers_in(node: Node) -> list[Number]:
+    """Every figure in *node*, in the order in which they are written."""
+    match node:
+        case Number():
+            return [node]
+        case Negative(term):
+            return numbers_in(term)
+        case Binary(_, left, right):
+            return [*numbers_in(left), *numbers_in(right)]
+        case Call(_, arguments, named, _):
+            inside = [*arguments, *(argument for _, argument in named)]
+            return [number for argument in inside for number in numbers_in(argument)]
+    return []

@@ -8,14 +8,24 @@ from functools import cache
 from pydantic import Field, field_validator
 
 from app.errors import AnswerError
-from app.expressions import ExpressionError, Names, Quantity, evaluate
-from app.kinds.base import UnitName
-from app.kinds.slips import slip
+from app.expressions import (
+    ExpressionError,
+    Names,
+    Quantity,
+    evaluate,
+    is_arithmetic,
+    work_out,
+)
+from app.kinds.base import PartVerdict, UnitName
+from app.kinds.slips import in_another_unit, slip
 from app.kinds.strict import Strict
-from app.units import RATIO, Reading, Scale, read, scale_of, show_in
+from app.units import RATIO, Reading, Scale, inward, read, scale_of, show_in
 from app.units import parse as parse_quantity
 
 _EXACT = 1e-9
+_FIGURES, _ALL_FIGURES = 4, 13  # of a value that is shown: as few as do
+_SHOWN_OF_RANGE = 0.9  # of all that counts as right, where the range is rounded inward
+_NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
 _APART = 2.0  # tolerances between a mistake and the right answer
 
 
@@ -70,7 +80,7 @@ class Asked(Strict):
         return show_in(value, self.scale)
 
     def read(self, text: str) -> Reading:
-        """The quantity that a learner's *text* stands for; a sum in it is worked out.
+        """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
 
         Raises:
             AnswerError: it stands for none.
@@ -78,19 +88,15 @@ class Asked(Strict):
         try:
             return read(text, self.scale.unit, self.scale)
         except ValueError as error:
-            if worked_out := self._worked_out(text):
-                return worked_out
-            raise AnswerError(str(error)) from error
-
-    def _worked_out(self, text: str) -> Reading | None:
+            refused = str(error)
         try:
-            found = evaluate(text, {})
-        except ExpressionError:
-            return None
-        if found.dimension == self.scale.unit.dimension:
-            return Reading(found.value * (1 if self.scale.unit.symbol else self.scale.factor))
-        plain = found.dimension == RATIO.dimension
-        return Reading(found.value * self.scale.factor) if plain else None
+            return work_out(text, self.scale)
+        except ExpressionError as error:
+            raise AnswerError(str(error) if is_arithmetic(text) else refused) from error
+
+    def echo(self, reading: Reading) -> str:
+        """The end of a verdict on arithmetic: what it came to."""
+        return f" Read as {show_in(reading.value, self.scale, 6)}." if reading.worked_out else ""
 
     def key(self, names: Names, fill: Callable[[str, Names], str]) -> "Key":
         """What is right where the symbols are *names*; *fill* fills the mistakes' sentences.
@@ -141,30 +147,106 @@ class Key:
             for value in (reading.value, reading.other)
         )
 
+    def judge(self, reading: Reading) -> PartVerdict:
+        """The judgement on *reading*, with its value where the learner wrote arithmetic."""
+        if self.holds(reading):
+            return PartVerdict(True, self.praise() + self.asked.echo(reading))
+        return PartVerdict(False, self.blame(reading) + self.asked.echo(reading))
+
+    def shown(self) -> str:
+        """The right value as a person writes it, to as many figures as count as right."""
+        scale = self.asked.scale
+        for digits in range(_FIGURES, _ALL_FIGURES):
+            if (
+                self.low
+                <= float(f"{self.right / scale.factor:.{digits}g}") * scale.factor
+                <= self.high
+            ):
+                return show_in(self.right, scale, digits)
+        return self.asked.typed(self.right)
+
     def praise(self) -> str:
         """What to say of a right answer."""
-        right = self.asked.shown(self.right)
         if self.asked.tolerance == "exact":
-            return f"Right: {right}."
-        low, high = self.asked.shown(self.low), self.asked.shown(self.high)
-        return f"Right: {right}. Everything from {low} to {high} counts."
+            return f"Right: {self.shown()}."
+        low, high = self._ends()
+        return f"Right: {self.shown()}. Everything from {low} to {high} counts."
+
+    def _ends(self) -> tuple[str, str]:
+        """The least and the most that counts, to as many figures as tell them well apart."""
+        factor = self.asked.scale.factor
+        least, most = self.low / factor, self.high / factor
+        for digits in range(_FIGURES, _ALL_FIGURES):
+            low, high = inward(least, digits, math.ceil), inward(most, digits, math.floor)
+            if high - low >= _SHOWN_OF_RANGE * (most - least):
+                break
+        scale = self.asked.scale
+        return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
 
     def blame(self, reading: Reading) -> str:
         """What to say of a wrong answer: the mistake behind it where its figure tells."""
+        return (
+            self._foreseen(reading)
+            or self._slip(reading)
+            or self._too_coarse(reading)
+            or self._not_whole(reading)
+            or self._no_factor(reading)
+            or f"{self.asked.shown(reading.value)} is "
+            f"too {'large' if reading.value > self.right else 'small'}."
+        )
+
+    def _foreseen(self, reading: Reading) -> str:
         for value, says in self.mistakes:
-            if abs(reading.value - value) <= self.asked.slack(value):
+            # A tolerance in points is wide beside a small value, and says nothing beside 0.
+            near = min(self.asked.slack(value), abs(value) * _NEAR_A_MISTAKE)
+            if abs(reading.value - value) <= near:
                 return says
-        ratio = reading.value / self.right if self.right else math.inf
-        closeness = self.slack / abs(self.right) if self.right else 0.0
-        if says := slip(ratio, self.asked.scale.unit, closeness):
+        return ""
+
+    def _slip(self, reading: Reading) -> str:
+        shown = self.asked.scale
+        bare = reading.scale is None
+        if bare and (says := in_another_unit(reading.value, self.right, self.slack, shown)):
             return says
-        if reading.step and abs(reading.value - self.right) <= reading.step / 2:
-            return (
-                f"Right as far as you wrote it, but {self.asked.tolerance} is wanted here: "
-                "give at least one more digit."
-            )
+        if not self.right:
+            return ""
+        ratio = reading.value / self.right
+        return slip(ratio, reading.scale or shown, self.slack / abs(self.right))
+
+    def _too_coarse(self, reading: Reading) -> str:
+        if not reading.step or abs(reading.value - self.right) > reading.step / 2:
+            return ""
+        exact = self.asked.tolerance == "exact"
+        wanted = "the exact value" if exact else f"{self.asked.tolerance}"
+        return (
+            f"Right as far as you wrote it, but {wanted} is wanted here: "
+            "give at least one more digit."
+        )
+
+    def _not_whole(self, reading: Reading) -> str:
+        """What to say of 885.14 where 886 is right."""
+        plain = self.asked.scale.unit is RATIO and self.asked.tolerance == "exact"
+        near = abs(reading.value - self.right) < self.asked.scale.factor
+        if not (plain and near and self._is_whole(self.right)) or self._is_whole(reading.value):
+            return ""
+        way = "up" if reading.value < self.right else "down"
         typed = self.asked.shown(reading.value)
-        return f"{typed} is too {'large' if reading.value > self.right else 'small'}."
+        return f"{typed} lies next to it, but a whole number is wanted here: round it {way}."
+
+    def _is_whole(self, value: float) -> bool:
+        return (value / self.asked.scale.factor).is_integer()
+
+    def _no_factor(self, reading: Reading) -> str:
+        """What to say of 33 % where "1.33 times" is right."""
+        asked, typed = self.asked.scale, reading.scale
+        if typed is None or typed.factor >= 1 or asked.unit is not RATIO or asked.factor != 1:
+            return ""
+        share = show_in(reading.value, typed)
+        if abs(1 + reading.value - self.right) <= max(self.slack, reading.step / 2):
+            return f"{share} more is the right idea, but the factor is wanted: 1 + {share}."
+        if reading.value < 1 < self.right:
+            return f"{share} is a share, and a factor is wanted here: how many times."
+        return ""
 
     def clashes(self) -> Iterator[tuple[str, str]]:
         """Each foreseen mistake that cannot be told from the right answer or another, and why."""

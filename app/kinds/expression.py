@@ -12,7 +12,6 @@ from app.errors import AnswerError
 from app.expressions import ExpressionError, Node, Quantity, evaluate, latex, parse_plain
 from app.kinds.base import Answer, Base, Finding, Markdown, UnitName, Verdict, Where, single
 from app.kinds.drawing import Draw, Value
-from app.kinds.slips import slip
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import Scale, scale_of, show, unit_of
@@ -20,6 +19,7 @@ from app.units import Scale, scale_of, show, unit_of
 _POINTS = 12
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown
 _CLOSE = 1e-6
+_FACTORS = {2.0: "twice", 0.5: "half"}
 Names = Mapping[str, Quantity]
 SymbolName = Annotated[str, Field(pattern="^[A-Za-z]\\w*$", max_length=20)]
 
@@ -166,8 +166,9 @@ class Expression(Base):
         ratio = ratios.pop()
         if ratios or not math.isfinite(ratio):
             return ""
-        says = slip(ratio, self.scale.unit, _CLOSE)
-        return says or f"Your formula is always {ratio:.4g} times the right one."
+        if ratio == -1:
+            return "The size is right, the sign is not."
+        return f"Your formula is always {_FACTORS.get(ratio, f'{ratio:.4g} times')} the right one."
 
     def _counterexample(
         self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]

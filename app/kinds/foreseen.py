@@ -7,7 +7,7 @@ from app.kinds.agreement import CLOSE, alike, as_float
 from app.kinds.calling import Call
 from app.kinds.slips import slip
 from app.sandbox.report import Outcome, Returned
-from app.units import Unit
+from app.units import Scale
 
 
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
@@ -18,13 +18,13 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     )
 
 
-def common_slip(calls: Sequence[Call], outcomes: Sequence[Outcome], unit: Unit) -> str:
+def common_slip(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:
     """What to say when every value is off by the same well-known factor."""
     ratios = list(_ratios(calls, outcomes))
     first = ratios[0] if ratios else 0.0
     if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
         return ""
-    return slip(first, unit, CLOSE)
+    return slip(first, scale, CLOSE)
 
 
 def _ratios(calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[float]:

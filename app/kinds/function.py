@@ -200,7 +200,7 @@ class Function(Coded):
         for outcomes, says in await self._wrong_outcomes(seed, calls, runner):
             if same_results(report.outcomes, outcomes):
                 return self.fill(says, self.draw(seed))
-        return common_slip(calls, report.outcomes, scale_of(self.unit).unit)
+        return common_slip(calls, report.outcomes, scale_of(self.unit))
 
     async def _wrong_outcomes(
         self, seed: int, calls: Sequence[Call], runner: Runner

@@ -91,7 +91,7 @@ class Numeric(Base):
 
     def reveal(self, seed: int) -> str:
         """The right values, as a person writes them."""
-        shown = {name: f"**{key.asked.shown(key.right)}**" for name, key in self.keys(seed).items()}
+        shown = {name: f"**{key.shown()}**" for name, key in self.keys(seed).items()}
         if not self.answers:
             return shown[ONLY]
         return ", ".join(f"{name} {value}" for name, value in shown.items())
@@ -177,12 +177,11 @@ class Numeric(Base):
             raise AnswerError(f"{name}: {error}" if self.answers else str(error)) from error
 
     def _judge(self, seed: int, name: str, readings: Mapping[str, Reading]) -> PartVerdict:
-        key = self.keys(seed)[name]
-        if key.holds(readings[name]):
-            return PartVerdict(True, key.praise())
-        if self._follows(seed, name, readings):
-            return PartVerdict(True, "Right for your own numbers above, which are not right yet.")
-        return PartVerdict(False, key.blame(readings[name]))
+        verdict = self.keys(seed)[name].judge(readings[name])
+        if verdict.correct or not self._follows(seed, name, readings):
+            return verdict
+        says = "Right for your own numbers above, which are not right yet."
+        return PartVerdict(True, says + self._asked[name].echo(readings[name]))
 
     def _follows(self, seed: int, name: str, readings: Mapping[str, Reading]) -> bool:
         """Whether the answer is right for what the learner answered before it."""

@@ -1,70 +1,157 @@
-"""Slips that anybody may make with any number: they are named even where no author listed them."""
+"""Slips that anybody may make with a number: they are named even where no author listed them.
 
+A cause is only named where the quantity can have it: bytes and bandwidths have bits, GB has GiB
+and MB has MiB, a share has per cent. Of any other quantity the sentence says the factor alone.
+"""
+
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from app.units import BYTE, BYTE_PER_SECOND, Unit
+from app.units import BYTE, BYTE_PER_SECOND, DOLLAR, RATIO, SECOND, Scale, scale_of
+from app.units.scales import BINARY, DECIMAL, SCALES, SMALL
+
+_CLOSE = 0.005  # how near a factor must be met: three figures
+_CLOSER = 0.002  # the same for 1.024, which many a wrong number is near to
+_FAMILIES = {
+    BYTE: "B kB MB GB TB PB bit Mbit Gbit Tbit",
+    BYTE_PER_SECOND: "B/s kB/s MB/s GB/s TB/s bit/s Mbit/s Gbit/s Tbit/s",
+    SECOND: "ns µs ms s min h days years",
+}
+_WORDS = {"B": "bytes", "bit": "bits"}
+_PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """A wrong answer that is *factor* times the right one."""
+    """A wrong answer that is *factor* times the right one, where the unit *can* have it."""
 
     factor: float
     says: str
+    can: Callable[[Scale], bool]
 
 
-_TOO_LARGE = "Your number is exactly {} times the right one: {}"
-_TOO_SMALL = "Your number is exactly 1/{} of the right one: {}"
-
-_PREFIXES = ((3, "GiB", "GB"), (2, "MiB", "MB"), (1, "KiB", "kB"), (4, "TiB", "TB"))
-_BINARY: tuple[Slip, ...] = tuple(
-    Slip(factor, says)
-    for power, binary, decimal in _PREFIXES
-    for factor, says in (
-        (
-            (1000 / 1024) ** power,
-            f"The figure is right in {binary}, which are {1.024**power:.4g} times as large as "
-            f"{decimal}: it was counted in {binary} and labelled {decimal}.",
-        ),
-        (
-            1.024**power,
-            f"Your number is the right one times {1.024**power:.4g}: {decimal} and {binary} were "
-            f"exchanged. {decimal} counts in powers of 1000, {binary} in powers of 1024.",
-        ),
-    )
-)
-_BITS = (
-    Slip(8, _TOO_LARGE.format(8, "bits were counted as bytes. A byte is 8 bits.")),
-    Slip(1 / 8, _TOO_SMALL.format(8, "bytes were divided by 8 as if they were bits.")),
-)
-_ANY = (
-    Slip(2, _TOO_LARGE.format(2, "something was counted twice (two directions? two phases?).")),
-    Slip(1 / 2, _TOO_SMALL.format(2, "a factor of two was lost (one phase of two?).")),
-    Slip(-1, "The size is right, the sign is not."),
-    *(Slip(10.0**n, _TOO_LARGE.format(f"{10**n:,}", "look at the prefixes.")) for n in (3, 6, 9)),
-    *(Slip(10.0**-n, _TOO_SMALL.format(f"{10**n:,}", "look at the prefixes.")) for n in (3, 6, 9)),
-)
-_PERCENT = (
-    Slip(100, _TOO_LARGE.format(100, "a percentage was read as a fraction.")),
-    Slip(1 / 100, _TOO_SMALL.format(100, "a fraction was typed where per cent are wanted.")),
-)
-_TENS = tuple(
-    Slip(10.0**n, f"Your number is the right one times {10.0**n:g}: a decimal point has moved.")
-    for n in (1, -1, 2, -2)
-)
-
-
-def slip(ratio: float, unit: Unit, tolerance: float) -> str:
+def slip(ratio: float, scale: Scale, tolerance: float) -> str:
     """What to say of an answer that is *ratio* times the right one, or nothing.
 
-    *tolerance* is that of the exercise; a slip is only named when the figures match closely.
+    *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
+    the exercise, and a slip is only named when the figures match closely.
     """
-    closeness = min(tolerance, 0.005)
-    data = unit in (BYTE, BYTE_PER_SECOND)
-    plain = not unit.symbol
-    known: tuple[Slip, ...] = (*(_BINARY if data else ()), *_BITS, *_ANY)
-    known += (*(_PERCENT if plain else ()), *_TENS)
-    for candidate in known:
-        if abs(ratio / candidate.factor - 1) <= closeness:
-            return candidate.says
+    for factor, says in _binary(scale):
+        if abs(ratio / factor - 1) <= min(tolerance, _CLOSER):
+            return says
+    for known in _SLIPS:
+        if abs(ratio / known.factor - 1) <= min(tolerance, _CLOSE) and known.can(scale):
+            return known.says
     return ""
+
+
+def in_another_unit(value: float, right: float, slack: float, shown: Scale) -> str:
+    """What to say of a bare number, read as *value*, that is right in another unit than *shown*."""
+    number = value / shown.factor
+    for other in map(scale_of, _family(shown)):
+        if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
+            named = _WORDS.get(other.symbol, other.symbol)
+            return f"Right in {named}, but a number without a unit is in {shown.symbol} here."
+    return ""
+
+
+def _family(shown: Scale) -> list[str]:
+    """The units that somebody may have meant by a bare number."""
+    if shown.unit in _FAMILIES:
+        return _FAMILIES[shown.unit].split()
+    if not has_prefix(shown):
+        return []
+    return [symbol for prefix in DECIMAL if (symbol := prefix + shown.unit.symbol) in SCALES]
+
+
+def _binary(scale: Scale) -> Iterator[tuple[float, str]]:
+    """The slips between *scale* and its twin, such as GB and GiB."""
+    twin = _twin(scale)
+    if twin is None:
+        return
+    larger = max(scale.factor, twin.factor) / min(scale.factor, twin.factor)
+    yield (
+        scale.factor / twin.factor,
+        f"The figure is right in {twin.symbol}: it was counted in {twin.symbol} and labeled "
+        f"{scale.symbol}. They differ by a factor of {larger:.4g}.",
+    )
+    yield (
+        twin.factor / scale.factor,
+        f"Your number is off by a factor of {larger:.4g}: {scale.symbol} and {twin.symbol} were "
+        "exchanged. The prefix of GB counts in powers of 1000, that of GiB in powers of 1024.",
+    )
+
+
+def _twin(scale: Scale) -> Scale | None:
+    """GiB for GB and GB for GiB; None for what has no such twin."""
+    match = _PREFIXED.fullmatch(scale.symbol)
+    if match is None or not _counts_data(scale):
+        return None
+    prefix, binary, stem = match.groups()
+    large = prefix.upper()
+    other = (("k" if large == "K" else large) if binary else f"{large}i") + stem
+    return SCALES.get(other)
+
+
+def _counts_data(scale: Scale) -> bool:
+    return scale.unit in (BYTE, BYTE_PER_SECOND)
+
+
+def _is_a_share(scale: Scale) -> bool:
+    return scale.unit is RATIO and scale.factor < 1
+
+
+def has_prefix(scale: Scale) -> bool:
+    """Whether *scale* is one of several units that a metric prefix tells apart, as ms and s."""
+    if scale.unit in (RATIO, DOLLAR):
+        return False
+    prefixes = DECIMAL | SMALL | BINARY
+    bases = [scale.symbol.removeprefix(prefix) for prefix in prefixes]
+    return any(
+        (known := SCALES.get(prefix + base)) and known.unit is scale.unit and known != scale
+        for base in bases
+        if base in SCALES and SCALES[base].unit is scale.unit
+        for prefix in ("", "k", "m")
+    )
+
+
+def _anything(scale: Scale) -> bool:
+    return True
+
+
+_TOO_LARGE = "Your number is {} times the right one"
+_TOO_SMALL = "Your number is 1/{} of the right one"
+_THOUSANDS = [(10.0**n, _TOO_LARGE.format(f"{10**n:,}")) for n in (3, 6, 9)]
+_THOUSANDS += [(10.0**-n, _TOO_SMALL.format(f"{10**n:,}")) for n in (3, 6, 9)]
+_SLIPS = (
+    Slip(8, _TOO_LARGE.format(8) + ": were bits counted as bytes? A byte is 8 bits.", _counts_data),
+    Slip(1 / 8, _TOO_SMALL.format(8) + ": were bytes divided by 8, as bits are?", _counts_data),
+    Slip(
+        2,
+        "Your number is twice the right one: is one direction of the link wanted, or both?",
+        lambda scale: scale.unit is BYTE_PER_SECOND,
+    ),
+    Slip(
+        1 / 2,
+        "Your number is half the right one: is one direction of the link wanted, or both?",
+        lambda scale: scale.unit is BYTE_PER_SECOND,
+    ),
+    Slip(2, "Your number is twice the right one: there is a factor of 2 too many.", _anything),
+    Slip(1 / 2, "Your number is half the right one: a factor of 2 is missing.", _anything),
+    Slip(8, _TOO_LARGE.format(8) + ".", _anything),
+    Slip(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
+    Slip(-1, "The size is right, the sign is not.", _anything),
+    *(Slip(factor, says + ": look at the prefixes.", has_prefix) for factor, says in _THOUSANDS),
+    *(Slip(factor, says + ".", _anything) for factor, says in _THOUSANDS),
+    Slip(100, _TOO_LARGE.format(100) + ": a percentage was taken for a fraction.", _is_a_share),
+    Slip(1 / 100, "A fraction was typed where per cent are wanted.", _is_a_share),
+    *(
+        Slip(
+            10.0**n,
+            f"Your number is the right one times {10.0**n:g}: a decimal point has moved.",
+            _anything,
+        )
+        for n in (1, -1, 2, -2)
+    ),
+)

@@ -44,9 +44,10 @@ from app.units.unit import (
     Seconds,
     Unit,
     Watts,
+    spelled,
     unit_of,
 )
-from app.units.writing import figures, show, show_in
+from app.units.writing import figures, inward, show, show_in
 
 __all__ = [
     "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_HOUR", "DOLLAR_PER_JOULE",
@@ -54,6 +55,6 @@ __all__ = [
     "FLOP_PER_BYTE", "FLOP_PER_SECOND", "JOULE", "PER_SECOND", "PLAIN", "RATIO", "SECOND", "WATT",
     "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
-    "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "parse", "parse_or_base", "read",
-    "scale_of", "show", "show_in", "unit_of",
+    "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "inward", "parse", "parse_or_base",
+    "read", "scale_of", "show", "show_in", "spelled", "unit_of",
 ]  # fmt: skip

@@ -16,6 +16,8 @@ _NUMBER = re.compile(
     rf"|\s*\^\s*\(?(?P<power>[-+]?\d+)\)?)?"
     rf"(?:\s*/\s*(?P<under>{_FIGURES}))?"
 )
+_RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_GROUPED = re.compile(r"(?<=\d)[_'’\u00a0\u2009 ](?=\d{3}(?!\d))|(?<=\d)_(?=\d)")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _POINTS_FOR_THOUSANDS = re.compile(
     r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+(?=,\d)|(?:\.\d{3}){2,})(?![\d.])"
@@ -30,12 +32,16 @@ class Reading:
     """A number as somebody typed it.
 
     *step* is the worth of one unit in its last written place (0 where it was written exactly,
-    as 1/16); *other* is the second reading of a text such as "1,750", which may mean 1.750.
+    as 1/16); *other* is the second reading of a text such as "1,750", which may mean 1.750;
+    *scale* is the unit that was written, None where there was none or more than one; *worked_out*
+    says that the text was arithmetic, whose result the learner has not seen.
     """
 
     value: float
     step: float = 0.0
     other: float | None = None
+    scale: Scale | None = None
+    worked_out: bool = False
 
 
 def read(text: str, wanted: Unit, shown: Scale | None = None) -> Reading:
@@ -56,14 +62,15 @@ def read(text: str, wanted: Unit, shown: Scale | None = None) -> Reading:
         raise ValueError(
             f"cannot read {text.strip()!r}: write a number, as in {_example(wanted, shown)}"
         )
-    scale = _written_scale(text, typed[match.end() :].strip(), wanted, shown)
+    symbol = typed[match.end() :].strip()
+    scale = _written_scale(text, symbol, wanted, shown)
     number, step = _number(match)
     factor = Fraction(str(scale.factor))  # as written: 5 us is 5e-6, to the last bit
     try:
         value, precision = float(number * factor), float(step * factor)
     except OverflowError:
         raise ValueError(f"cannot read {text.strip()!r}: that number is too large") from None
-    return Reading(value, precision, _other(text, wanted, shown))
+    return Reading(value, precision, _other(text, wanted, shown), scale if symbol else None)
 
 
 def parse(text: str, wanted: Unit) -> float:
@@ -96,16 +103,23 @@ def parse_or_base(text: str, wanted: Unit) -> float:
 def _tidy(text: str, wanted: Unit) -> str:
     if len(text) > _LONGEST:
         raise ValueError(f"cannot read an answer of {len(text)} characters: one number is wanted")
-    typed = re.sub(
-        r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text.strip()
-    )
-    typed = typed.translate(_SIGNS).replace("**", "^")
-    typed = re.sub(r"(?<=\d)[_'’\u00a0\u2009 ](?=\d{3}(?!\d))|(?<=\d)_(?=\d)", "", typed)
+    typed = joined(plain_signs(text.strip()))
     if wanted.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
     typed = _POINTS_FOR_THOUSANDS.sub(lambda m: m[0].replace(".", ""), typed)
     typed = _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), typed)
     return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
+
+
+def plain_signs(text: str) -> str:
+    """*text* with the signs of a keyboard: superscripts as ^2, every kind of minus as -."""
+    typed = _RAISED.sub(lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text)
+    return typed.translate(_SIGNS).replace("**", "^")
+
+
+def joined(text: str) -> str:
+    """*text* without the spaces, apostrophes and underscores that group figures."""
+    return _GROUPED.sub("", text)
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:

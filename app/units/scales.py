@@ -22,6 +22,8 @@ from app.units.unit import (
 DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 SMALL = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3}
 BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+WORDS = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "peta": "P", "exa": "E"}
+WORDS |= {"kibi": "Ki", "mebi": "Mi", "gibi": "Gi", "tebi": "Ti", "pebi": "Pi"}
 LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 HOUR, DAY = 3600.0, 86400.0
 
@@ -65,14 +67,15 @@ def _scales() -> dict[str, Scale]:
     add("min mins minute minutes", SECOND, 60.0)
     add("h hr hrs hour hours GPU-h GPU-hours GPU-hour", SECOND, HOUR)
     add("d day days", SECOND, DAY)
-    add("year years", SECOND, 365.25 * DAY)
-    add("PF-days PFLOP/s-days petaFLOP-days", FLOP, 1e15 * DAY)
+    add("year years yr yrs y", SECOND, 365.25 * DAY)
+    add("PF-days PF-day PFLOP/s-days PFLOP/s-day PFLOPS-days", FLOP, 1e15 * DAY)
+    add("petaFLOP-days petaFLOP/s-days petaflop-days petaflop/s-days", FLOP, 1e15 * DAY)
     add("dollar dollars", DOLLAR, 1.0)
     add("$/s USD/s", DOLLAR_PER_SECOND, 1.0)
     add("$/h USD/h $/GPU-h", DOLLAR_PER_SECOND, 1 / HOUR)
     add("$/J USD/J", DOLLAR_PER_JOULE, 1.0)
     add("$/kWh USD/kWh", DOLLAR_PER_JOULE, 1 / (1e3 * HOUR))
-    add("1/s /s Hz tokens/s sequences/s samples/s steps/s", PER_SECOND, 1.0)
+    add("1/s /s Hz tokens/s sequences/s seqs/s seq/s samples/s steps/s", PER_SECOND, 1.0)
     add("% percent", RATIO, 0.01)
     add("points point", RATIO, 0.01)
     add("x × times", RATIO, 1.0)
@@ -80,11 +83,26 @@ def _scales() -> dict[str, Scale]:
         add(word, RATIO, factor)
         add(f"${word} {word}$ {word}dollars {word}USD", DOLLAR, factor)
     add("steps step ranks rank GPUs GPU nodes node parameters params tokens sequences", RATIO, 1.0)
-    add("microbatches layers stages heads elements bubbles copies", RATIO, 1.0)
+    add("microbatches layers stages heads elements bubbles copies Ψ", RATIO, 1.0)
     return found
 
 
-SCALES = _scales()
+def _spelled_out() -> dict[str, Scale]:
+    """Words such as gigabytes."""
+    prefixes, found = DECIMAL | BINARY, {}
+    for word, prefix in WORDS.items():
+        for base, bytes_ in (("byte", 1.0), ("bytes", 1.0), ("bit", 1 / 8), ("bits", 1 / 8)):
+            found[word + base] = Scale(word + base, BYTE, prefixes[prefix] * bytes_)
+    return found
+
+
+SCALES = _scales() | _spelled_out()
+# Units of whole amounts, which take no prefix: 4k of them can only be 4,000.
+WHOLE = frozenset(
+    symbol
+    for symbol, scale in SCALES.items()
+    if scale.factor == 1 and scale.unit in (RATIO, DOLLAR, PER_SECOND)
+) | {""}
 PLAIN = Scale("", RATIO, 1.0)
 
 

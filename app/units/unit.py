@@ -75,3 +75,30 @@ def unit_of(dimension: Dimension) -> Unit | None:
     if dimension == RATIO.dimension:
         return RATIO
     return next((unit for unit in _UNITS if unit.dimension == dimension), None)
+
+
+# As a person would order them: the exponents of a dimension, by place.
+_BASES = (("FLOP", 2), ("B", 0), ("J", 3), ("$", 4), ("s", 1))
+
+
+def spelled(dimension: Dimension) -> str:
+    """*dimension* in base units, whether it has a name or not.
+
+    >>> spelled(BYTE_PER_SECOND.dimension), spelled(_dimension(byte=2, second=-1, flop=-1))
+    ('B/s', 'B^2/(FLOP s)')
+    """
+    above, below = (
+        [_power_of(base, sign * dimension[at]) for base, at in _BASES if sign * dimension[at] > 0]
+        for sign in (1, -1)
+    )
+    numerator = " ".join(above)
+    if not below:
+        return numerator
+    denominator = below[0] if len(below) == 1 else f"({' '.join(below)})"
+    return f"{numerator or 1}/{denominator}"
+
+
+def _power_of(base: str, power: Fraction) -> str:
+    if power == 1:
+        return base
+    return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"

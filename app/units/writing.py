@@ -1,6 +1,8 @@
 """From a quantity to text."""
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 
 from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale
 from app.units.unit import (
@@ -77,6 +79,18 @@ def figures(number: float, digits: int = 4) -> str:
     mantissa, _, exponent = f"{number:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}e{int(exponent)}"
+
+
+def inward(number: float, digits: int, whole: Callable[[Decimal], int]) -> float:
+    """*number* to *digits* significant figures, rounded as *whole* does: math.ceil, math.floor.
+
+    >>> inward(35.1364, 4, math.ceil), inward(35.1364, 4, math.floor)
+    (35.14, 35.13)
+    """
+    if not number:
+        return 0.0
+    decimals = digits - 1 - math.floor(math.log10(abs(number)))
+    return float(Decimal(whole(Decimal(number).scaleb(decimals))).scaleb(-decimals))
 
 
 def _in_full(rounded: float, digits: int) -> str:

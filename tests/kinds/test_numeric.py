@@ -6,9 +6,7 @@ from app.catalog import Catalog
 from app.config import Settings
 from app.errors import AnswerError
 from app.kinds import Verdict
-from app.kinds.slips import slip
 from app.sandbox.runner import Runner
-from app.units import BYTE, RATIO, SECOND
 
 RING = "collectives/ring-all-reduce-time"  # 70 ms
 PARTS = "memory/traffic-of-stage-3"
@@ -49,26 +47,6 @@ def test_a_slip_is_named_though_nobody_listed_it(catalog: Catalog, answer: str, 
     verdict = grade(catalog, RING, answer)
     assert not verdict.correct
     assert says in verdict.feedback[0]
-
-
-@pytest.mark.parametrize(
-    ("ratio", "says"),
-    [
-        (2, "twice"), (1 / 2, "lost"), (8, "bits"), (1 / 8, "bits"), (1000, "prefixes"),
-        (1e-6, "prefixes"), (1e9 / 2**30, "GiB"), (2**30 / 1e9, "exchanged"),
-    ],
-)  # fmt: skip
-def test_the_common_slips_have_their_sentences(ratio: float, says: str) -> None:
-    assert says in slip(ratio, BYTE, 0.01)
-
-
-def test_a_slip_of_binary_prefixes_is_for_bytes_only() -> None:
-    assert slip(2**30 / 1e9, SECOND, 0.01) == ""
-    assert "percentage" in slip(100, RATIO, 0.01)
-
-
-def test_a_factor_that_is_no_slip_is_not_called_one() -> None:
-    assert slip(1.37, BYTE, 0.01) == ""
 
 
 def test_a_coarse_answer_is_asked_for_another_digit(catalog: Catalog) -> None:

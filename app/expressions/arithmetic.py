@@ -1,0 +1,133 @@
+"""Answers that are worked out: `2*2*7/8/50 s`, `1 GB / (25 GB/s)`, `18 min 58 s`, `72.9k`."""
+
+import re
+from dataclasses import replace
+
+from app.expressions.evaluation import evaluate
+from app.expressions.operations import PLAIN, same_kind
+from app.expressions.plain import parse_plain
+from app.expressions.reading import ExpressionError
+from app.expressions.tree import Binary, Node, numbers_in
+from app.units import Reading, Scale, read, spelled
+from app.units.reading import joined, plain_signs
+from app.units.scales import SCALES, WHOLE
+
+_LONGEST = 500  # characters of an answer
+_SHOWN = 60  # characters of an answer that cannot be read
+_SIGN = re.compile(r"[-+*/^()√×·]")
+_CALL = re.compile(r"[^\W\d]\w*\s*\(")
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+_DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
+_PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?!\w)")
+_THOUSANDFOLD = re.compile(r"(?<=\d)\s?([kKM])(?![\w$])")
+_TIMES = {"k": "e3", "K": "e3", "M": "e6"}
+_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
+_LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
+
+
+def is_arithmetic(text: str) -> bool:
+    """Whether *text* has signs of arithmetic in it, besides that of a number."""
+    return bool(_SIGN.search(text.strip().lstrip("-+−")))
+
+
+def work_out(text: str, shown: Scale) -> Reading:
+    """What the arithmetic in *text* comes to; where no unit is in it, that many of *shown*.
+
+    >>> from app.units import scale_of
+    >>> work_out("2*2*7/8/50 s", scale_of("ms")).value
+    0.07
+
+    Raises:
+        ExpressionError: it comes to nothing, or to a quantity of another kind.
+    """
+    if len(text) > _LONGEST:
+        raise ExpressionError(f"cannot read an answer of {len(text)} characters: it is too long")
+    try:
+        return _worked_out(_typed(text, shown), shown)
+    except ExpressionError as error:
+        raise ExpressionError(f"cannot read {text.strip()[:_SHOWN]!r}: {error}") from None
+
+
+def _typed(text: str, shown: Scale) -> str:
+    """*text* with one spelling of figures: no grouping, a decimal point, 72.9k as 72.9e3."""
+    typed = _PER_SECOND.sub("/s", joined(plain_signs(text.strip())).lstrip("~≈= "))
+    if shown.unit.symbol.startswith("$"):
+        typed = _DOLLARS_FIRST.sub(r"\1 $", typed)
+    if not _CALL.search(typed):  # where a comma stands between arguments
+        typed = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), typed)
+        typed = _DECIMAL_COMMA.sub(".", typed)
+    if shown.symbol in WHOLE:
+        typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
+    return typed
+
+
+def _worked_out(typed: str, shown: Scale) -> Reading:
+    try:
+        return replace(read(typed, shown.unit, shown), worked_out=True)
+    except ValueError:
+        pass
+    for way in (_added_up, _in_the_last_unit):
+        if (value := way(typed, shown)) is not None:
+            return Reading(value, worked_out=True)
+    return Reading(_as_it_stands(typed, shown), worked_out=True)
+
+
+def _added_up(typed: str, shown: Scale) -> float | None:
+    """The sum of amounts that get smaller, as 18 min 58 s; None where they are something else."""
+    amounts, at = [], 0
+    while shown.unit.dimension != PLAIN and (match := _AMOUNT.match(typed, at)):
+        scale = SCALES.get(match[2])
+        if scale is None or scale.unit.dimension != shown.unit.dimension:
+            return None
+        amounts.append((scale.factor, float(match[1])))
+        at = match.end()
+    factors = [factor for factor, _ in amounts]
+    if at < len(typed) or len(amounts) < 2 or factors != sorted(set(factors), reverse=True):  # noqa: PLR2004
+        return None
+    return sum(factor * number for factor, number in amounts)
+
+
+def _in_the_last_unit(typed: str, shown: Scale) -> float | None:
+    """Plain arithmetic before one unit, of which it says how many; None where it is not so."""
+    match = _LAST_UNIT.fullmatch(typed)
+    scale = SCALES.get(match[2]) if match else None
+    if match is None or scale is None or scale.unit.dimension != shown.unit.dimension:
+        return None
+    try:
+        head = parse_plain(match[1], ())
+    except ExpressionError:
+        return None  # the unit belongs to something inside, as in 2 * (3 s + 4 s)
+    if _units(head):
+        return None
+    if shown.unit.dimension == PLAIN and isinstance(head, Binary) and head.operator in "+-":
+        return None  # 1 + 3 % is 1.03
+    return evaluate(head, {}).value * scale.factor
+
+
+def _as_it_stands(typed: str, shown: Scale) -> float:
+    """The value of *typed*, in which each unit belongs to the number before it."""
+    node = parse_plain(typed, ())
+    if shown.unit.dimension == PLAIN and shown.factor != 1:
+        _refuse_a_doubtful_sum(node)
+    found = evaluate(node, {})
+    if found.dimension == PLAIN and not (_units(node) and shown.unit.dimension == PLAIN):
+        return found.value * shown.factor
+    wanted = shown.unit.dimension
+    counted = len(numbers_in(node)) > 1 or wanted == PLAIN  # not 5 FLOP/s where 5/s is wanted
+    if found.dimension == wanted or (counted and same_kind(found.dimension, wanted)):
+        return found.value
+    raise ExpressionError(f"it comes out in {spelled(found.dimension)}, and {shown.unit} is wanted")
+
+
+def _refuse_a_doubtful_sum(node: Node) -> None:
+    """Refuse 100 - 7 % and 5 % + 2 where a bare number is so many per cent."""
+    if not (isinstance(node, Binary) and node.operator in "+-"):
+        return
+    shares = [any(unit.factor != 1 for unit in _units(side)) for side in (node.left, node.right)]
+    if any(shares) and not all(_units(side) for side in (node.left, node.right)):
+        raise ExpressionError("does the % belong to all of it or to one number? Write parentheses")
+
+
+def _units(node: Node) -> list[Scale]:
+    return [number.scale for number in numbers_in(node) if number.scale]
