@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from app.expressions.evaluation import evaluate
-from app.expressions.operations import PLAIN, same_kind
+from app.expressions.operations import PLAIN, Quantity, same_kind
 from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
@@ -67,28 +67,27 @@ def _worked_out(typed: str, shown: Scale) -> Reading:
         return replace(read(typed, shown.unit, shown), worked_out=True)
     except ValueError:
         pass
-    for way in (_added_up, _in_the_last_unit):
-        if (value := way(typed, shown)) is not None:
-            return Reading(value, worked_out=True)
-    return Reading(_as_it_stands(typed, shown), worked_out=True)
+    return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
 
 
-def _added_up(typed: str, shown: Scale) -> float | None:
+def _added_up(typed: str, shown: Scale) -> Reading | None:
     """The sum of amounts that get smaller, as 18 min 58 s; None where they are something else."""
-    amounts, at = [], 0
+    amounts: list[tuple[Scale, float]] = []
+    at = 0
     while shown.unit.dimension != PLAIN and (match := _AMOUNT.match(typed, at)):
         scale = SCALES.get(match[2])
         if scale is None or scale.unit.dimension != shown.unit.dimension:
             return None
-        amounts.append((scale.factor, float(match[1])))
+        amounts.append((scale, float(match[1])))
         at = match.end()
-    factors = [factor for factor, _ in amounts]
+    factors = [scale.factor for scale, _ in amounts]
     if at < len(typed) or len(amounts) < 2 or factors != sorted(set(factors), reverse=True):  # noqa: PLR2004
         return None
-    return sum(factor * number for factor, number in amounts)
+    value = Quantity(sum(scale.factor * number for scale, number in amounts)).value
+    return Reading(value, scale=amounts[0][0], worked_out=True)
 
 
-def _in_the_last_unit(typed: str, shown: Scale) -> float | None:
+def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
     """Plain arithmetic before one unit, of which it says how many; None where it is not so."""
     match = _LAST_UNIT.fullmatch(typed)
     scale = SCALES.get(match[2]) if match else None
@@ -102,21 +101,23 @@ def _in_the_last_unit(typed: str, shown: Scale) -> float | None:
         return None
     if shown.unit.dimension == PLAIN and isinstance(head, Binary) and head.operator in "+-":
         return None  # 1 + 3 % is 1.03
-    return evaluate(head, {}).value * scale.factor
+    value = Quantity(evaluate(head, {}).value * scale.factor).value
+    return Reading(value, scale=scale, worked_out=True)
 
 
-def _as_it_stands(typed: str, shown: Scale) -> float:
+def _as_it_stands(typed: str, shown: Scale) -> Reading:
     """The value of *typed*, in which each unit belongs to the number before it."""
     node = parse_plain(typed, ())
     if shown.unit.dimension == PLAIN and shown.factor != 1:
         _refuse_a_doubtful_sum(node)
     found = evaluate(node, {})
-    if found.dimension == PLAIN and not (_units(node) and shown.unit.dimension == PLAIN):
-        return found.value * shown.factor
+    units = _units(node)
+    if found.dimension == PLAIN and not (units and shown.unit.dimension == PLAIN):
+        return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
     wanted = shown.unit.dimension
     counted = len(numbers_in(node)) > 1 or wanted == PLAIN  # not 5 FLOP/s where 5/s is wanted
     if found.dimension == wanted or (counted and same_kind(found.dimension, wanted)):
-        return found.value
+        return Reading(found.value, scale=_written(units, shown), worked_out=True)
     raise ExpressionError(f"it comes out in {spelled(found.dimension)}, and {shown.unit} is wanted")
 
 
@@ -127,6 +128,12 @@ def _refuse_a_doubtful_sum(node: Node) -> None:
     shares = [any(unit.factor != 1 for unit in _units(side)) for side in (node.left, node.right)]
     if any(shares) and not all(_units(side) for side in (node.left, node.right)):
         raise ExpressionError("does the % belong to all of it or to one number? Write parentheses")
+
+
+def _written(units: list[Scale], shown: Scale) -> Scale:
+    """The unit of the result: the one that was written, or the base unit beside several."""
+    alike = {unit for unit in units if unit.unit.dimension == shown.unit.dimension}
+    return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
 
 
 def _units(node: Node) -> list[Scale]:

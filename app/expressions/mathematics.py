@@ -3,6 +3,7 @@
 import re
 
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.units import Scale
 
 _GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "lambda", "mu", "rho", "sigma",
@@ -22,6 +23,8 @@ def latex(node: Node) -> str:
 def _latex(node: Node) -> tuple[str, int]:
     """The LaTeX of *node* and how tightly it holds together."""
     match node:
+        case Number("", _, Scale(symbol=unit)):
+            return upright(unit), _ATOM
         case Number(text, _, scale):
             figure = _figure(text)
             written = rf"{figure}\,{upright(scale.symbol)}" if scale else figure
@@ -96,21 +99,30 @@ def _is_word(node: Node) -> bool:
     return isinstance(node, Name) and len(node.name) > 1
 
 
+# How a function of one value is written, and how tightly that holds together.
+_CALLS = {
+    "sqrt": (r"\sqrt{@}", _ATOM),
+    "ceil": (r"\left\lceil @ \right\rceil", _ATOM),
+    "floor": (r"\left\lfloor @ \right\rfloor", _ATOM),
+    "abs": (r"\left| @ \right|", _ATOM),
+    "exp2": (r"2^{@}", _POWER),
+    "log2": (r"\log_2 \left(@\right)", _TERM),
+    "log10": (r"\log_{10} \left(@\right)", _TERM),
+    "min": (r"\min \left(@\right)", _TERM),
+    "max": (r"\max \left(@\right)", _TERM),
+    "ln": (r"\ln \left(@\right)", _TERM),
+    "exp": (r"\exp \left(@\right)", _TERM),
+}
+
+
 def _call(call: Call) -> tuple[str, int]:
     named = [f"{symbol(name)} = {latex(value)}" for name, value in call.named]
     inside = ", ".join([*map(latex, call.arguments), *named])
-    match call.name:
-        case "sqrt":
-            return rf"\sqrt{{{inside}}}", _ATOM
-        case "ceil":
-            return rf"\left\lceil {inside} \right\rceil", _ATOM
-        case "floor":
-            return rf"\left\lfloor {inside} \right\rfloor", _ATOM
-        case "abs":
-            return rf"\left| {inside} \right|", _ATOM
-        case "log2":
-            return rf"\log_2 \left({inside}\right)", _TERM
-        case "min" | "max" | "ln" | "exp":
-            return rf"\{call.name} \left({inside}\right)", _TERM
+    if call.name in _CALLS:
+        written, strength = _CALLS[call.name]
+        return written.replace("@", inside), strength
+    if call.name == "log" and len(call.arguments) == 2:  # noqa: PLR2004
+        number, base = map(latex, call.arguments)
+        return rf"\log_{{{base}}} \left({number}\right)", _TERM
     part = f"_{{{upright(call.part)}}}" if call.part else ""
     return rf"{symbol(call.name)}{part} \left({inside}\right)", _TERM

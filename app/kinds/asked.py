@@ -1,9 +1,8 @@
 """One quantity that an exercise asks for, and how near an answer must come to it."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from pydantic import Field, field_validator
 
@@ -129,7 +128,7 @@ def keys_of(
     return keys
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Key:
     """What one variant takes for right, and its foreseen mistakes with their sentences."""
 
@@ -150,7 +149,7 @@ class Key:
     def judge(self, reading: Reading) -> PartVerdict:
         """The judgement on *reading*, with its value where the learner wrote arithmetic."""
         if self.holds(reading):
-            return PartVerdict(True, self.praise() + self.asked.echo(reading))
+            return PartVerdict(True, self.praise + self.asked.echo(reading))
         return PartVerdict(False, self.blame(reading) + self.asked.echo(reading))
 
     def shown(self) -> str:
@@ -165,6 +164,7 @@ class Key:
                 return show_in(self.right, scale, digits)
         return self.asked.typed(self.right)
 
+    @cached_property
     def praise(self) -> str:
         """What to say of a right answer."""
         if self.asked.tolerance == "exact":
@@ -177,7 +177,7 @@ class Key:
         factor = self.asked.scale.factor
         least, most = self.low / factor, self.high / factor
         for digits in range(_FIGURES, _ALL_FIGURES):
-            low, high = inward(least, digits, math.ceil), inward(most, digits, math.floor)
+            low, high = inward(least, most, digits)
             if high - low >= _SHOWN_OF_RANGE * (most - least):
                 break
         scale = self.asked.scale

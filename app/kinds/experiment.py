@@ -117,8 +117,7 @@ class Experiment(Base):
     def reveal(self, seed: int) -> str:
         """What the formulas say, and the right cause."""
         shown = [
-            f"{self._title(seed, name)}: **{key.asked.shown(key.right)}**"
-            for name, key in self.keys(seed).items()
+            f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()
         ]
         text = self.fill(self.cause.options[self.cause.correct].text, self.draw(seed))
         return "\n".join(f"- {one}" for one in [*shown, text])
@@ -165,12 +164,7 @@ class Experiment(Base):
             near = nearest(chosen, self.cause.options)
             raise AnswerError(f"no cause is called {chosen!r}{near}")
         keys = self.keys(seed)
-        parts = {
-            name: PartVerdict(True, keys[name].praise())
-            if keys[name].holds(reading)
-            else PartVerdict(False, keys[name].blame(reading))
-            for name, reading in readings.items()
-        }
+        parts = {name: keys[name].judge(reading) for name, reading in readings.items()}
         says = [f"*{self._title(seed, name)}*: {part.says}" for name, part in parts.items()]
         option = self.cause.options.get(chosen)
         told = self.fill(option.says, self.draw(seed)) if option else ""

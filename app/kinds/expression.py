@@ -2,15 +2,16 @@
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError
-from app.expressions import ExpressionError, Node, Quantity, evaluate, latex, parse_plain
+from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
 from app.kinds.base import Answer, Base, Finding, Markdown, UnitName, Verdict, Where, single
+from app.kinds.comparing import alike, kind_of, near, of_another_kind, value_at, why_none
 from app.kinds.drawing import Draw, Value
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
@@ -18,9 +19,7 @@ from app.units import Scale, scale_of, show, unit_of
 
 _POINTS = 12
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown
-_CLOSE = 1e-6
 _FACTORS = {2.0: "twice", 0.5: "half"}
-Names = Mapping[str, Quantity]
 SymbolName = Annotated[str, Field(pattern="^[A-Za-z]\\w*$", max_length=20)]
 
 
@@ -123,15 +122,15 @@ class Expression(Base):
         node = self._read(single(answer))
         shown = f"Read as ${latex(node)}$."
         points = self.points(seed)
-        values = [_value(node, names) for names in points]
+        values = [value_at(node, names) for names in points]
         if not any(values):
-            raise AnswerError("this has no value, whatever the letters are")
-        right = [evaluate(self.answer, names) for names in points]
-        if _alike(values, right):
+            raise AnswerError(f"this has no value: {why_none(node, points[0])}")
+        right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
+        if alike(values, right):
             return Verdict(True, 1.0, ("Right, at every point that was tried.", shown))
         says = (
             self._foreseen(seed, values)
-            or _of_another_kind(values, right)
+            or of_another_kind(values, right)
             or self._factor(values, right)
             or self._counterexample(seed, values, right)
         )
@@ -153,7 +152,7 @@ class Expression(Base):
         for expression, says in self.wrong.items():
             node = parse_plain(expression, self.symbols)
             others = [evaluate(node, names) for names in self.points(seed)]
-            if _alike(values, others):
+            if alike(values, others):
                 return self.fill(says, self.draw(seed))
         return ""
 
@@ -174,7 +173,7 @@ class Expression(Base):
         self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
     ) -> str:
         for names, value, wanted in zip(self.points(seed), values, right, strict=True):
-            if value is None or not _near(value, wanted):
+            if value is None or not near(value, wanted):
                 where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
                 got = (
                     "has no value"
@@ -216,7 +215,7 @@ class Expression(Base):
             yield Finding(("answer",), str(error))
             return
         if right[0].dimension != self.scale.unit.dimension:
-            yield Finding(("unit",), f"the answer is {_kind_of(right[0])}")
+            yield Finding(("unit",), f"the answer is {kind_of(right[0])}")
         if self.reference:
             yield from self._prove_reference(points, right)
         seen = {"the answer": right}
@@ -228,7 +227,7 @@ class Expression(Base):
             except ExpressionError as error:
                 yield Finding(where, str(error))
                 continue
-            same = next((other for other, earlier in seen.items() if _alike(values, earlier)), "")
+            same = next((other for other, earlier in seen.items() if alike(values, earlier)), "")
             if same:
                 yield Finding(where, f"has the same values as {same}")
             seen[expression] = values
@@ -241,48 +240,10 @@ class Expression(Base):
         except ExpressionError as error:
             yield Finding(("reference",), str(error))
             return
-        if not _alike(values, right):
+        if not alike(values, right):
             yield Finding(("reference",), "does not equal the answer")
-
-
-def _value(node: Node, names: Names) -> Quantity | None:
-    try:
-        return evaluate(node, names)
-    except ExpressionError:
-        return None
-
-
-def _near(value: Quantity, other: Quantity) -> bool:
-    return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
-
-
-def _alike(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
-    """Whether two formulas have the same values."""
-    return len(values) == len(others) and all(
-        value is not None and value.dimension == other.dimension and _near(value, other)
-        for value, other in zip(values, others, strict=True)
-    )
-
-
-def _of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
-    """What to say of a formula that comes out in another unit."""
-    for value, wanted in zip(values, right, strict=True):
-        if value is not None and value.value and value.dimension != wanted.dimension:
-            return (
-                f"This comes out as {_kind_of(value)}, and {_kind_of(wanted)} is wanted: "
-                "look at what is multiplied and what is divided."
-            )
-    return ""
 
 
 def _unit_of(quantity: Quantity) -> str:
     unit = unit_of(quantity.dimension)
     return unit.symbol if unit else ""
-
-
-def _kind_of(quantity: Quantity) -> str:
-    """The dimension of *quantity* in words."""
-    unit = unit_of(quantity.dimension)
-    if unit is None:
-        return "a mixed unit"
-    return f"a value in {unit}" if unit.symbol else str(unit)

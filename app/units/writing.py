@@ -1,8 +1,6 @@
 """From a quantity to text."""
 
 import math
-from collections.abc import Callable
-from decimal import Decimal
 
 from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale
 from app.units.unit import (
@@ -81,16 +79,22 @@ def figures(number: float, digits: int = 4) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def inward(number: float, digits: int, whole: Callable[[Decimal], int]) -> float:
-    """*number* to *digits* significant figures, rounded as *whole* does: math.ceil, math.floor.
+def inward(low: float, high: float, digits: int) -> tuple[float, float]:
+    """The ends of a range to *digits* significant figures, neither of them outside of it.
 
-    >>> inward(35.1364, 4, math.ceil), inward(35.1364, 4, math.floor)
-    (35.14, 35.13)
+    >>> inward(35.1364, 35.1436, 4), inward(35.1364, 35.1436, 5)
+    ((35.14, 35.14), (35.137, 35.143))
     """
-    if not number:
-        return 0.0
-    decimals = digits - 1 - math.floor(math.log10(abs(number)))
-    return float(Decimal(whole(Decimal(number).scaleb(decimals))).scaleb(-decimals))
+    least, most = (float(f"{end:.{digits}g}") for end in (low, high))
+    if least < low:
+        least = float(f"{least + _last_place(low, digits):.{digits}g}")
+    if most > high:
+        most = float(f"{most - _last_place(high, digits):.{digits}g}")
+    return least, most
+
+
+def _last_place(number: float, digits: int) -> float:
+    return 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1)
 
 
 def _in_full(rounded: float, digits: int) -> str:

@@ -1,4 +1,5 @@
 import asyncio
+import re
 import time
 from collections.abc import Callable
 
@@ -49,7 +50,7 @@ def test_a_formula_is_judged_by_its_value(grade: Grade, answer: str) -> None:
         ("16 * S * (N - 1) / N", "8 times"),
         ("2 * (N - 1) / N", "a plain number, and a value in B is wanted"),
         ("2 * S * (N - 1) / N / (1 B)", "a plain number, and a value in B is wanted"),
-        ("S^2", "a mixed unit"),
+        ("S^2", "a value in B^2, and a value in B is wanted: divide by something in B"),
         ("2 * S * (N - 1) / (N + 1)", "is right."),
         ("2 * S * (N - 1) / N + 1 MB", "is right."),
         ("S", "is right."),
@@ -99,6 +100,79 @@ def test_points_are_the_same_for_ever(catalog: Catalog) -> None:
     assert {name: quantity.value for name, quantity in first.items()} == {"S": 40e6, "N": 10}
     assert all(2 <= point["N"].value <= 1024 for point in exercise.points(3))
     assert all(point["N"].value == int(point["N"].value) for point in exercise.points(3))
+
+
+def spellings(formula: str) -> list[str]:
+    """*formula* as other people type it."""
+    tight = formula.replace(" ", "")
+    dotted = formula.replace("*", "·").replace("/", "÷").replace("-", "−")
+    glued = re.sub(r"(?<=\b[A-Za-z]|\d|\))\s*\*\s*(?=[A-Za-z]\b|\()", "", formula)
+    spaced = re.sub(r"\s*\*\s*(?=[A-Za-z(])", " ", formula)
+    raised = formula.replace("^", "**")
+    named = f"T = {formula}"
+    rooted = re.sub(r"sqrt(?=\()", "√", formula).replace("log2(x)", "log(x, 2)")
+    return [tight, dotted, glued, spaced, raised, named, rooted, formula.replace("*", "×")]
+
+
+def test_every_formula_may_be_spelled_in_many_ways(catalog: Catalog, grade: Grade) -> None:
+    exercises = [e for e in catalog.exercises if isinstance(e, Expression)]
+    assert exercises
+    for exercise in exercises:
+        for text in spellings(exercise.answer):
+            for seed in range(3):
+                assert grade(text, exercise.id, seed).correct, (exercise.id, text)
+
+
+# What the worked solutions arrive at, and other right forms of it.
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("capstone/derive-the-days", "6*N*D/(G*P*u)"), ("capstone/derive-the-days", "6ND/(GPu)"),
+        ("capstone/derive-the-days", "(6*FLOP)*N*D/(G*P*u)"), ("capstone/derive-the-days", "6 FLOP*N*D/(G*P*u)"),
+        ("testtime/derive-the-breakeven", "(c-C)/(2*(N-n))"), ("testtime/derive-the-breakeven", "(c-C)/(2(N-n))"),
+        ("testtime/derive-the-breakeven", "(c-C)/(2 FLOP*(N-n))"),
+        ("tensor/derive-the-traffic", "8bshe(T-1)/T"), ("tensor/derive-the-traffic", "8bshe(1 - 1/T)"),
+        ("accumulation/derive-the-share", "c/(At+c)"), ("accumulation/derive-the-share", "1 - At/(At+c)"),
+        ("checkpoints/derive-the-optimum", "√(2C/M)"), ("checkpoints/derive-the-optimum", "(2C/M)^(1/2)"),
+        ("precision/derive-the-spacing", "exp2(floor(log(x,2)) - f)"),
+        ("collectives/derive-the-volume", "V = 2S(N-1)/N"),
+    ],
+)  # fmt: skip
+def test_the_formula_of_the_worked_solution_is_right(grade: Grade, name: str, answer: str) -> None:
+    assert all(grade(answer, name, seed).correct for seed in range(5))
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "says"),
+    [
+        ("capstone/derive-the-days", "6*N*D*P/(G*u)", "multiply by something in s^2"),
+        ("capstone/derive-the-days", "6*N*D/(G*u)", "plain number, and a value in s is wanted: multiply by"),
+        ("tensor/derive-the-traffic", "8bshe^2(T-1)/T", "a value in B^2"),
+        ("testtime/derive-the-breakeven", "(c-C)/(N-n)", ""),
+    ],
+)  # fmt: skip
+def test_a_wrong_unit_is_told_with_its_cure(
+    grade: Grade, name: str, answer: str, says: str
+) -> None:
+    verdict = grade(answer, name)
+    assert not verdict.correct
+    assert says in verdict.feedback[0]
+    assert "mixed unit" not in verdict.feedback[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("2*s*(N-1)", r"'s' is none of the letters N, S.* \(read as far as '2\*'\)"),
+        ("2*S*((N-1)/N", "missing before the end"), ("SN" * 400, "too many"), ("√" * 900 + "S", "too deeply"),
+        ("S + N", "are of different kinds"), ("SX", "none of the letters"), ("2 S = N = 3", "does not belong here"),
+    ],
+)  # fmt: skip
+def test_a_formula_that_cannot_be_read_is_told_where_it_stopped(
+    grade: Grade, answer: str, says: str
+) -> None:
+    with pytest.raises(AnswerError, match=says):
+        grade(answer)
 
 
 def test_latency_needs_a_unit(grade: Grade) -> None:

@@ -1,0 +1,76 @@
+"""Formulas compared by their values, and what their units tell of a wrong one."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, same_kind
+from app.units import RATIO, Dimension, spelled
+
+_CLOSE = 1e-6
+
+
+def value_at(node: Node, names: Names) -> Quantity | None:
+    """The value of *node* where the letters are *names*; None where it has none."""
+    try:
+        return evaluate(node, names)
+    except ExpressionError:
+        return None
+
+
+def why_none(node: Node, names: Names) -> str:
+    """Why *node* has no value."""
+    try:
+        evaluate(node, names)
+    except ExpressionError as error:
+        return str(error)
+    return "it is always zero"
+
+
+def near(value: Quantity, other: Quantity) -> bool:
+    """Whether two values differ by no more than rounding."""
+    return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
+
+
+def alike(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
+    """Whether two formulas have the same values; 6 FLOP a token is 6 of them, with unit or not."""
+    return len(values) == len(others) and all(
+        value is not None and same_kind(value.dimension, other.dimension) and near(value, other)
+        for value, other in zip(values, others, strict=True)
+    )
+
+
+def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+    """What to say of a formula that comes out in another unit, and which unit is amiss."""
+    for value, wanted in zip(values, right, strict=True):
+        if value is None or not value.value or same_kind(value.dimension, wanted.dimension):
+            continue
+        cure = [
+            f"{do} by something in {spelled(part)}"
+            for do, part in _missing(value.dimension, wanted.dimension).items()
+            if part != RATIO.dimension
+        ]
+        return (
+            f"This comes out as {kind_of(value)}, and {kind_of(wanted)} is wanted: "
+            f"{' and '.join(cure)}."
+        )
+    return ""
+
+
+def _missing(found: Dimension, wanted: Dimension) -> Mapping[str, Dimension]:
+    """What to multiply and to divide by to get from one dimension to another, FLOP aside."""
+    byte, second, _, joule, dollar = (w - f for f, w in zip(found, wanted, strict=True))
+    none = Fraction()
+
+    def part(sign: int) -> Dimension:
+        powers = [max(sign * power, none) for power in (byte, second, joule, dollar)]
+        return powers[0], powers[1], none, powers[2], powers[3]
+
+    return {"multiply": part(1), "divide": part(-1)}
+
+
+def kind_of(quantity: Quantity) -> str:
+    """The dimension of *quantity* in words."""
+    if quantity.dimension == RATIO.dimension:
+        return "a plain number"
+    return f"a value in {spelled(quantity.dimension)}"

@@ -1,0 +1,122 @@
+import json
+import math
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import AnswerError
+from app.expressions import ExpressionError, work_out
+from app.kinds.asked import Asked
+from app.units import scale_of
+
+# unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.
+# Left out are those that it read wrongly: `2*3 %` as 0.06 %, `2 * 3/4 million` as 1.5e-6.
+BEFORE = Path(__file__).parent / "readings.jsonl"
+
+
+def test_all_that_was_read_before_is_read_the_same() -> None:
+    rows = [json.loads(line) for line in BEFORE.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 900
+    for unit, text, value, step, other in rows:
+        reading = Asked(answer="1", unit=unit).read(text)
+        assert (reading.step, reading.other) == (step, other), text
+        assert reading.value == pytest.approx(value, rel=1e-12), text
+
+
+# By hand: the answer in the base unit.
+@pytest.mark.parametrize(
+    ("shown", "text", "value"),
+    [
+        ("ms", "2*2*7/8/50 s", 0.07), ("ms", "2*2*3/4/25 s", 0.12), ("ms", "5*2*4095 µs", 0.04095),
+        ("ms", "2 * 7/8 * 1 GB / (50 GB/s)", 0.035), ("ms", "2*2 GB*7/8/50 GB/s", 0.07),
+        ("ms", "1 GB / 50 GB / s", 0.02), ("ms", "1 GB / 400 Gbit per second", 0.02),
+        ("ms", "(1 + 2) s", 3), ("ms", "35 + 35", 0.07), ("ms", "T = 2*35 ms", 0.07),
+        ("ms", "2 × 35", 0.07), ("ms", "2·35 ms", 0.07), ("ms", "√(16) s", 4), ("ms", "2√4 s", 4),
+        ("ms", "2³ s", 8), ("ms", "sqrt(2 * 50 s * 1 h) / 10", 60), ("ms", "70 ms + 70 µs", 0.07007),
+        ("h", "18 min 58 s", 1138), ("s", "1h30min", 5400), ("s", "1 h, 2 min and 3 s", 3723),
+        ("GB", "1 TB 500 GB", 1.5e12), ("GB", "3 gigabytes", 3e9), ("GB", "2 gibibytes", 2**31),
+        ("GB", "2 * 8 gigabits", 2e9), ("GB", "16 B * 7e9 / 64", 1.75e9), ("GB", "16*7/64", 1.75e9),
+        ("$", "1.48M", 1.48e6), ("$", "$1.48M", 1.48e6), ("$", "2 * $3.50", 7), ("$", "3k", 3000),
+        ("$", "16384 * 24 h * 2 $/h", 786432), ("", "72.9k", 72900), ("", "4K", 4000), ("", "4k tokens", 4000),
+        ("tokens", "4k tokens", 4000), ("tokens", "2 * 4k", 8000), ("", "5 Ψ", 5), ("", "log(8, 2)", 3),
+        ("", "2^10", 1024), ("", "2*1,750", 3500), ("", "2*1,75", 3.5), ("", "max(1, 2)", 2),
+        ("", "1 GB / (1 MB)", 1000), ("", "1 + 3 %", 1.03), ("", "512 FLOP", 512),
+        ("sequences/s", "311 seq/s", 311), ("sequences/s", "64 / (0.2 s)", 320),
+        ("years", "3 yr", 94672800), ("years", "3 y", 94672800), ("days", "2 years / 4", 15778800),
+        ("FLOP", "2 PF-days", 1.728e20), ("FLOP", "2 PFLOP/s-days", 1.728e20), ("PF-days", "72.9", 6.29856e21),
+        ("s", "6*7e9*1e12/(64*1 PFLOP/s)", 656250), ("FLOP/B", "990 TFLOP/s / (3.3 TB/s)", 300),
+        ("%", "1/8 * 100", 0.125), ("%", "1/8 * 100 %", 0.125), ("%", "2*3 %", 0.06), ("%", "7 GB/(28 GB)", 0.25),
+        ("%", "7/8 * 2", 0.0175),
+    ],
+)  # fmt: skip
+def test_arithmetic_with_units_is_an_answer(shown: str, text: str, value: float) -> None:
+    assert Asked(answer="1", unit=shown).read(text).value == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shown", "text", "says"),
+    [
+        ("ms", "2*2*7/8/50 parsec", r"'parsec' is not a unit here.* \(read as far as '2\*2\*7/8/50'\)"),
+        ("ms", "2*2*7/8*(50 GB/s)", "it comes out in B/s, and s is wanted"),
+        ("ms", "50 GB/s / (2 GB)", "it comes out in 1/s, and s is wanted"),
+        ("s", "(2 GB)^2 / (1 s)", r"it comes out in B\^2/s, and s is wanted"),
+        ("ms", "2*(3+", r"missing before the end \(read as far as '2\*\(3\+'\)"),
+        ("ms", "2*soon", "'soon' is not a unit here"), ("ms", "1/0", "not a finite number"),
+        ("ms", "2 * 'a'", "words in quotes"), ("ms", "2 * max(a=3)", "values alone"),
+        ("ms", "2 * (3 < 4)", "without <"), ("ms", "70 GB", "B given, s wanted"),
+        ("GB", "1.5M", "'M' is not a unit here"), ("GB", "4k", "'k' is not a unit here"),
+        ("%", "100 - 7 %", "belong to all of it or to one number"), ("%", "5 % + 2", "Write parentheses"),
+        ("ms", "pipeline.schedule_bubble('1f1b', 8, 8, 1 s, 1 s, 1 s)", "none of the functions"),
+        ("ms", "__import__('os').system('ls')", "none of the functions"),
+        ("s", "58 s 18 min", "not a unit here"), ("sequences/s", "5 FLOP/s", "FLOP/s"),
+    ],
+)  # fmt: skip
+def test_arithmetic_that_cannot_be_read_is_told_where_it_stopped(
+    shown: str, text: str, says: str
+) -> None:
+    with pytest.raises(AnswerError, match=says) as refused:
+        Asked(answer="1", unit=shown).read(text)
+    assert str(refused.value).startswith("cannot read ")
+
+
+HOSTILE = (
+    "9^9^9", "((1 B)^1e308)^1e308", "(" * 400, "√" * 400, "-" * 400 + "1", "1" * 499, "1e" + "9" * 400,
+    "max(" * 90 + "1" + ")" * 90, "1 " * 240, "1+" * 249 + "1", "1 s " * 120, "," * 400, "1," * 200,
+    "1,111" * 90, "a" * 499, "a(" * 200, "^2" * 200, "%" * 400, "1 h" * 150, "2**" * 150 + "2",
+    "1 GB/" * 99 + "s", "1" * 3000, "\0" * 50, "1/(1-1)", "log(1, 1)", "log(0, 2)", "1e308 * 10 h",
+    "9" * 320 + " h 1 s", "9" * 320 + " GB 1 MB", "1e308 * 1e308",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("shown", ["ms", "GB", "%", "", "$"])
+def test_hostile_arithmetic_is_refused_or_read_at_once(text: str, shown: str) -> None:
+    begun = time.perf_counter()
+    try:
+        assert math.isfinite(Asked(answer="1", unit=shown).read(text).value)
+    except AnswerError as refused:
+        assert len(str(refused)) < 500
+    assert time.perf_counter() - begun < 0.5  # a bound on hanging, not a measurement
+
+
+@given(
+    st.one_of(
+        st.text(max_size=200),
+        st.text("0123456789.,eE+-−/^*x×·() _'$%GMkiBbpshmndays⁹√=", max_size=200),
+        st.lists(
+            st.sampled_from(["2", "1.5", "7e3", " GB", " s", "/", "*", "(", ")", "+", " %", "sqrt(", "k"]),
+            max_size=30,
+        ).map("".join),
+    ),
+    st.sampled_from(["ms", "GB", "%", "", "$", "sequences/s", "FLOP/B", "days"]),
+)  # fmt: skip
+def test_any_text_is_worked_out_or_refused(text: str, shown: str) -> None:
+    try:
+        reading = work_out(text, scale_of(shown))
+    except ExpressionError as refused:
+        assert str(refused)
+    else:
+        assert math.isfinite(reading.value)
