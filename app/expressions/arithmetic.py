@@ -26,7 +26,23 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
 _LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
 
 
-def is_arithmetic(text: str) -> bool:
+def read_answer(text: str, shown: Scale) -> Reading:
+    """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
+
+    Raises:
+        ExpressionError: it stands for none of the kind of *shown*.
+    """
+    try:
+        return read(text, shown.unit, shown)
+    except ValueError as error:
+        refused = str(error)
+    try:
+        return work_out(text, shown)
+    except ExpressionError as error:
+        raise ExpressionError(str(error) if _is_arithmetic(text) else refused) from error
+
+
+def _is_arithmetic(text: str) -> bool:
     """Whether *text* has signs of arithmetic in it, besides that of a number."""
     return bool(_SIGN.search(text.strip().lstrip("-+−")))
 

@@ -7,18 +7,11 @@ from functools import cache, cached_property
 from pydantic import Field, field_validator
 
 from app.errors import AnswerError
-from app.expressions import (
-    ExpressionError,
-    Names,
-    Quantity,
-    evaluate,
-    is_arithmetic,
-    work_out,
-)
+from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
 from app.kinds.base import PartVerdict, UnitName
 from app.kinds.slips import in_another_unit, slip
 from app.kinds.strict import Strict
-from app.units import RATIO, Reading, Scale, inward, read, scale_of, show_in
+from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 
 _EXACT = 1e-9
@@ -85,13 +78,9 @@ class Asked(Strict):
             AnswerError: it stands for none.
         """
         try:
-            return read(text, self.scale.unit, self.scale)
-        except ValueError as error:
-            refused = str(error)
-        try:
-            return work_out(text, self.scale)
+            return read_answer(text, self.scale)
         except ExpressionError as error:
-            raise AnswerError(str(error) if is_arithmetic(text) else refused) from error
+            raise AnswerError(str(error)) from error
 
     def echo(self, reading: Reading) -> str:
         """The end of a verdict on arithmetic: what it came to."""

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
+from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
 from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, Verdict, Where
 from app.kinds.drawing import Draw, Value
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
-from app.units import figures
+from app.units import figures, scale_of
 
 _MOST = 1000  # ways to choose, of which lint tries every one
 _HALF = 0.5  # the score of a design that works and is not the best
@@ -43,6 +43,24 @@ class Knob(Strict):
 
     says: Markdown = Field(description="what it is")
     among: list[Value] = Field(min_length=2, max_length=12, description="the values to choose from")
+
+    def place(self, text: str) -> int | None:
+        """The place of the value that *text* says; None where it says none of them."""
+        for place, value in enumerate(self.among):
+            if _plain(text) in (_plain(_shown(value)), _plain(str(value))):
+                return place
+        return self._equal(text)
+
+    def _equal(self, text: str) -> int | None:
+        """The place of the value that *text* comes to; a bare number is in the unit they share."""
+        units = {_unit(value) for value in self.among}
+        try:
+            typed = read_answer(text, scale_of(units.pop() if len(units) == 1 else ""))
+            values = [evaluate(str(value), {}).value for value in self.among]
+        except ValueError:
+            return None
+        equal = (p for p, value in enumerate(values) if math.isclose(typed.value, value))
+        return next(equal, None)
 
 
 class Design(Base):
@@ -238,15 +256,20 @@ class Design(Base):
         return {name: self._place(name, text) for name, text in answer.items()}
 
     def _place(self, name: str, text: str) -> int:
-        among = [_shown(value) for value in self.choose[name].among]
-        for place, shown in enumerate(among):
-            if _plain(text) in (_plain(shown), _plain(str(self.choose[name].among[place]))):
-                return place
-        raise AnswerError(f"{name} is one of {', '.join(among)}, not {text[:40]!r}")
+        knob = self.choose[name]
+        if (place := knob.place(text)) is not None:
+            return place
+        among = ", ".join(map(_shown, knob.among))
+        raise AnswerError(f"{name} is one of {among}, not {text[:40]!r}")
 
 
 def _shown(value: Value) -> str:
     return value if isinstance(value, str) else figures(float(value), 6)
+
+
+def _unit(value: Value) -> str:
+    """The unit in which *value* is written, or nothing."""
+    return str(value).lstrip("0123456789.,e+- ")
 
 
 def _plain(text: str) -> str:

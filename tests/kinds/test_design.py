@@ -87,6 +87,24 @@ def test_a_choice_may_be_typed_as_a_person_writes_it(grade: Grade) -> None:
     assert grade({"writers": "16.0", "interval": "60MIN"}, name).score >= 0.5
 
 
+@pytest.mark.parametrize(
+    ("writers", "interval"),
+    [("16", "60"), ("16", "1 h"), ("2^4", "3600 s"), ("16.0", "2 * 30"), ("4 * 4", "60 min"), ("16", "1 hour")],
+)  # fmt: skip
+def test_a_choice_may_be_typed_as_a_number_or_in_another_unit(
+    grade: Grade, writers: str, interval: str
+) -> None:
+    name = "checkpoints/writers-and-interval"
+    chosen = grade({"writers": "16", "interval": "60 min"}, name)
+    assert grade({"writers": writers, "interval": interval}, name) == chosen
+
+
+@pytest.mark.parametrize("interval", ["60 s", "61", "60 GB", "9^9^9", "(" * 300, "60 60", "min"])
+def test_a_choice_that_is_not_among_them_is_unreadable(grade: Grade, interval: str) -> None:
+    with pytest.raises(AnswerError, match="interval is one of 2 min, 5 min"):
+        grade({"writers": "16", "interval": interval}, "checkpoints/writers-and-interval")
+
+
 UNDECIDED = """\
 kind: design
 title: One over
