@@ -138,7 +138,7 @@ class Key:
     def judge(self, reading: Reading) -> PartVerdict:
         """The judgement on *reading*, with its value where the learner wrote arithmetic."""
         if self.holds(reading):
-            return PartVerdict(True, self.praise + self.asked.echo(reading))
+            return PartVerdict(True, self._praise + self.asked.echo(reading))
         return PartVerdict(False, self.blame(reading) + self.asked.echo(reading))
 
     def shown(self) -> str:
@@ -153,9 +153,12 @@ class Key:
                 return show_in(self.right, scale, digits)
         return self.asked.typed(self.right)
 
-    @cached_property
     def praise(self) -> str:
         """What to say of a right answer."""
+        return self._praise
+
+    @cached_property
+    def _praise(self) -> str:
         if self.asked.tolerance == "exact":
             return f"Right: {self.shown()}."
         low, high = self._ends()

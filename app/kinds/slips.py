@@ -60,8 +60,6 @@ def _family(shown: Scale) -> list[str]:
     """The units that somebody may have meant by a bare number."""
     if shown.unit in _FAMILIES:
         return _FAMILIES[shown.unit].split()
-    if not has_prefix(shown):
-        return []
     return [symbol for prefix in DECIMAL if (symbol := prefix + shown.unit.symbol) in SCALES]
 
 
@@ -102,7 +100,7 @@ def _is_a_share(scale: Scale) -> bool:
     return scale.unit is RATIO and scale.factor < 1
 
 
-def has_prefix(scale: Scale) -> bool:
+def _has_prefix(scale: Scale) -> bool:
     """Whether *scale* is one of several units that a metric prefix tells apart, as ms and s."""
     if scale.unit in (RATIO, DOLLAR):
         return False
@@ -137,12 +135,12 @@ _SLIPS = (
         "Your number is half the right one: is one direction of the link wanted, or both?",
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
-    Slip(2, "Your number is twice the right one: there is a factor of 2 too many.", _anything),
-    Slip(1 / 2, "Your number is half the right one: a factor of 2 is missing.", _anything),
+    Slip(2, "Your number is twice the right one: is something counted twice?", _anything),
+    Slip(1 / 2, "Your number is half the right one: is a factor of 2 missing?", _anything),
     Slip(8, _TOO_LARGE.format(8) + ".", _anything),
     Slip(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
     Slip(-1, "The size is right, the sign is not.", _anything),
-    *(Slip(factor, says + ": look at the prefixes.", has_prefix) for factor, says in _THOUSANDS),
+    *(Slip(factor, says + ": look at the prefixes.", _has_prefix) for factor, says in _THOUSANDS),
     *(Slip(factor, says + ".", _anything) for factor, says in _THOUSANDS),
     Slip(100, _TOO_LARGE.format(100) + ": a percentage was taken for a fraction.", _is_a_share),
     Slip(1 / 100, "A fraction was typed where per cent are wanted.", _is_a_share),

@@ -16,6 +16,7 @@ from app.units.unit import (
 
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
 
+_SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW", "1/s": "/s"}
 _NEARLY = 0.9  # of a unit: less is not 1, however it is rounded
 
 
@@ -37,8 +38,8 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
             continue
         scaled = float(f"{value / factor:.{digits}g}")
         if abs(scaled) >= 1:
-            return f"{_written(value / factor, unit, digits)} {symbol}"
-    return f"{figures(value, digits)} {unit.symbol}"
+            return f"{_written(value / factor, unit, digits)} {_spelling(symbol)}"
+    return f"{figures(value, digits)} {_spelling(unit.symbol)}"
 
 
 def show_in(value: float, scale: Scale, digits: int = 4) -> str:
@@ -48,7 +49,12 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
     >>> show_in(0.07, scale_of("ms"))
     '70 ms'
     """
-    return f"{_written(value / scale.factor, scale.unit, digits)} {scale.symbol}".strip()
+    return f"{_written(value / scale.factor, scale.unit, digits)} {_spelling(scale.symbol)}".strip()
+
+
+def _spelling(symbol: str) -> str:
+    """The one way of writing *symbol*, of several in which it may be typed."""
+    return _SPELLINGS.get(symbol, symbol)
 
 
 def _written(number: float, unit: Unit, digits: int) -> str:

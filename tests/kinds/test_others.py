@@ -109,7 +109,7 @@ VALUE = "2 * (n - 1) * (size_gb / n / bw_gb_s * 1e3 + latency_us / 1e3)"
         ("pass", "returned nothing: is a `return` missing?"),
         ("return 'x'", "a number, and returned a str"),
         ("return True", "a number, and returned a bool"),
-        (f"return 2 * {VALUE}", "exactly 2 times the right one"),
+        (f"return 2 * {VALUE}", "twice the right one"),
         ("return float('nan')", "and returned `nan`"),
         ("return " + "[" * 90 + "]" * 90, "nested too deeply"),
     ],

@@ -172,11 +172,11 @@ def test_the_answer_that_is_shown_is_right_when_typed_back(catalog: Catalog) -> 
 
 def test_the_ends_of_what_counts_are_told_apart_and_count(catalog: Catalog) -> None:
     for where, key in keys(catalog):
-        if match := re.search(r"Everything from (.+) to (.+) counts", key.praise):
+        if match := re.search(r"Everything from (.+) to (.+) counts", key.praise()):
             low, high = (key.asked.read(end) for end in match.groups())
-            assert key.holds(low), (where, key.praise)
-            assert key.holds(high), (where, key.praise)
-            assert high.value - low.value >= 0.85 * (key.high - key.low), (where, key.praise)
+            assert key.holds(low), (where, key.praise())
+            assert key.holds(high), (where, key.praise())
+            assert high.value - low.value >= 0.85 * (key.high - key.low), (where, key.praise())
 
 
 def test_the_value_of_arithmetic_is_told(catalog: Catalog) -> None:
