@@ -10,7 +10,7 @@ from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
 from app.units import Reading, Scale, read, spelled
 from app.units.reading import joined, plain_signs
-from app.units.scales import SCALES, WHOLE
+from app.units.scales import SCALES, takes_prefix
 
 _LONGEST = 500  # characters of an answer
 _SHOWN = 60  # characters of an answer that cannot be read
@@ -73,7 +73,7 @@ def _typed(text: str, shown: Scale) -> str:
     if not _CALL.search(typed):  # where a comma stands between arguments
         typed = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), typed)
         typed = _DECIMAL_COMMA.sub(".", typed)
-    if shown.symbol in WHOLE:
+    if not takes_prefix(shown) and shown.factor >= 1:  # 4k may be 4 kB, and nothing with %
         typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
     return typed
 

@@ -16,6 +16,7 @@ from app.units import parse as parse_quantity
 
 _EXACT = 1e-9
 _FIGURES, _ALL_FIGURES = 4, 13  # of a value that is shown: as few as do
+_READ_AS = 6  # figures of a value that somebody typed
 _SHOWN_OF_RANGE = 0.9  # of all that counts as right, where the range is rounded inward
 _NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
 _APART = 2.0  # tolerances between a mistake and the right answer
@@ -84,7 +85,11 @@ class Asked(Strict):
 
     def echo(self, reading: Reading) -> str:
         """The end of a verdict on arithmetic: what it came to."""
-        return f" Read as {show_in(reading.value, self.scale, 6)}." if reading.worked_out else ""
+        return (
+            f" Read as {show_in(reading.value, self.scale, _READ_AS)}."
+            if reading.worked_out
+            else ""
+        )
 
     def key(self, names: Names, fill: Callable[[str, Names], str]) -> "Key":
         """What is right where the symbols are *names*; *fill* fills the mistakes' sentences.
@@ -222,8 +227,8 @@ class Key:
         if not (plain and near and self._is_whole(self.right)) or self._is_whole(reading.value):
             return ""
         way = "up" if reading.value < self.right else "down"
-        typed = self.asked.shown(reading.value)
-        return f"{typed} lies next to it, but a whole number is wanted here: round it {way}."
+        typed = show_in(reading.value, self.asked.scale, _READ_AS)
+        return f"A whole number is wanted here: round {typed} {way}."
 
     def _is_whole(self, value: float) -> bool:
         return (value / self.asked.scale.factor).is_integer()

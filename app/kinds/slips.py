@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from app.units import BYTE, BYTE_PER_SECOND, DOLLAR, RATIO, SECOND, Scale, scale_of
-from app.units.scales import BINARY, DECIMAL, SCALES, SMALL
+from app.units import BYTE, BYTE_PER_SECOND, RATIO, SECOND, Scale, scale_of
+from app.units.scales import DECIMAL, SCALES, takes_prefix
 
 _CLOSE = 0.005  # how near a factor must be met: three figures
 _CLOSER = 0.002  # the same for 1.024, which many a wrong number is near to
@@ -100,20 +100,6 @@ def _is_a_share(scale: Scale) -> bool:
     return scale.unit is RATIO and scale.factor < 1
 
 
-def _has_prefix(scale: Scale) -> bool:
-    """Whether *scale* is one of several units that a metric prefix tells apart, as ms and s."""
-    if scale.unit in (RATIO, DOLLAR):
-        return False
-    prefixes = DECIMAL | SMALL | BINARY
-    bases = [scale.symbol.removeprefix(prefix) for prefix in prefixes]
-    return any(
-        (known := SCALES.get(prefix + base)) and known.unit is scale.unit and known != scale
-        for base in bases
-        if base in SCALES and SCALES[base].unit is scale.unit
-        for prefix in ("", "k", "m")
-    )
-
-
 def _anything(scale: Scale) -> bool:
     return True
 
@@ -140,7 +126,7 @@ _SLIPS = (
     Slip(8, _TOO_LARGE.format(8) + ".", _anything),
     Slip(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
     Slip(-1, "The size is right, the sign is not.", _anything),
-    *(Slip(factor, says + ": look at the prefixes.", _has_prefix) for factor, says in _THOUSANDS),
+    *(Slip(factor, says + ": look at the prefixes.", takes_prefix) for factor, says in _THOUSANDS),
     *(Slip(factor, says + ".", _anything) for factor, says in _THOUSANDS),
     Slip(100, _TOO_LARGE.format(100) + ": a percentage was taken for a fraction.", _is_a_share),
     Slip(1 / 100, "A fraction was typed where per cent are wanted.", _is_a_share),

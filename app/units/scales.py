@@ -1,6 +1,7 @@
 """Every unit that may be written, and how many of its base unit it is."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from app.units.unit import (
     BYTE,
@@ -97,12 +98,6 @@ def _spelled_out() -> dict[str, Scale]:
 
 
 SCALES = _scales() | _spelled_out()
-# Units of whole amounts, which take no prefix: 4k of them can only be 4,000.
-WHOLE = frozenset(
-    symbol
-    for symbol, scale in SCALES.items()
-    if scale.factor == 1 and scale.unit in (RATIO, DOLLAR, PER_SECOND)
-) | {""}
 PLAIN = Scale("", RATIO, 1.0)
 
 
@@ -120,6 +115,24 @@ def scale_of(symbol: str) -> Scale:
     if symbol not in SCALES:
         raise ValueError(f"{symbol!r} is not a unit here{close_symbols(symbol)}")
     return SCALES[symbol]
+
+
+@cache
+def takes_prefix(scale: Scale) -> bool:
+    """Whether *scale* is one of several units that a metric prefix tells apart, as ms and s.
+
+    >>> takes_prefix(scale_of("GB")), takes_prefix(scale_of("days"))
+    (True, False)
+    """
+    if scale.unit in (RATIO, DOLLAR):
+        return False
+    bases = [scale.symbol.removeprefix(prefix) for prefix in DECIMAL | SMALL | BINARY]
+    return any(
+        (known := SCALES.get(prefix + base)) and known.unit is scale.unit and known != scale
+        for base in bases
+        if base in SCALES and SCALES[base].unit is scale.unit
+        for prefix in ("", "k", "m")
+    )
 
 
 def close_symbols(symbol: str) -> str:

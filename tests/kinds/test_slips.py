@@ -126,8 +126,8 @@ def test_a_bare_number_in_another_unit_is_told_so(
 @pytest.mark.parametrize(
     ("unit", "right", "typed", "says"),
     [
-        ("", "886", "885.14", "a whole number is wanted here: round it up"),
-        ("", "886", "886.2", "round it down"), ("", "886", "884.9", "884.9 is too small"),
+        ("", "886", "885.14", "A whole number is wanted here: round 885.14 up."),
+        ("", "886", "886.2", "round 886.2 down"), ("", "886", "884.9", "884.9 is too small"),
         ("", "886", "885", "885 is too small"),
         ("", "4/3", "33 %", "the factor is wanted: 1 + 33 %"),
         ("", "4/3", "25 %", "a factor is wanted here: how many times"), ("", "0.75", "25 %", "too small"),
