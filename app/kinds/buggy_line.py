@@ -189,7 +189,8 @@ class BuggyLine(Coded):
         return Verdict(False, 0.0, (f"Line {line} is right as it stands.",))
 
     def _line(self, answer: Answer) -> int:
-        text, count = single(answer).strip(), len(self.code.splitlines())
+        text = single(answer).strip().lower().removeprefix("line").strip(" #")
+        count = len(self.code.splitlines())
         if not text:
             raise AnswerError("no line is chosen yet")
         if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):

@@ -97,6 +97,17 @@ def test_what_is_no_line_is_unreadable(grade: Grade, answer: str) -> None:
         grade(BUG, answer)
 
 
+@pytest.mark.parametrize("answer", ["line 3", "Line 3", " 3 ", "line #3", "LINE3"])
+def test_a_line_may_be_named_as_one_speaks_of_it(grade: Grade, answer: str) -> None:
+    assert grade(BUG, answer) == grade(BUG, "3")
+
+
+@pytest.mark.parametrize("answer", ["line", "line 99", "3 4", "line three"])
+def test_words_without_a_line_are_unreadable(grade: Grade, answer: str) -> None:
+    with pytest.raises(AnswerError):
+        grade(BUG, answer)
+
+
 HEAD = "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n    "
 VALUE = "2 * (n - 1) * (size_gb / n / bw_gb_s * 1e3 + latency_us / 1e3)"
 
