@@ -79,10 +79,12 @@ class Numeric(Base):
         )
 
     def solved(self, drawn: Draw) -> Draw:
-        """*drawn* with the answers, by name."""
-        right = {name: key.right for name, key in self.keys(drawn.seed).items()}
-        answers = {name: Quantity(value, self._dimension(name)) for name, value in right.items()}
-        return replace(drawn, names={**drawn.names, **answers})
+        """*drawn* with the answers, by name; numbers and shares as they may be typed back."""
+        keys = self.keys(drawn.seed)
+        answers = {name: Quantity(key.right, self._dimension(name)) for name, key in keys.items()}
+        plain = {n: key.shown() for n, key in keys.items() if key.asked.scale.symbol in ("", "%")}
+        names, shown = {**drawn.names, **answers}, {**drawn.shown, **plain}
+        return replace(drawn, names=names, shown=shown)
 
     def right_answer(self, seed: int) -> Answer:
         """The right value of each box, to twelve figures."""

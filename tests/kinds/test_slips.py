@@ -170,6 +170,24 @@ def test_the_answer_that_is_shown_is_right_when_typed_back(catalog: Catalog) -> 
     assert not refused
 
 
+_STATED = re.compile(r"\*\*\{(\w+)(?: \|[^}]*)?\}\*\*")
+
+
+def test_the_answer_that_a_solution_states_is_right_when_typed_back(catalog: Catalog) -> None:
+    refused = []
+    for exercise in catalog.exercises:
+        if not isinstance(exercise, Numeric):
+            continue
+        for seed in range(12):
+            drawn, keys = exercise.solved(exercise.draw(seed)), exercise.keys(seed)
+            for stated in _STATED.finditer(exercise.solution):
+                if key := keys.get(stated[1]):
+                    text = exercise.fill(stated[0], drawn).strip("*")
+                    if not key.holds(key.asked.read(text)):
+                        refused.append((exercise.id, seed, text))
+    assert not refused
+
+
 def test_the_ends_of_what_counts_are_told_apart_and_count(catalog: Catalog) -> None:
     for where, key in keys(catalog):
         if match := re.search(r"Everything from (.+) to (.+) counts", key.praise()):
@@ -198,6 +216,19 @@ def test_the_value_of_arithmetic_is_told_of_each_part(catalog: Catalog) -> None:
     verdict = asyncio.run(exercise.grade(0, {"bus": f"2 * {right['bus']} / 2"}, NO_RUNNER))
     assert verdict.parts["bus"].correct
     assert "Read as" in verdict.parts["bus"].says
+
+
+def test_a_prediction_of_a_lab_may_be_arithmetic(catalog: Catalog) -> None:
+    exercises = [e for e in catalog.exercises if isinstance(e, Experiment)]
+    assert exercises
+    for exercise in exercises:
+        right = exercise.right_answer(0)
+        assert isinstance(right, dict)
+        names = list(exercise.predict)
+        worked = right | {name: f"(1 + 1) * {right[name]} / 2" for name in names}
+        verdict = asyncio.run(exercise.grade(0, worked, NO_RUNNER))
+        assert verdict.correct, exercise.id
+        assert all("Read as" in verdict.parts[name].says for name in names)
 
 
 def test_a_bare_reading_has_no_unit_and_a_written_one_has() -> None:
