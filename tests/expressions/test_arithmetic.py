@@ -94,12 +94,12 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("shown", ["ms", "GB", "%", "", "$"])
 def test_hostile_arithmetic_is_refused_or_read_at_once(text: str, shown: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     try:
         assert math.isfinite(Asked(answer="1", unit=shown).read(text).value)
     except AnswerError as refused:
         assert len(str(refused)) < 500
-    assert time.perf_counter() - begun < 0.5  # a bound on hanging, not a measurement
+    assert time.process_time() - begun < 0.5  # a bound on hanging, not a measurement
 
 
 @given(
