@@ -71,10 +71,11 @@ def errata() -> tuple[Erratum, ...]:
     Raises:
         ContentError: a file cannot be read, or a derivation does not work out.
     """
+    documents = [(severity, read_document(_HERE / name)) for severity, name in _FILES.items()]
     return tuple(
-        _erratum(read_document(_HERE / name), severity, key)
-        for severity, name in _FILES.items()
-        for key in read_document(_HERE / name).values
+        _erratum(document, severity, key)
+        for severity, document in documents
+        for key in document.values
     )
 
 

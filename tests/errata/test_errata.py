@@ -1,3 +1,7 @@
+import json
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -83,3 +87,24 @@ def test_a_derivation_that_does_not_work_out_is_reported_with_its_line(
     errata.cache_clear()
     assert says in str(refused.value)
     assert ":6:" in str(refused.value)
+
+
+# An audit hook cannot be taken off again, so it counts in an interpreter of its own.
+OPENED = """
+import json, sys
+from app.errata import errata
+from app.glossary import terms
+opened = []
+sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
+errata(), errata(), terms(), terms()
+print(json.dumps([path for path in opened if path.endswith(".yaml")]))
+"""
+
+
+def test_a_file_of_ours_is_read_once_however_many_entries_it_has() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", OPENED], capture_output=True, text=True, check=True, timeout=60
+    )
+    opened = Counter(Path(path).name for path in json.loads(ran.stdout))
+    names = ("answer_keys.yaml", "claims.yaml", "conventions.yaml", "terms.yaml")
+    assert opened == dict.fromkeys(names, 1)
