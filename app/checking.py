@@ -5,6 +5,7 @@ import json
 from app.db.tables import Attempt
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
+from app.kinds.length import refuse_longer
 from app.site import Site
 
 
@@ -23,8 +24,10 @@ async def check(
 
     Raises:
         AnswerError: *answer* cannot be read; nothing is kept.
+        TooLongError: *answer* has more characters than the settings allow; nothing is kept.
         UnavailableError: the sandbox or the database cannot do its work; nothing is kept.
     """
+    refuse_longer(answer, site.settings.answer_limit)
     verdict = await exercise.grade(seed, answer, site.runner, learner)
     try:
         attempt = Attempt(

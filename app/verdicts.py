@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from app.errors import AnswerError, AppError, InputError
+from app.errors import AnswerError, AppError
 from app.kinds import SEEDS, Answer, Verdict
+from app.kinds.length import refuse_longer
 
 Expectation = Literal["correct", "incorrect"]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -33,7 +34,7 @@ class Submission(BaseModel):
         """The answer as exercises take it.
 
         Raises:
-            InputError: it has more than *limit* characters.
+            TooLongError: it has more than *limit* characters.
         """
         answer: Answer
         if isinstance(self.answer, list):
@@ -42,8 +43,7 @@ class Submission(BaseModel):
             answer = {name: _text(value) for name, value in self.answer.items()}
         else:
             answer = _text(self.answer)
-        if _length(answer) > limit:
-            raise TooLongError(f"an answer has at most {limit:,} characters")
+        refuse_longer(answer, limit)
         return answer
 
 
@@ -52,10 +52,6 @@ class FiledSubmission(Submission):
 
     expect: Expectation | None = Field(default=None, description="copied to the verdict")
     says: StrictStr | None = Field(default=None, description="a sentence of the feedback")
-
-
-class TooLongError(InputError):
-    """An answer is longer than the server takes: status 413."""
 
 
 class Judged(BaseModel):
@@ -134,11 +130,3 @@ def _says(error: Exception | str) -> str:
 
 def _text(value: str | float) -> str:
     return value if isinstance(value, str) else repr(value)
-
-
-def _length(answer: Answer) -> int:
-    if isinstance(answer, str):
-        return len(answer)
-    if isinstance(answer, list):
-        return sum(len(part) + 1 for part in answer)
-    return sum(len(name) + len(text) for name, text in answer.items())

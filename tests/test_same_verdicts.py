@@ -61,3 +61,41 @@ def test_three_ways_lead_to_the_same_verdict(
             client.post(address, data={**fields, "action": "predict"})
         page = client.post(address, data=fields, headers={"X-Fragment": "1"}).text
         assert all(html(sentence) in page for sentence in offline["feedback"])
+
+
+LONG = "1" * 25_001
+SAYS = "an answer has at most 20,000 characters"
+TOO_LONG = [
+    ("collectives/ring-all-reduce-time", LONG, "check"),
+    ("collectives/write-ring-time", LONG, "check"),
+    ("collectives/write-ring-time", LONG, "run"),
+    ("collectives/steps-of-a-ring", [LONG], "check"),
+    ("accumulation/a-step-in-parts", {"step": LONG}, "check"),
+    ("memory/the-mildest-stage", {"stage": LONG}, "check"),
+    ("diagnosis/technique-and-lever", {"dp": LONG}, "check"),
+    ("collectives/count-the-ring", {"bytes": LONG}, "predict"),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer", "action"), TOO_LONG)
+def test_an_answer_that_is_too_long_is_refused_alike_through_every_door(
+    client: TestClient,
+    bearer: dict[str, str],
+    site: Site,
+    tmp_path: Path,
+    exercise: str,
+    answer: object,
+    action: str,
+) -> None:
+    row = {"exercise": exercise, "seed": 0, "answer": answer}
+    online = client.post("/api/v1/check", json=row, headers=bearer)
+    assert (online.status_code, online.json()["detail"]) == (413, SAYS)
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    main(["grade", str(file), "-o", str(tmp_path / "out.jsonl")])
+    assert json.loads((tmp_path / "out.jsonl").read_text())["error"] == SAYS
+    fields = {**form(site.catalog.exercise(exercise), answer), "action": action}
+    page = client.post(f"/exercises/{exercise}?seed=0", data=fields)
+    assert page.status_code == 413
+    assert f"A{SAYS[1:]}." in page.text
+    assert client.get("/progress/export").json()["attempts"] == []

@@ -14,11 +14,11 @@ from app.api.documents import responses
 from app.api.tokens import Grader
 from app.checking import check
 from app.errors import AnswerError, AppError
+from app.kinds.length import TooLongError
 from app.site import Here, Site
 from app.verdicts import (
     Judged,
     Submission,
-    TooLongError,
     error_row,
     judged,
     unreadable,

@@ -14,6 +14,7 @@ from app.errors import AnswerError, NotFoundError, UnavailableError
 from app.kinds import SEEDS, Answer, Exercise
 from app.kinds.experiment import Experiment
 from app.kinds.function import Function
+from app.kinds.length import TooLongError, refuse_longer
 from app.site import Here, Site
 from app.web.experiment import answer_of, lock_in
 from app.web.forms import Given
@@ -69,7 +70,7 @@ async def answer(
     asked = _Asked(exercise, _seed(seed), learner, await _fields(request))
     try:
         outcome = await _act(site, asked)
-    except AnswerError as error:
+    except (AnswerError, TooLongError) as error:
         outcome = unreadable(error)
     except UnavailableError as error:
         outcome = unavailable(error)
@@ -92,6 +93,7 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
             return Outcome()
         case "run" if isinstance(asked.exercise, Function):
             source = next(iter(asked.given.get("answer", ())), "")
+            refuse_longer(source, site.settings.answer_limit)
             trial = await asked.exercise.try_out(asked.seed, source, site.runner, asked.learner)
             return tried(trial)
     return await _check(site, asked, seen)
@@ -99,9 +101,6 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
 
 async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
     given = _given(site, asked)
-    size = len(given) if isinstance(given, str) else sum(len(part) for part in given)
-    if size > site.settings.answer_limit:
-        raise AnswerError(f"an answer has at most {site.settings.answer_limit:,} characters")
     verdict = await check(
         site,
         asked.exercise,

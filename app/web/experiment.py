@@ -13,6 +13,7 @@ from app.errors import AnswerError
 from app.kinds.asked import Asked
 from app.kinds.base import Answer
 from app.kinds.experiment import CAUSE, Experiment
+from app.kinds.length import refuse_longer
 from app.labs import Job, lab_called, read_job
 from app.labs.matching import found_in, is_of
 from app.markdown import inline_html
@@ -73,9 +74,11 @@ async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, giv
 
     Raises:
         AnswerError: a number is missing, or cannot be read.
+        TooLongError: it has more characters than the settings allow.
         UnavailableError: it cannot be kept.
     """
     answer = exercise.answer_in(given)
+    refuse_longer(answer, site.settings.answer_limit)
     exercise.read(answer)
     assert isinstance(answer, dict)
     if not locked_in(site, exercise, seed, learner):

@@ -15,6 +15,7 @@ from app.errors import AnswerError, UnavailableError
 from app.glossary import mark
 from app.kinds import Exercise, PartVerdict, Verdict
 from app.kinds.experiment import Experiment
+from app.kinds.length import TooLongError
 from app.kinds.program import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.sandbox.runner import Health
@@ -125,10 +126,14 @@ class Sheet:
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
 
 
-def unreadable(error: AnswerError) -> Outcome:
-    """An answer that is none: not graded, not kept."""
+def unreadable(error: AnswerError | TooLongError) -> Outcome:
+    """An answer that cannot be read: neither graded nor stored."""
     says = str(error)
-    return Outcome(state="unreadable", says=f"{says[:1].upper()}{says[1:]}.")
+    return Outcome(
+        state="unreadable",
+        says=f"{says[:1].upper()}{says[1:]}.",
+        status=413 if isinstance(error, TooLongError) else 200,
+    )
 
 
 def unavailable(error: UnavailableError) -> Outcome:
