@@ -21,17 +21,20 @@ BEGIN = "wallclock_begin"  # execution option: the statement that opens a transa
 _POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads, so no one starves
 
 
-def connect(database: str, patience: float = PATIENCE) -> Engine:
+def connect(database: str, patience: float | None = None) -> Engine:
     """The engine for the SQLAlchemy URL *database*; a SQLite file and its folder are made.
+
+    Its connections wait *patience* seconds for a lock; PATIENCE where none are given.
 
     Raises:
         InputError: the URL cannot be read, or names what the app cannot keep rows in.
         UnavailableError: the file or its folder cannot be made.
     """
     url = _parsed(database)
+    waits = PATIENCE if patience is None else patience
     if url.get_backend_name() == "sqlite":
-        return _sqlite(url, patience)
-    return _postgresql(url, patience)
+        return _sqlite(url, waits)
+    return _postgresql(url, waits)
 
 
 def database_file(database: str) -> Path | None:
