@@ -23,8 +23,8 @@ from app.web import (
 from app.web.headers import SecurityHeaders
 from app.web.trouble import page_for
 
-router = APIRouter(include_in_schema=False)
-for part in (
+# In this order: an address that more than one could answer goes to the first.
+PARTS = (
     home,
     exercise,
     explore,
@@ -37,11 +37,12 @@ for part in (
     errata,
     progress,
     authoring,
-    board,
     docs,
     theme,
     static,
-):
+)
+router = APIRouter(include_in_schema=False)
+for part in PARTS:
     router.include_router(part.router)
 
 
@@ -51,4 +52,4 @@ def install(app: FastAPI, *, framed: bool = False) -> None:
     app.add_middleware(SecurityHeaders, framed=framed)
 
 
-__all__ = ["install", "page_for", "router"]
+__all__ = ["PARTS", "install", "page_for", "router"]
