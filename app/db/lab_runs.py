@@ -158,16 +158,6 @@ def finished_runs(session: Session, lab: str) -> Sequence[LabRunRow]:
     return session.exec(statement.limit(_LISTED)).all()
 
 
-def runs_of(session: Session, learner: str, lab: str, limit: int = 10) -> Sequence[LabRunRow]:
-    """The last runs of *lab* that *learner* asked for, the newest first."""
-    statement = (
-        select(LabRunRow)
-        .where(LabRunRow.lab == lab, LabRunRow.learner == learner)
-        .order_by(col(LabRunRow.id).desc())
-    )
-    return session.exec(statement.limit(limit)).all()
-
-
 def counted_runs(session: Session) -> Mapping[str, int]:
     """How many runs of each lab came to their end."""
     done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == "done")

@@ -149,11 +149,6 @@ def _copied(held: Held) -> Held:
     return [list(chunks) for chunks in held]
 
 
-def owners_after_reduce_scatter(ranks: Count) -> list[int]:
-    """The chunk whose complete sum each rank owns, when rank r sends chunk r first."""
-    return reduce_scatter(Network(1.0, 0.0), contributions(ranks), [single(ranks)], 1.0)
-
-
 def contributions(ranks: int) -> Held:
     """What *ranks* ranks hold of as many chunks before anything is sent: each its own."""
     return [[frozenset({rank})] * ranks for rank in range(ranks)]
