@@ -10,7 +10,7 @@ from app.explorers.controls import Select, Slider
 from app.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
 from app.formulas.layout import fits, projected_utilization, step_time
 from app.formulas.memory import memory_budget, zero_traffic_bytes
-from app.formulas.memory.placing import share_of
+from app.formulas.memory.placing import Share
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.formulas.presets.layouts import Recompute, Stage
@@ -122,7 +122,7 @@ def _traffic(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
     wide = 2 * model.key_value_heads * model.head_size // layout.tensor or 1
     gathered = layout.micro_batch * layout.sequence * wide * float(_ELEMENT)
     mixtures = model.expert_layers / layout.pipeline if model.experts else 0.0
-    weights = share_of(model, layout, 0)
+    weights = Share.of(model, layout, 0)
     span = 1
     sent = []
     for name, degree, amount in (

@@ -8,7 +8,7 @@ from app.charts.plot import Mark, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, plain
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
-from app.formulas.precision.formats import Format, format_of
+from app.formulas.precision.formats import Format, NumberFormat
 from app.units import RATIO, figures
 
 _FORMATS: Mapping[Format, str] = {
@@ -55,7 +55,7 @@ def _formats(values: Values) -> Explored:
 
 def _bits(name: Format, value: float) -> Drawing:
     """The bits of *value*: sign, exponent, mantissa."""
-    format_ = format_of(name)
+    format_ = NumberFormat.named(name)
     groups = (
         ("sign", "b", 1),
         ("exponent", "e", format_.exponent_bits),

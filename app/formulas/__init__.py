@@ -1,15 +1,16 @@
 """The formulas of the course, by name.
 
-Every public function of a module listed here is a formula; writing the function is all it takes
-to add one. Units, choices and defaults are read from its signature, and what it says from its
-docstring.
+Every public function in a module of a package listed here is a formula; writing the function is
+all it takes to add one. One that returns nothing is a check that its neighbors share. Units,
+choices and defaults are read from its signature, and what it says from its docstring.
 """
 
-import inspect
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from types import ModuleType
+from importlib import import_module
+from pkgutil import iter_modules
+from types import FunctionType, ModuleType
 
 from app.formulas import (
     batching,
@@ -97,17 +98,28 @@ def evaluate(formula: Formula, given: Mapping[str, Argument]) -> Result:
     return value
 
 
+def _functions(package: ModuleType) -> Iterator[FunctionType]:
+    """The public functions that are written in the modules of *package* and return something."""
+    for found in iter_modules(package.__path__):
+        module = import_module(f"{package.__name__}.{found.name}")
+        for name, function in sorted(vars(module).items()):
+            if (
+                isinstance(function, FunctionType)
+                and function.__module__ == module.__name__
+                and function.__annotations__.get("return") is not None
+                and not name.startswith("_")
+            ):
+                yield function
+
+
 class _Formulas(Mapping[str, Formula]):
     """Every formula by its name; what its signature says is read when it is first asked for."""
 
-    def __init__(self, modules: Iterable[ModuleType]) -> None:
+    def __init__(self, packages: Iterable[ModuleType]) -> None:
         self._functions = {
-            f"{module.__name__.rpartition('.')[2]}.{name}": function
-            for module in modules
-            for name, function in vars(module).items()
-            if not name.startswith("_")
-            and inspect.isfunction(function)
-            and function.__module__.startswith(module.__name__)
+            f"{package.__name__.rpartition('.')[2]}.{function.__name__}": function
+            for package in packages
+            for function in _functions(package)
         }
         self._known: dict[str, Formula] = {}
 

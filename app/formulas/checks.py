@@ -24,6 +24,11 @@ def at_least(name: str, value: float, least: float) -> float:
     return value
 
 
+def signed(name: str, value: float) -> float:
+    """*value*, of either sign, when it is a number no larger than is allowed."""
+    return at_least(name, value, -LARGEST)
+
+
 def positive(name: str, value: float) -> float:
     """*value*, when it is a number above zero that is neither absurdly small nor large."""
     if not (_is_number(value) and value > 0):

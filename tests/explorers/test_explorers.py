@@ -27,7 +27,7 @@ from app.explorers import (
 )
 from app.formulas import FORMULAS
 from app.formulas.overlap import exposed_communication_time
-from app.formulas.precision.formats import format_of
+from app.formulas.precision.formats import NumberFormat
 from app.simulators.overlap import backward_pass, buckets, gathers, sharded_forward
 from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, play
 from app.simulators.sharding.matrices import parallel_mlp
@@ -326,7 +326,7 @@ def test_bits_are_those_of_the_machine(
     pattern = data.draw(st.integers(0, 2**bits - 1))
     (value,) = struct.unpack(code, pattern.to_bytes(bits // 8, "little"))
     assume(math.isfinite(value))
-    assert format_of(name).bits(value) == f"{pattern:0{bits}b}"
+    assert NumberFormat.named(name).bits(value) == f"{pattern:0{bits}b}"
 
 
 @pytest.mark.parametrize(

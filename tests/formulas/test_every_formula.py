@@ -1,6 +1,9 @@
 import inspect
 import math
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.config import ROOT
 from app.expressions import Quantity, evaluate, parse
-from app.formulas import FORMULAS, Argument, Formula, Result
+from app.formulas import FORMULAS, MODULES, Argument, Formula, Result
 from app.formulas.records import hints_of
 from app.units import Unit
 from tests.formulas.samples import HUGE, LEGAL, as_text, illegal, legal
@@ -52,6 +56,44 @@ def quantities(formula: Formula, given: dict[str, Any]) -> dict[str, Quantity]:
             for unit in (n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)):
                 found[field] = Quantity(float(getattr(given[name], field)), unit.dimension)
     return found
+
+
+NEW = '''
+from app.units import Bytes, Count
+
+def halved(size: Bytes, parts: Count = 2) -> Bytes:
+    """Bytes of one of some equal parts of an array."""
+    return _divided(size, parts)
+
+def _divided(size: Bytes, parts: Count) -> Bytes:
+    return size / parts
+
+def refuse(parts: Count) -> None:
+    """A check is no formula."""
+'''
+LIST = """
+from app.formulas import FORMULAS, evaluate, lookup
+print(*FORMULAS, evaluate(lookup("cost.halved"), {"size": "4 MB"}))
+"""
+
+
+def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
+    for room in ("formulas", "units"):
+        shutil.copytree(ROOT / "app" / room, tmp_path / "app" / room)
+    (tmp_path / "app" / "__init__.py").touch()
+    (tmp_path / "app" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    *names, value = ran.stdout.split()
+    assert set(names) == {*FORMULAS, "cost.halved"}
+    assert float(value) == 2e6
+
+
+def test_every_folder_of_formulas_is_listed() -> None:
+    folders = {path.parent.name for path in (ROOT / "app" / "formulas").glob("*/__init__.py")}
+    listed = {module.__name__.rpartition(".")[2] for module in MODULES}
+    assert folders == listed | {"presets"}
 
 
 @every_formula

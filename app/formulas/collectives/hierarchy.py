@@ -1,7 +1,7 @@
 """All-reduce over several nodes, and inside a switch."""
 
 from app.formulas.checks import at_least, positive, whole
-from app.formulas.collectives.rounds import rounds_time
+from app.formulas.rounds import rounds_time
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 

@@ -1,7 +1,7 @@
 """Collectives on a ring, where every rank sends to the next and receives from the one before."""
 
 from app.formulas.checks import whole
-from app.formulas.collectives.rounds import rounds_bytes, rounds_time
+from app.formulas.rounds import rounds_bytes, rounds_time
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 

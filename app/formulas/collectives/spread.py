@@ -1,7 +1,7 @@
 """Collectives that hand arrays out without adding them up."""
 
 from app.formulas.checks import at_least, positive, whole
-from app.formulas.collectives.rounds import rounds_bytes, rounds_time
+from app.formulas.rounds import rounds_bytes, rounds_time
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from app.formulas.checks import recorded
-from app.formulas.memory.placing import Share, fits_together, share_of
+from app.formulas.memory.placing import Share, fits_together
 from app.formulas.pipeline import in_flight_microbatches
 from app.formulas.pipeline.schedules import Schedule
 from app.formulas.presets import Layout, ModelShape, Recipe
@@ -72,7 +72,7 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) ->
 
 
 def _of_stage(model: ModelShape, layout: Layout, recipe: Recipe, stage: int) -> Budget:
-    share = share_of(model, layout, stage)
+    share = Share.of(model, layout, stage)
     zero = layout.zero_stage
     weights = _kept(share, layout, zero >= 3)  # noqa: PLR2004
     gradients = _kept(share, layout, zero >= 2)  # noqa: PLR2004

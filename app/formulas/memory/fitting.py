@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from app.formulas.checks import at_least, positive, whole
-from app.formulas.memory.split import Stage, split
+from app.formulas.memory.split import Split, Stage
 from app.units import BYTE, Bytes, Count, show
 
 
@@ -45,7 +45,7 @@ def zero_smallest_ranks(
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5, solved for the number of ranks.
     """
-    kept, shared = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
     count = whole("parameters", parameters)
     floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
     room = Fraction(positive("memory", memory)) - floor
@@ -92,7 +92,7 @@ def zero_largest_model(
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 2.
     """
-    kept, shared = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
     room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
     if room < 0:
         raise ValueError(

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import Layout, ModelShape
-from app.formulas.transformer.parameters import layer_parts
+from app.formulas.transformer.parameters import LayerParts
 
 _WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the output head alone
 
@@ -21,22 +21,22 @@ class Share(NamedTuple):
     experts: float
     layer: float
 
-
-def share_of(model: ModelShape, layout: Layout, stage: int) -> Share:
-    """What a rank of pipeline stage *stage* holds."""
-    counts = layers_per_stage(model.layers, layout.pipeline)
-    first = sum(counts[:stage])
-    mixtures = max(0, min(counts[stage], first + counts[stage] - model.dense_layers))
-    mixtures = mixtures if model.experts else 0
-    plain = counts[stage] - mixtures
-    parts = layer_parts(model)
-    attention = parts.attention / layout.tensor + parts.norms
-    dense_layer = attention + parts.feed_forward / layout.tensor
-    mixed_layer = attention + parts.router + parts.shared / layout.tensor
-    experts = parts.expert * model.experts / layout.expert / layout.tensor
-    dense = plain * dense_layer + mixtures * mixed_layer + _ends(model, layout, stage)
-    fullest = max(dense_layer if plain else 0.0, mixed_layer + experts if mixtures else 0.0)
-    return Share(counts[stage], dense, mixtures * experts, fullest)
+    @classmethod
+    def of(cls, model: ModelShape, layout: Layout, stage: int) -> "Share":
+        """What a rank of pipeline stage *stage* holds."""
+        counts = layers_per_stage(model.layers, layout.pipeline)
+        first = sum(counts[:stage])
+        mixtures = max(0, min(counts[stage], first + counts[stage] - model.dense_layers))
+        mixtures = mixtures if model.experts else 0
+        plain = counts[stage] - mixtures
+        parts = LayerParts.of(model)
+        attention = parts.attention / layout.tensor + parts.norms
+        dense_layer = attention + parts.feed_forward / layout.tensor
+        mixed_layer = attention + parts.router + parts.shared / layout.tensor
+        experts = parts.expert * model.experts / layout.expert / layout.tensor
+        dense = plain * dense_layer + mixtures * mixed_layer + _ends(model, layout, stage)
+        fullest = max(dense_layer if plain else 0.0, mixed_layer + experts if mixtures else 0.0)
+        return cls(counts[stage], dense, mixtures * experts, fullest)
 
 
 def _ends(model: ModelShape, layout: Layout, stage: int) -> float:

@@ -16,21 +16,21 @@ class Split(NamedTuple):
     kept: Bytes
     shared: Bytes
 
-
-def split(
-    stage: Stage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
-) -> Split:
-    """Divide the bytes of a parameter between what *stage* keeps and what it shares out."""
-    check_stage(stage)
-    shared_from = {
-        WEIGHTS_FROM: positive("weight_bytes", weight_bytes),
-        GRADIENTS_FROM: at_least("gradient_bytes", gradient_bytes, 0),
-        OPTIMIZER_FROM: at_least("optimizer_bytes", optimizer_bytes, 0),
-    }
-    return Split(
-        kept=sum(size for first, size in shared_from.items() if stage < first),
-        shared=sum(size for first, size in shared_from.items() if stage >= first),
-    )
+    @classmethod
+    def of(
+        cls, stage: Stage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
+    ) -> "Split":
+        """The bytes of a parameter, divided as *stage* does."""
+        check_stage(stage)
+        shared_from = {
+            WEIGHTS_FROM: positive("weight_bytes", weight_bytes),
+            GRADIENTS_FROM: at_least("gradient_bytes", gradient_bytes, 0),
+            OPTIMIZER_FROM: at_least("optimizer_bytes", optimizer_bytes, 0),
+        }
+        return cls(
+            kept=sum(size for first, size in shared_from.items() if stage < first),
+            shared=sum(size for first, size in shared_from.items() if stage >= first),
+        )
 
 
 def check_stage(stage: Stage) -> None:

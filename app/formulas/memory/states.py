@@ -1,7 +1,7 @@
 """Bytes of weights, gradients and optimizer state on a rank."""
 
 from app.formulas.checks import whole
-from app.formulas.memory.split import Stage, split
+from app.formulas.memory.split import Split, Stage
 from app.units import Bytes, Count
 
 
@@ -35,7 +35,7 @@ def state_bytes(
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1.
     """
-    kept, _ = split(0, weight_bytes, gradient_bytes, optimizer_bytes)
+    kept, _ = Split.of(0, weight_bytes, gradient_bytes, optimizer_bytes)
     return whole("parameters", parameters) * kept
 
 
@@ -76,7 +76,7 @@ def zero_state_bytes(
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 1.
     """
-    kept, shared = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
     return whole("parameters", parameters) * (kept + shared / whole("ranks", ranks))
 
 
@@ -114,7 +114,7 @@ def zero_redundant_bytes(
         Rajbhandari et al., ZeRO, arXiv:1910.02054, sections 3.1 and 5 (redundancy of model
         states).
     """
-    kept, _ = split(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    kept, _ = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
     return (whole("ranks", ranks) - 1) * whole("parameters", parameters) * kept
 
 
@@ -149,5 +149,5 @@ def hybrid_shard_state_bytes(
     Source:
         Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.2 (sharding strategies).
     """
-    _, shared = split(3, weight_bytes, gradient_bytes, optimizer_bytes)
+    _, shared = Split.of(3, weight_bytes, gradient_bytes, optimizer_bytes)
     return whole("parameters", parameters) * shared / whole("shard_ranks", shard_ranks)

@@ -1,7 +1,7 @@
 """Activations that a stage keeps between a forward pass and its backward pass."""
 
 from app.formulas.checks import at_least, positive, whole
-from app.formulas.pipeline.schedules import Schedule, exists
+from app.formulas.pipeline.schedules import Schedule, Sizes
 from app.units import Bytes, Count, Ratio
 
 
@@ -49,7 +49,7 @@ def in_flight_microbatches(
         section 4.2.3; Qi et al., arXiv:2401.10241, sections 2 and 6; DeepSeek-V3 Technical Report,
         arXiv:2412.19437, table 2.
     """
-    p, m, v = exists(schedule, stages, microbatches, virtual)
+    p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
     place = whole("stage", stage, 0)
     if place >= p:
         raise ValueError(f"stage must be below the stages, {p}, not {stage!r}")

@@ -1,6 +1,6 @@
 """Idle time of every schedule, in closed form where one is known."""
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from app.formulas.checks import at_least, one_of, positive, whole
 from app.units import Count, Seconds
@@ -81,7 +81,7 @@ def schedule_bubble(
         table 1; DeepSeek-V3 Technical Report, arXiv:2412.19437, table 2. The terms with
         communication, and beyond equal times, are read off the schedules played out.
     """
-    p, m, v = exists(schedule, stages, microbatches, virtual)
+    p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
     f = positive("forward", forward)
     b = positive("backward_input", backward_input)
     w = at_least("backward_weight", backward_weight, 0)
@@ -95,31 +95,38 @@ def schedule_bubble(
     return _split_backward(schedule, p, m, f, b, w)
 
 
-def exists(
-    schedule: Schedule, stages: Count, microbatches: Count, virtual: Count
-) -> tuple[int, int, int]:
-    """Stages, micro-batches and chunks, when there is such a schedule."""
-    one_of("schedule", schedule, get_args(Schedule))
-    p, m, v = (
-        whole("stages", stages),
-        whole("microbatches", microbatches),
-        whole("virtual", virtual),
-    )
-    if v > 1 and schedule != "interleaved":
-        raise ValueError(f"virtual must be 1 for {schedule}, not {virtual!r}")
-    if v > 1 and m % p:
-        raise ValueError(
-            f"microbatches must be a multiple of the stages, {p}, when chunks interleave, not {m}"
+class Sizes(NamedTuple):
+    """Stages, micro-batches and chunks of a schedule."""
+
+    stages: int
+    microbatches: int
+    virtual: int
+
+    @classmethod
+    def of(cls, schedule: Schedule, stages: Count, microbatches: Count, virtual: Count) -> "Sizes":
+        """The sizes of *schedule*, when there is one of these."""
+        one_of("schedule", schedule, get_args(Schedule))
+        p, m, v = (
+            whole("stages", stages),
+            whole("microbatches", microbatches),
+            whole("virtual", virtual),
         )
-    if schedule == "dualpipe" and p % 2:
-        raise ValueError(f"stages must be even for dualpipe, not {stages!r}")
-    if schedule == "dualpipe" and m % 2:
-        raise ValueError(f"microbatches must be even for dualpipe, not {microbatches!r}")
-    if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
-        raise ValueError(
-            f"microbatches must be at least twice the stages, {2 * p}, for {schedule}, not {m}"
-        )
-    return p, m, v
+        if v > 1 and schedule != "interleaved":
+            raise ValueError(f"virtual must be 1 for {schedule}, not {virtual!r}")
+        if v > 1 and m % p:
+            raise ValueError(
+                f"microbatches must be a multiple of the stages, {p}, when chunks interleave,"
+                f" not {m}"
+            )
+        if schedule == "dualpipe" and p % 2:
+            raise ValueError(f"stages must be even for dualpipe, not {stages!r}")
+        if schedule == "dualpipe" and m % 2:
+            raise ValueError(f"microbatches must be even for dualpipe, not {microbatches!r}")
+        if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
+            raise ValueError(
+                f"microbatches must be at least twice the stages, {2 * p}, for {schedule}, not {m}"
+            )
+        return cls(p, m, v)
 
 
 def _whole_backward(

@@ -26,6 +26,16 @@ class NumberFormat:
     saturates: bool
     source: str
 
+    @staticmethod
+    def named(name: Format) -> "NumberFormat":
+        """The format called *name*.
+
+        Raises:
+            ValueError: there is none.
+        """
+        one_of("format", name, FORMATS)
+        return FORMATS[name]
+
     @property
     def bias(self) -> int:
         """What is taken off the stored exponent."""
@@ -70,13 +80,3 @@ FORMATS: Mapping[str, NumberFormat] = MappingProxyType(
         )
     }
 )
-
-
-def format_of(name: Format) -> NumberFormat:
-    """The format called *name*.
-
-    Raises:
-        ValueError: there is none.
-    """
-    one_of("format", name, FORMATS)
-    return FORMATS[name]

@@ -2,8 +2,8 @@
 
 import math
 
-from app.formulas.precision.formats import Format, NumberFormat, format_of
-from app.formulas.precision.rounding import number
+from app.formulas.checks import signed
+from app.formulas.precision.formats import Format, NumberFormat
 from app.units import Ratio
 
 
@@ -30,7 +30,7 @@ def largest_finite(format: Format) -> Ratio:
     Source:
         IEEE 754-2019, section 3.4; OCP OFP8 specification 1.0, table 2.
     """
-    known = format_of(format)
+    known = NumberFormat.named(format)
     steps = 2 if known.reserved == "code" else 1
     return (2 - steps * 2.0**-known.mantissa_bits) * 2.0**known.largest_exponent
 
@@ -54,7 +54,7 @@ def smallest_normal(format: Format) -> Ratio:
     Source:
         IEEE 754-2019, section 3.4; OCP OFP8 specification 1.0, table 2.
     """
-    return 2.0 ** format_of(format).least_exponent
+    return 2.0 ** NumberFormat.named(format).least_exponent
 
 
 def smallest_subnormal(format: Format) -> Ratio:
@@ -76,7 +76,7 @@ def smallest_subnormal(format: Format) -> Ratio:
     Source:
         IEEE 754-2019, section 3.4; OCP OFP8 specification 1.0, table 2.
     """
-    known = format_of(format)
+    known = NumberFormat.named(format)
     return 2.0 ** (known.least_exponent - known.mantissa_bits)
 
 
@@ -100,7 +100,7 @@ def epsilon(format: Format) -> Ratio:
     Source:
         IEEE 754-2019, section 3.3.
     """
-    return 2.0 ** -format_of(format).mantissa_bits
+    return 2.0 ** -NumberFormat.named(format).mantissa_bits
 
 
 def spacing(value: Ratio, format: Format) -> Ratio:
@@ -124,8 +124,8 @@ def spacing(value: Ratio, format: Format) -> Ratio:
     Source:
         IEEE 754-2019, section 3.3.
     """
-    known = format_of(format)
-    size = abs(number("value", value))
+    known = NumberFormat.named(format)
+    size = abs(signed("value", value))
     if size > largest_finite(format):
         raise ValueError(
             f"value must be at most {largest_finite(format):g}, the largest of {format},"

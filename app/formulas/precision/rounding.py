@@ -2,14 +2,9 @@
 
 import math
 
-from app.formulas.checks import LARGEST, at_least
-from app.formulas.precision.formats import Format, NumberFormat, format_of
+from app.formulas.checks import signed
+from app.formulas.precision.formats import Format, NumberFormat
 from app.units import Ratio
-
-
-def number(name: str, value: float) -> float:
-    """*value*, of either sign, when it is a number no larger than is allowed."""
-    return at_least(name, value, -LARGEST)
 
 
 def round_to(value: Ratio, format: Format) -> Ratio:
@@ -35,8 +30,8 @@ def round_to(value: Ratio, format: Format) -> Ratio:
     Source:
         IEEE 754-2019, section 4.3.1; OCP OFP8 specification 1.0, section 5.2.1.
     """
-    known = format_of(format)
-    rounded = _nearest(number("value", value), known)
+    known = NumberFormat.named(format)
+    rounded = _nearest(signed("value", value), known)
     top = (2 - (2 if known.reserved == "code" else 1) * 2.0**-known.mantissa_bits) * (
         2.0**known.largest_exponent
     )
@@ -73,9 +68,9 @@ def update_survives(weight: Ratio, update: Ratio, format: Format) -> bool:
     Source:
         Micikevicius et al., Mixed Precision Training, arXiv:1710.03740, section 3.1.
     """
-    known = format_of(format)
-    stored = _within(known, "weight", number("weight", weight))
-    changed = _within(known, "update", stored + number("update", update))
+    known = NumberFormat.named(format)
+    stored = _within(known, "weight", signed("weight", weight))
+    changed = _within(known, "update", stored + signed("update", update))
     return changed != stored
 
 

@@ -168,18 +168,18 @@ class LayerParts(NamedTuple):
     shared: int
     expert: int
 
-
-def layer_parts(shape: ModelShape) -> LayerParts:
-    """The parts of a layer of *shape*; feed_forward is that of a dense layer."""
-    expert = _feed_forward(shape, shape.expert_feed_forward)
-    router = shape.hidden * shape.experts + (shape.experts if shape.router_bias else 0)
-    norms = 2 * shape.hidden * (1 if shape.norm == "rms" else 2)
-    dense = _feed_forward(shape, shape.feed_forward)
-    return LayerParts(_attention(shape), norms, dense, router, shape.shared * expert, expert)
+    @classmethod
+    def of(cls, shape: ModelShape) -> "LayerParts":
+        """The parts of a layer of *shape*; feed_forward is that of a dense layer."""
+        expert = _feed_forward(shape, shape.expert_feed_forward)
+        router = shape.hidden * shape.experts + (shape.experts if shape.router_bias else 0)
+        norms = 2 * shape.hidden * (1 if shape.norm == "rms" else 2)
+        dense = _feed_forward(shape, shape.feed_forward)
+        return cls(_attention(shape), norms, dense, router, shape.shared * expert, expert)
 
 
 def _model(shape: ModelShape, experts: int) -> int:
-    parts, mixtures = layer_parts(shape), shape.expert_layers
+    parts, mixtures = LayerParts.of(shape), shape.expert_layers
     embeddings = shape.vocabulary * (1 if shape.tied else 2) + shape.positions
     return (
         shape.layers * (parts.attention + parts.norms)
