@@ -1,6 +1,7 @@
 """Arrows between rooms point down only."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,25 @@ def test_what_runs_in_the_sandbox_needs_the_standard_library_alone() -> None:
         assert imported(path) == set()
     for name in ("worker", "lockdown", "engine", "build"):
         assert imported(APP / "sandbox" / f"{name}.py") == set()
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    names = {dotted(path): path for path in FILES}
+    arrows = {name: modules(path, set(names)) - {name} for name, path in names.items()}
+    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules(path: Path, known: set[str]) -> set[str]:
+    """Which *known* modules *path* imports, or something from; inside of functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inside = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name if name in known else node.module for name in inside}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & known

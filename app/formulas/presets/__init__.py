@@ -4,8 +4,7 @@ from app.formulas.presets.clusters import CLUSTERS, Cluster
 from app.formulas.presets.gpus import GPUS, Gpu
 from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
-from app.formulas.presets.models import MODELS
-from app.formulas.presets.shapes import ModelShape
+from app.formulas.presets.models import MODELS, ModelShape
 
 __all__ = [
     "CLUSTERS",

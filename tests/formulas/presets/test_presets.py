@@ -3,7 +3,7 @@ import pytest
 from app.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, link, model
 from app.formulas.presets.clusters import Cluster
 from app.formulas.presets.gpus import Gpu
-from app.formulas.presets.shapes import ModelShape
+from app.formulas.presets.models import ModelShape
 from app.formulas.records import Record
 from tests.tables import Row, rows
 
