@@ -4,6 +4,8 @@ const icon = (path) =>
 const GRIP =
   '<svg width="12" height="18" viewBox="0 0 12 18" fill="currentColor" aria-hidden="true"><circle cx="3" cy="3" r="1.5"/><circle cx="9" cy="3" r="1.5"/><circle cx="3" cy="9" r="1.5"/><circle cx="9" cy="9" r="1.5"/><circle cx="3" cy="15" r="1.5"/><circle cx="9" cy="15" r="1.5"/></svg>';
 
+const ROOM = 4; // pixels, more than half of what lies between two items
+
 export function order(list) {
   const live = list.parentElement.querySelector("[data-live]");
   const help = document.querySelector("#order-help");
@@ -106,34 +108,48 @@ export function order(list) {
 
   list.addEventListener("pointerdown", (event) => {
     const grip = event.target.closest(".grip");
-    if (!grip) return;
+    if (!grip || !event.isPrimary || event.button !== 0) return;
     event.preventDefault();
+    drag(grip, event);
+  });
+
+  function drag(grip, { pointerId, pageY }) {
     const item = grip.closest("li");
-    grip.setPointerCapture(event.pointerId);
-    item.classList.add("drag");
-    let from = event.clientY;
-    const follow = (now) => {
-      let way = now.clientY - from;
-      for (const [next, sign, direction] of [
-        [item.previousElementSibling, -1, "up"],
-        [item.nextElementSibling, 1, "down"],
-      ]) {
-        if (!next || sign * way <= next.offsetHeight / 2 + 3) continue;
+    const before = [...list.children];
+    const listening = new AbortController();
+    let from = pageY;
+
+    // The neighbors move, never the item: an element that is inserted anew loses the pointer.
+    function follow({ pageY: now }) {
+      const down = now > from;
+      const neighbor = () => (down ? item.nextElementSibling : item.previousElementSibling);
+      const passed = (next) => (down ? now - from : from - now) > next.offsetHeight / 2 + ROOM;
+      for (let next = neighbor(); next && passed(next); next = neighbor()) {
         const top = item.offsetTop;
-        move(item, direction);
+        if (down) item.before(next);
+        else item.after(next);
         from += item.offsetTop - top;
-        way = now.clientY - from;
       }
-      item.style.transform = `translateY(${way}px)`;
-    };
-    const end = () => {
+      number();
+      item.style.transform = `translateY(${now - from}px)`;
+    }
+
+    function end(kept) {
+      listening.abort();
       item.classList.remove("drag");
       item.style.transform = "";
-      grip.removeEventListener("pointermove", follow);
+      if (!kept) list.append(...before);
+      number();
       announce(item);
-    };
-    grip.addEventListener("pointermove", follow);
-    grip.addEventListener("pointerup", end, { once: true });
-    grip.addEventListener("pointercancel", end, { once: true });
-  });
+    }
+
+    grip.setPointerCapture(pointerId);
+    item.classList.add("drag");
+    const { signal } = listening;
+    grip.addEventListener("pointermove", follow, { signal });
+    grip.addEventListener("pointerup", () => end(true), { signal });
+    grip.addEventListener("pointercancel", () => end(false), { signal });
+    grip.addEventListener("lostpointercapture", () => end(true), { signal });
+    document.addEventListener("keydown", (event) => event.key === "Escape" && end(false), { signal });
+  }
 }

@@ -144,17 +144,112 @@ def test_an_order_by_keyboard(open_page: MakePage) -> None:
     verdict(page, "correct", "everything is there when it is needed")
 
 
-def test_an_order_by_dragging(open_page: MakePage) -> None:
-    page = open_page(ORDER)
-    grip = page.locator("[data-order] > li .grip").first
-    key = page.locator("[data-order] > li").first.get_attribute("data-key")
-    box = grip.bounding_box()
+def keys_of(page: Page) -> list[str]:
+    """The items from the top to the bottom, the divider as well."""
+    items = page.locator("[data-order] > li")
+    found = items.evaluate_all("items => items.map(item => item.dataset.key ?? 'divider')")
+    return [str(key) for key in found]
+
+
+def grip_at(page: Page, place: int) -> tuple[float, float]:
+    """The middle of the grip of the item at that place."""
+    box = page.locator("[data-order] > li").nth(place).locator(".grip").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def distance(page: Page, first: int, last: int) -> float:
+    """Pixels from the top of one item to that of another."""
+    tops = page.locator("[data-order] > li").evaluate_all("items => items.map(i => i.offsetTop)")
+    return float(tops[last] - tops[first])
+
+
+def moved(keys: list[str], first: int, last: int) -> list[str]:
+    rest = [*keys[:first], *keys[first + 1 :]]
+    return [*rest[:last], keys[first], *rest[last:]]
+
+
+def assert_nothing_is_lifted(page: Page) -> None:
+    assert page.locator("[data-order] > .drag").count() == 0
+    assert page.locator("[data-order] > li[style*=translate]").count() == 0
+
+
+@pytest.mark.parametrize("steps", [1, 3, 40])
+@pytest.mark.parametrize(("first", "last"), [(0, 4), (5, 1), (2, 3), (3, 2), (0, 6), (5, 0)])
+def test_an_item_goes_where_it_is_dragged(
+    open_page: MakePage, first: int, last: int, steps: int
+) -> None:
+    page = open_page(ORDER)
+    page.wait_for_selector("[data-move]")
+    keys = keys_of(page)
+    x, y = grip_at(page, first)
+    page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(box["x"] + 5, box["y"] + 150, steps=12)
+    page.mouse.move(x, y + distance(page, first, last), steps=steps)
+    assert keys_of(page) == moved(keys, first, last)
     page.mouse.up()
-    assert page.locator("[data-order] > li").first.get_attribute("data-key") != key
+    assert keys_of(page) == moved(keys, first, last)
+    assert_nothing_is_lifted(page)
+
+
+def test_one_drag_follows_another_and_the_answer_is_what_is_seen(open_page: MakePage) -> None:
+    page = stay(open_page(ORDER))
+    page.wait_for_selector("[data-move]")
+    for place, key in enumerate(RIGHT_ORDER):
+        first = keys_of(page).index(key)
+        x, y = grip_at(page, first)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + distance(page, first, place))
+        page.mouse.up()
+    x, y = grip_at(page, keys_of(page).index("same"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 400)  # far beyond the end of the list
+    page.mouse.up()
+    assert keys_of(page) == [*RIGHT_ORDER, "divider", "same"]
+    page.get_by_role("button", name="Check").click()
+    verdict(page, "correct", "everything is there when it is needed")
+
+
+def test_a_drag_that_is_called_off_changes_nothing(open_page: MakePage) -> None:
+    page = open_page(ORDER)
+    page.wait_for_selector("[data-move]")
+    keys = keys_of(page)
+    x, y = grip_at(page, 0)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 200)
+    page.keyboard.press("Escape")
+    assert keys_of(page) == keys
+    assert_nothing_is_lifted(page)
+    page.mouse.move(x, y + 300)
+    page.mouse.up()
+    assert keys_of(page) == keys
+    assert_nothing_is_lifted(page)
+
+
+def test_an_item_is_dragged_with_a_finger(open_page: MakePage) -> None:
+    page = open_page(ORDER, width=390)
+    page.wait_for_selector("[data-move]")
+    keys = keys_of(page)
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: dict[str, float]) -> None:
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+    for last, ends in ((2, "touchEnd"), (0, "touchCancel")):
+        x, y = grip_at(page, 0)
+        far = distance(page, 0, 2)
+        touch("touchStart", {"x": x, "y": y})
+        touch("touchMove", {"x": x, "y": y + far / 2})
+        touch("touchMove", {"x": x, "y": y + far})
+        touch(ends)
+        expect(page.locator("[data-order] > .drag")).to_have_count(0)
+        keys = moved(keys, 0, last)
+        assert keys_of(page) == keys
+        assert page.evaluate("scrollY") == 0
+        assert_nothing_is_lifted(page)
 
 
 @over_screens
