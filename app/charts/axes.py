@@ -12,6 +12,7 @@ _TIMES = (
     1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 10 * 24 * 3600,
     100 * 24 * 3600,
 )  # fmt: skip
+_NOISE = 9  # decimals of a percentage
 _FEW = 3  # decades, with fewer of which their parts are marked, too
 _DECADES = 8  # marked on a logarithmic axis; with more, every second or third
 
@@ -30,6 +31,11 @@ class Axis:
         if self.unit is SECOND:
             return time_text(value)
         return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
+
+
+def percent_text(share: float) -> str:
+    """*share* as a percentage; what is only the noise of sums is 0."""
+    return f"{figures(round(100 * share, _NOISE), 3)} %"
 
 
 @lru_cache(maxsize=16_384)

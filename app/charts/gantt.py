@@ -9,6 +9,7 @@ from app.charts.timeline import Bar, Row, Timeline
 from app.units import SECOND, show
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _GAP = 960, 64, 72, 34, 26, 5
+_NOTE = 22  # height of the line below the legend
 _LABEL = 7.2  # width of a figure in a bar
 _TICKS = 8
 
@@ -63,6 +64,7 @@ class Picture:
     scale: float
     lines: tuple[Line, ...]
     ticks: tuple[Tick, ...]
+    foot: int  # where the legend ends; the note comes below
 
     @property
     def boxes(self) -> tuple[Box, ...]:
@@ -88,10 +90,13 @@ def picture(timeline: Timeline) -> Picture:
         Line(_TOP + place * (_ROW + _GAP), row.name, row.note)
         for place, row in enumerate(timeline.rows)
     )
-    height = _TOP + len(timeline.rows) * (_ROW + _GAP) + 52
+    foot = _TOP + len(timeline.rows) * (_ROW + _GAP) + 52
+    height = foot + (_NOTE if timeline.note else 0)
     times = even(0.0, timeline.end, _TICKS) if timeline.end else [0.0]
     ticks = tuple(Tick(_place(time, scale), show(time, SECOND)) for time in times)
-    return Picture(timeline, _WIDTH, height, _LEFT, _WIDTH - _RIGHT, _ROW, scale, lines, ticks)
+    return Picture(
+        timeline, _WIDTH, height, _LEFT, _WIDTH - _RIGHT, _ROW, scale, lines, ticks, foot
+    )
 
 
 def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:

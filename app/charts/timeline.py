@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from app.charts.axes import time_text
+from app.charts.axes import percent_text, time_text
 from app.simulators.pipeline import Played, Slot
 from app.units import SECOND, show
 
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chart over time, from 0 to *end* seconds."""
+    """A chart over time, from 0 to *end* seconds; *note* explains what it shows."""
 
     title: str
     summary: str
@@ -47,6 +47,7 @@ class Timeline:
     end: float
     kinds: tuple[tuple[str, str], ...]
     traced: str = ""  # the label of the bars that stand out
+    note: str = ""
 
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
@@ -72,6 +73,17 @@ def schedule_timeline(played: Played) -> Timeline:
         ),
         played.makespan,
         tuple((kind, says) for kind, says in SAID.items() if kind in found),
+        note=_note(played),
+    )
+
+
+def _note(played: Played) -> str:
+    """Why the rows do not begin and end together, where the next step may begin earlier."""
+    if not played.overlaps:
+        return ""
+    return (
+        f"First pass to last: {show(played.makespan, SECOND)}. Gray at the ends of a row belongs "
+        "to the steps before and after."
     )
 
 
@@ -79,13 +91,9 @@ def summary(played: Played) -> str:
     """Times and both bubbles, in a sentence."""
     step, ideal = (show(t, SECOND) for t in (played.step_time, played.ideal_time))
     return (
-        f"step {step}, ideal {ideal}; idle {_percent(played.bubble_ratio)} of the ideal time, "
-        f"{_percent(played.bubble_fraction)} of the step"
+        f"step {step}, ideal {ideal}; idle {percent_text(played.bubble_ratio)} of the ideal time, "
+        f"{percent_text(played.bubble_fraction)} of the step"
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def _bars(played: Played, own: Sequence[Slot]) -> tuple[Bar, ...]:

@@ -45,7 +45,8 @@ def _chart(played: Played) -> None:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((_WIDE, 24)).columns if terminal else _WIDE
     timeline = schedule_timeline(played)
-    sys.stdout.write(f"{timeline.title}: {timeline.summary}\n\n")
+    sys.stdout.write(f"{timeline.title}: {timeline.summary}\n")
+    sys.stdout.write(f"{timeline.note}\n\n" if timeline.note else "\n")
     sys.stdout.write(gantt(timeline, width, terminal and "NO_COLOR" not in os.environ))
 
 

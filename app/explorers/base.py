@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.charts.axes import percent_text
 from app.charts.drawn import Figure
 from app.explorers.controls import Control, Value
 from app.units import RATIO, Unit, figures, show
+
+_NOISE = 1e-9  # of a sum
 
 
 class Values(dict[str, Value]):
@@ -44,8 +47,13 @@ def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> Fact:
 
 def share(label: str, value: float) -> Fact:
     """A share, as a percentage."""
-    shown = round(100 * value, 9) + 0.0  # no minus before a zero
-    return Fact(label, f"{shown:.3g} %", value)
+    return Fact(label, percent_text(value), value)
+
+
+def left(whole: float, part: float) -> float:
+    """*whole* without *part*; 0 where both are one sum, added up in two orders."""
+    rest = whole - part
+    return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
 
 def plain(label: str, value: float, digits: int = 4) -> Fact:

@@ -1,6 +1,6 @@
 """How often to save."""
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.plot import Mark, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, quantity, share
 from app.explorers.controls import Slider
@@ -29,9 +29,10 @@ def _checkpoints(values: Values) -> Explored:
     own = expected_waste(interval, cost, mtbf, restart)
     best = expected_waste(young, cost, mtbf, restart)
     says = (
-        f"Saving every {show(interval, SECOND)} wastes **{100 * own:.3g} %** of the time: "
-        f"{100 * cost / interval:.3g} % writing and {100 * interval / 2 / mtbf:.3g} % repeating. "
-        f"Young's interval, {show(young, SECOND)}, wastes {100 * best:.3g} %; Daly's is "
+        f"Saving every {show(interval, SECOND)} wastes **{percent_text(own)}** of the time: "
+        f"{percent_text(cost / interval)} writing and {percent_text(interval / 2 / mtbf)} "
+        "repeating. "
+        f"Young's interval, {show(young, SECOND)}, wastes {percent_text(best)}; Daly's is "
         f"{show(daly, SECOND)}."
     )
     facts = (
@@ -41,8 +42,8 @@ def _checkpoints(values: Values) -> Explored:
         share("waste at yours", own),
     )
     marks = (
-        Mark(young, best, f"Young: {100 * best:.3g} %"),
-        Mark(min(max(interval, taken[0]), taken[-1]), own, f"yours: {100 * own:.3g} %"),
+        Mark(young, best, f"Young: {percent_text(best)}"),
+        Mark(min(max(interval, taken[0]), taken[-1]), own, f"yours: {percent_text(own)}"),
     )
     plot = Plot(
         "Time wasted",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.drawing import Arrow, Drawing, Rect, Words
 from app.charts.plot import Plot, Series
 from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
@@ -42,7 +42,7 @@ def _comb(values: Values) -> Explored:
     useful = interval if stall == "checkpoint" else work
     used = utilization_with_exposed(1.0, useful, waited)
     period = useful + waited
-    says = f"{_SEEN[stall]} **{100 * used:.3g} %** of the time is work."
+    says = f"{_SEEN[stall]} **{percent_text(used)}** of the time is work."
     facts = (
         share("busy", used),
         quantity("lost in a period", waited, SECOND),

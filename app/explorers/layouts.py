@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
 from app.explorers.controls import Select, Slider
@@ -81,7 +81,7 @@ def _explored(values: Values) -> Explored:
     says = (
         f"{layout.data} data-parallel ranks, {layout.microbatches} micro-batches each. {verdict} "
         f"A step of {layout.tokens:,} tokens takes {show(times.total, SECOND)}, "
-        f"**{100 * used:.3g} %** of the peak.{_better(model, cluster, layout)}"
+        f"**{percent_text(used)}** of the peak.{_better(model, cluster, layout)}"
     )
     facts = (
         plain("data parallel", layout.data),
@@ -188,7 +188,7 @@ def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:
         except ValueError:
             continue
     found.sort(reverse=True)
-    best = [f"{name} ({100 * used:.3g} %)" for used, name in found[:_NEIGHBOURS] if used > own]
+    best = [f"{name} ({percent_text(used)})" for used, name in found[:_NEIGHBOURS] if used > own]
     return (
         f" Nearby and faster: {', '.join(best)}." if best else " No neighbour that fits is faster."
     )

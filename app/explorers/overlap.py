@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from app.charts.axes import percent_text
 from app.charts.timeline import Bar, Row, Timeline
-from app.explorers.base import Explored, Explorer, Values, quantity, share
+from app.explorers.base import Explored, Explorer, Values, left, quantity, share
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
 from app.simulators.overlap import Span, buckets, gathers
@@ -33,7 +34,7 @@ def _gradients(values: Values) -> Explored:
     ]
     works = _bars("B", _after(layers, compute), _down(layers), "backward pass of layer")
     sends = _bars("C", sent, names, "all-reduce of layer" + ("s" if bucket > 1 else ""))
-    exposed = sent[-1][1] - backward
+    exposed = left(sent[-1][1], backward)
     says = _says(exposed, talk, backward, "backward") + (
         "A bucket travels in less time than the next one takes to compute, so only the last shows."
         if latency + bucket * message <= bucket * compute
@@ -50,7 +51,7 @@ def _weights(values: Values) -> Explored:
     compute, gather = values.number("compute"), values.number("reduce") + values.number("latency")
     fetched, worked = gathers(layers, ahead, compute, gather)
     forward, talk = layers * compute, layers * gather
-    exposed = worked[-1][1] - forward
+    exposed = left(worked[-1][1], forward)
     names = [str(layer + 1) for layer in range(layers)]
     works = _bars("F", worked, names, "forward pass of layer")
     sends = _bars("C", fetched, names, "all-gather of layer")
@@ -67,8 +68,8 @@ def _weights(values: Values) -> Explored:
 
 def _says(exposed: float, talk: float, work: float, which: str) -> str:
     return (
-        f"**{100 * (1 - exposed / talk):.3g} %** of the communication hides; "
-        f"{show(exposed, SECOND)} show beside the {which} pass, {100 * exposed / work:.3g} % of "
+        f"**{percent_text(1 - exposed / talk)}** of the communication hides; "
+        f"{show(exposed, SECOND)} show beside the {which} pass, {percent_text(exposed / work)} of "
         "it. "
     )
 
@@ -84,7 +85,7 @@ def _shown(
         share("added to the pass", exposed / work),
         quantity("without overlap", talk, SECOND),
     )
-    summary = f"{100 * hidden:.3g} % hidden, {show(exposed, SECOND)} exposed"
+    summary = f"{percent_text(hidden)} hidden, {show(exposed, SECOND)} exposed"
     return Explored(says, facts, (Timeline(title, summary, rows, end, kinds),))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import lru_cache
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.plot import Plot, Series
 from app.charts.timeline import schedule_timeline
 from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
@@ -49,11 +49,18 @@ def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) 
 
 
 def _told(name: str, played: Played, changed: str) -> str:
+    tail = (
+        f" From the first pass to the last it is {show(played.makespan, SECOND)}: devices that are "
+        "done begin the next step while others finish this one, so what is gray at the ends of a "
+        "row belongs to the steps before and after. The optimizer must not wait for all devices."
+        if played.overlaps
+        else ""
+    )
     return (
         f"**{_NAMES[name]}** takes {show(played.step_time, SECOND)}; a device idles "
-        f"{100 * played.bubble_fraction:.3g} % of that ({100 * played.bubble_ratio:.3g} % of the "
-        f"ideal {show(played.ideal_time, SECOND)}) and keeps {max(played.in_flight):g} "
-        f"micro-batches at most.{changed}"
+        f"{percent_text(played.bubble_fraction)} of that ({percent_text(played.bubble_ratio)} of "
+        f"the ideal {show(played.ideal_time, SECOND)}) and keeps {max(played.in_flight):g} "
+        f"micro-batches at most.{changed}{tail}"
     )
 
 

@@ -3,7 +3,7 @@
 import random
 from itertools import accumulate
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.plot import Mark, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
 from app.explorers.controls import Slider
@@ -35,8 +35,8 @@ def _routing(values: Values) -> Explored:
     even = expert_all_to_all_bytes(per_rank, hidden, active, float(_ELEMENT), ranks)
     says = (
         f"The fullest expert gets **{imbalance:.3g} times** the mean, and everybody waits for it. "
-        f"With room for {room:,} copies each, **{100 * taken.dropped / copies:.3g} %** of them are "
-        f"dropped. The busiest GPU sends {show(sent, BYTE)} on the way there; spread evenly "
+        f"With room for {room:,} copies each, **{percent_text(taken.dropped / copies)}** of them "
+        f"are dropped. The busiest GPU sends {show(sent, BYTE)} on the way there; spread evenly "
         f"it would be {show(even, BYTE)}."
     )
     facts = (

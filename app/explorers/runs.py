@@ -1,6 +1,6 @@
 """A whole training run: its days, its bill, its learning rate."""
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.plot import Mark, Plot, Series
 from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
 from app.explorers.controls import Slider
@@ -36,7 +36,7 @@ def _run(values: Values) -> Explored:
     joules = energy(gpus, values.number("watts"), time)
     power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
     says = (
-        f"{show(flops, FLOP)} on {gpus:,} GPUs at {100 * used:.3g} % of their peak take "
+        f"{show(flops, FLOP)} on {gpus:,} GPUs at {percent_text(used)} of their peak take "
         f"**{time / _DAY:,.3g} days**, cost {show(rent, DOLLAR, 3)} to rent and "
         f"{joules / _GIGAWATT_HOUR:,.3g} GWh, which are {show(power, DOLLAR, 3)} of electricity. "
         + waiting
@@ -57,7 +57,7 @@ def _run(values: Values) -> Explored:
         Axis("model FLOPs utilization", RATIO, percent=True),
         Axis("time", SECOND, log=True),
         (Series("f", "this run", curve),),
-        (Mark(used, time, f"{100 * used:.3g} %: {show(time, SECOND)}"),),
+        (Mark(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
     )
     return Explored(says, facts, (plot,))
 
@@ -82,7 +82,7 @@ def _laid_out(values: Values, gpus: int) -> tuple[tuple[Fact, ...], str]:
     waited = bubble_fraction(stages, each)
     says = (
         f"{data:,} copies of {copy:,} GPUs take {each:,} sequences each; with one in a micro-batch "
-        f"1F1B waits {100 * waited:.3g} % of a step."
+        f"1F1B waits {percent_text(waited)} of a step."
     )
     return (
         plain("data parallel", data),
@@ -110,7 +110,7 @@ def _rates(values: Values) -> Explored:
     says = (
         f"From a batch of {start:,.6g} to {batch:,.6g} the linear rule (SGD) gives "
         f"**{linear:.4g}**, the square-root rule (Adam) **{root:.4g}**. The warm-up takes "
-        f"{100 * warmup / steps:.3g} % of the run; Llama 3 405B took 0.67 %."
+        f"{percent_text(warmup / steps)} of the run; Llama 3 405B took 0.67 %."
     )
     facts = (
         plain("linear", linear),

@@ -42,6 +42,24 @@ def test_chunks_on_one_device_are_told_apart() -> None:
     assert "F0b" in gantt(timeline, 500)
 
 
+@pytest.mark.parametrize("name", ["zb_h2", "zb_v"])
+def test_what_is_gray_at_the_ends_of_a_row_is_explained(name: str) -> None:
+    played = play(build(name, 4, 8), EQUAL)
+    assert played.bubble_fraction == 0
+    timeline = schedule_timeline(played)
+    spans = [(row.bars[0].start, row.bars[-1].end) for row in timeline.rows]
+    assert all(end - start <= 24 for start, end in spans)  # eight micro-batches of 3 s
+    assert f"First pass to last: {max(end for _, end in spans):g} s" in timeline.note
+    for alone in (True, False):
+        picture = drawn(timeline, alone=alone)
+        assert timeline.note in " ".join(ET.fromstring(picture).itertext())
+
+
+def test_a_schedule_that_begins_and_ends_together_needs_no_note() -> None:
+    assert FOUR.note == ""
+    assert "First pass" not in drawn(FOUR, alone=True)
+
+
 def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
     root = ET.fromstring(drawn(FOUR, alone=True))
     titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]

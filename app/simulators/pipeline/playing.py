@@ -69,14 +69,20 @@ class Played:
         return max((own[-1].end for own in self.slots if own), default=0)
 
     @property
+    def overlaps(self) -> bool:
+        """Whether a device begins its next step while another is still at this one."""
+        return self.makespan - self.step_time > _SAME * self.makespan
+
+    @property
     def ideal_time(self) -> float:
         """The work of one device, without a gap."""
         return self.schedule.microbatches * self.times.work
 
     @property
     def bubble(self) -> float:
-        """Idle time of a device in a step."""
-        return self.step_time - self.ideal_time
+        """Idle time of a device in a step; none where only the sums of times differ."""
+        idle = self.step_time - self.ideal_time
+        return idle if idle > _SAME * self.step_time else 0.0
 
     @property
     def bubble_ratio(self) -> float:
