@@ -1,30 +1,72 @@
 // An explorer: what the controls say is worked out by the server and shown in place.
 const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
+const reset = document.querySelector("[data-reset]");
 let asked = 0;
 let waiting = 0;
 
+const explored = () => document.querySelector("#explored");
+const guess = () => document.querySelector("#asked [name=guess]");
+
+// While the answer is hidden it stays so: the question is drawn anew with the figure.
 function address() {
-  return `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
+  const query = new URLSearchParams(new FormData(form));
+  if (explored().dataset.hidden) query.set("predict", "1");
+  return `${form.getAttribute("action")}?${query}`;
 }
 
-async function show() {
+function replaceExplored(fresh) {
+  const old = explored();
+  const open = [...old.querySelectorAll("details")].map((details) => details.open);
+  old.replaceWith(fresh);
+  fresh.querySelectorAll("details").forEach((details, index) => (details.open = open[index] ?? false));
+}
+
+function replaceAsked(fresh) {
+  const typed = guess()?.value;
+  document.querySelector("#asked").replaceWith(fresh);
+  if (typed && guess() && !guess().value) guess().value = typed;
+}
+
+function announce() {
+  const said = explored().querySelectorAll("#guessed, .said, .fb.no");
+  live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
+}
+
+async function show(here = address()) {
   const number = ++asked;
-  const here = address();
   try {
     const answer = await fetch(here, { headers: { "X-Fragment": "1" } });
     if (!answer.ok || number !== asked) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const [old, fresh] = [document.querySelector("#explored"), page.querySelector("#explored")];
-    const open = [...old.querySelectorAll("details")].map((details) => details.open);
-    old.replaceWith(fresh);
-    fresh.querySelectorAll("details").forEach((details, index) => (details.open = open[index] ?? false));
-    live.textContent = fresh.querySelector(".said").textContent.trim();
+    replaceAsked(page.querySelector("#asked"));
+    replaceExplored(page.querySelector("#explored"));
+    announce();
+    reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
     history.replaceState(null, "", here);
   } catch {
     live.textContent = "The server cannot be reached.";
   }
 }
+
+// From hidden to shown or back: what had the focus is gone, so it goes to what has come instead.
+async function turn(here) {
+  clearTimeout(waiting);
+  await show(here);
+  if (document.activeElement === document.body) (guess() ?? explored()).focus();
+}
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.closest("#asked")) return;
+  event.preventDefault();
+  turn(`${form.getAttribute("action")}?${new URLSearchParams(new FormData(event.target))}`);
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("[data-turn]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  turn(link.href);
+});
 
 function soon(wait) {
   clearTimeout(waiting);
@@ -100,11 +142,11 @@ form.addEventListener("click", (event) => {
   };
   if (running) return stop();
   button.textContent = "Stop";
-  if (document.querySelector("#explored").dataset.ended) box.value = slide.value = slide.min;
+  if (explored().dataset.ended) box.value = slide.value = slide.min;
   running = setInterval(async () => {
     slide.value = Number(box.value) + 1;
     box.value = slide.value;
     await show();
-    if (document.querySelector("#explored").dataset.ended) stop();
+    if (explored().dataset.ended) stop();
   }, 700);
 });

@@ -13,10 +13,11 @@ from app.explorers.controls import (
     Value,
     address_text,
     read_controls,
+    shown_text,
     slider_place,
 )
 from app.explorers.diagnosing import COMB, TOLLS
-from app.explorers.guessing import Guess, judged
+from app.explorers.guessing import Guess, judged, predicted, question, untold
 from app.explorers.hardware import GPUS_SHOWN, HIERARCHY, ROOFLINE
 from app.explorers.layouts import CONFIGURATOR
 from app.explorers.memory import HYBRID, STATE
@@ -42,6 +43,6 @@ EXPLORERS: Explorers = MappingProxyType(
 
 __all__ = [
     "EXPLORERS", "Control", "Explored", "Explorer", "Fact", "Figure", "Guess", "Opened", "Select",
-    "Slider", "Value", "Values", "address_text", "judged", "opened", "read_controls",
-    "slider_place",
+    "Slider", "Value", "Values", "address_text", "judged", "opened", "predicted", "question",
+    "read_controls", "shown_text", "slider_place", "untold",
 ]  # fmt: skip

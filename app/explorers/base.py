@@ -78,7 +78,9 @@ class Explored:
 class Explorer:
     """Something to play with; *question* asks for a prediction before one looks.
 
-    *predicts* is the name of the fact that a learner may guess first, where one can be.
+    *predicts* is the name of the fact that a learner may guess first, where one can be; *asks* is
+    the same question without the numbers that it starts with. Of the figures, those at the places
+    *open* do not tell it, and may be looked at before.
 
     Raises:
         ValueError: (by *explore*) the values do not go together; the message says why.
@@ -93,6 +95,8 @@ class Explorer:
     formulas: Sequence[str]
     controls: Sequence[Control]
     explore: Callable[[Values], Explored]
+    asks: str = ""
+    open: tuple[int, ...] = ()
 
 
 Explorers = Mapping[str, Explorer]

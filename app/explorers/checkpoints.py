@@ -73,8 +73,9 @@ CHECKPOINTS = Explorer(
     (
         Slider("mtbf", "Time between failures", 0.5, 500, 24, "h", log=True, whole=False),
         Slider("checkpoint", "Time of a checkpoint", 1, 3600, 98, "s", log=True, whole=False),
-        Slider("restart", "Time of a restart", 0, 3600, 0, "s"),
-        Slider("interval", "Interval", 1, 1440, 60, "min", log=True, whole=False),
+        Slider("restart", "Time of a restart", 0, 3600, 0, "s", aside=True),
+        Slider("interval", "Interval", 1, 1440, 60, "min", log=True, whole=False, aside=True),
     ),
     _checkpoints,
+    "What is the best interval between checkpoints, by Young's formula?",
 )

@@ -73,7 +73,7 @@ RACE = Explorer(
     "all-reduce",
     "Which all-reduce is fastest?",
     "Naive, ring, tree, double tree and hierarchical over all sizes, and where they cross.",
-    "From which size on does a ring beat the double tree on 64 ranks? And on 1,024?",
+    "From which size on does a ring beat the double tree on 64 ranks?",
     "crossover",
     "collectives",
     (
@@ -83,11 +83,13 @@ RACE = Explorer(
     ),
     (
         Slider("ranks", "Ranks", 2, 16384, 64, doubles=True),
-        Slider("size", "Size", 0.001, 100_000, 100, "MB", log=True, whole=False),
+        Slider("size", "Size", 0.001, 100_000, 100, "MB", log=True, whole=False, aside=True),
         Slider("bandwidth", "Bandwidth between nodes", 1, 1000, 50, "GB/s", log=True, whole=False),
-        Slider("node", "GPUs in a node", 1, 72, 8),
-        Slider("inside", "Bandwidth in a node", 1, 2000, 450, "GB/s", log=True, whole=False),
+        Slider("node", "GPUs in a node", 1, 72, 8, aside=True),
+        Slider("inside", "Bandwidth in a node", 1, 2000, 450, "GB/s", log=True, whole=False,
+               aside=True),
         Slider("latency", "Latency of a step", 0.1, 100, 5, "us", log=True, whole=False),
     ),
     _race,
+    "From which size on does a ring beat the double tree?",
 )  # fmt: skip

@@ -16,7 +16,7 @@ class Slider:
     """A number from *low* to *high*, in *unit* where it is bare.
 
     *log*: small ones get room on the slider; *doubles*: it goes by powers of two; *plays*: it can
-    run by itself.
+    run by itself; *aside*: what is to be predicted does not depend on it.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Slider:
     whole: bool = True
     doubles: bool = False
     plays: bool = False
+    aside: bool = False
 
     @property
     def scale(self) -> Scale:
@@ -67,11 +68,12 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One of several: value to text, the first one at the start."""
+    """One of several: value to text, the first one at the start; *aside* as with a slider."""
 
     name: str
     label: str
     options: Mapping[str, str]
+    aside: bool = False
 
     def read(self, text: str) -> tuple[str, str]:
         """The value of *text* and, where it had to be changed, a sentence that says so."""
@@ -110,6 +112,13 @@ def address_text(control: Control, value: Value) -> str:
     if isinstance(control, Slider) and not isinstance(value, str):
         return control.text(value).replace(",", "")
     return str(value)
+
+
+def shown_text(control: Control, value: Value) -> str:
+    """*value* as a sentence has it: in words, or with its unit."""
+    if isinstance(control, Select):
+        return control.options[str(value)]
+    return control.text(float(value))
 
 
 def slider_place(control: Slider, value: float) -> tuple[float, float, float, str]:

@@ -202,12 +202,13 @@ COMB = Explorer(
         Slider("interval", "Between checkpoints", 1, 600, 68, "min", log=True, whole=False),
     ),
     _comb,
+    "Which share of the time is work?",
 )
 TOLLS = Explorer(
     "tolls",
     "Which toll does it lower?",
     "Five tolls of a training step, the techniques against them, their chapters and papers.",
-    "Which tolls does recomputation lower? And FlashAttention? And accumulation?",
+    "Which tolls does FlashAttention lower?",
     "",
     "diagnosis",
     ("memory.memory_budget",),

@@ -1,8 +1,11 @@
 """A prediction beside what it turned out to be."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from app.explorers.base import Fact
+from app.charts.drawn import Figure
+from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.controls import read_controls, shown_text
 from app.units import read, scale_of
 
 _NEAR = 0.02  # of the value
@@ -16,6 +19,30 @@ class Guess:
 
     near: bool | None
     says: str
+
+
+def predicted(explorer: Explorer, shown: Explored) -> Fact | None:
+    """The number that is to be predicted, where there is one."""
+    return next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
+
+
+def question(explorer: Explorer, values: Values) -> str:
+    """What is to be predicted for *values*, in words (Markdown)."""
+    start, _ = read_controls(explorer.controls, {})
+    changed = [
+        f"{control.label} {shown_text(control, values[control.name])}"
+        for control in explorer.controls
+        if not control.aside and values[control.name] != start[control.name]
+    ]
+    if not changed:
+        return explorer.question
+    return f"{explorer.asks} Here with {', '.join(changed)}."
+
+
+def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:
+    """The figures that may be seen before the prediction, without the sentences about them."""
+    for place in explorer.open:
+        yield replace(shown.figures[place], summary="")
 
 
 def judged(fact: Fact, text: str) -> Guess:

@@ -178,16 +178,17 @@ ROOFLINE = Explorer(
     ),
     (
         _GPU,
-        Slider("size", "Side of the product", 16, 32768, 4096, doubles=True),
-        Slider("sequence", "Tokens of the attention", 128, 131072, 4096, doubles=True),
+        Slider("size", "Side of the product", 16, 32768, 4096, doubles=True, aside=True),
+        Slider("sequence", "Tokens of the attention", 128, 131072, 4096, doubles=True, aside=True),
     ),
     _roofline,
+    "How many FLOPs must the GPU do with each byte before it no longer waits for memory?",
 )
 HIERARCHY = Explorer(
     "bandwidth",
     "How steep is the cliff?",
     "HBM, NVLink, the network and what is beyond, with the conventions kept apart.",
-    "How fast is NVLink on an H100? (It depends on what is counted.)",
+    "How fast is NVLink on an H100, counted in one direction?",
     "NVLink",
     "hardware",
     ("collectives.link_utilization",),
@@ -203,12 +204,14 @@ HIERARCHY = Explorer(
                 "network": "the network and below",
                 "across pods": "across pods",
             },
+            aside=True,
         ),
         Select("of", "Of", {"gpu": "one GPU", "node": "a node of 8"}),
-        Slider("network", "Network card", 1, 400, 50, "GB/s", log=True, whole=False),
-        Slider("over", "Oversubscription across pods", 1, 16, 7),
+        Slider("network", "Network card", 1, 400, 50, "GB/s", log=True, whole=False, aside=True),
+        Slider("over", "Oversubscription across pods", 1, 16, 7, aside=True),
     ),
     _hierarchy,
+    "How fast is NVLink?",
 )
 GPUS_SHOWN = Explorer(
     "gpus",
@@ -218,6 +221,11 @@ GPUS_SHOWN = Explorer(
     "peak, newest over oldest",
     "hardware",
     ("throughput.ridge_intensity",),
-    (Select("peak", "Peak", {"dense": "dense", "sparse": "with sparsity, as advertised"}),),
+    (
+        Select(
+            "peak", "Peak", {"dense": "dense", "sparse": "with sparsity, as advertised"}, aside=True
+        ),
+    ),
     _generations,
+    "How many times as many FLOPs does the newest GPU do as the oldest?",
 )

@@ -233,4 +233,5 @@ CONFIGURATOR = Explorer(
         Select("recompute", "Recomputation", {name: name for name in _RECOMPUTE}),
     ),
     _explored,
+    "Which share of the peak does the layout reach?",
 )

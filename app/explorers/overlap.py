@@ -126,4 +126,6 @@ OVERLAP = Explorer(
         Slider("latency", "Latency of a collective", 0, 20, 0, "ms", whole=False),
     ),
     _overlap,
+    "Which share of the communication hides?",
+    open=(0,),
 )  # fmt: skip

@@ -116,7 +116,7 @@ SCHEDULES_SHOWN = Explorer(
     "pipeline",
     "How long does a pipeline wait?",
     "Nine schedules played out: their bubbles, what they keep, and two of them on one axis.",
-    "4 stages, 8 micro-batches: which share of the step is bubble? And with two chunks on a GPU?",
+    "4 stages, 8 micro-batches: which share of the step is bubble?",
     "bubble over the step",
     "pipelines",
     (
@@ -131,7 +131,7 @@ SCHEDULES_SHOWN = Explorer(
             "Schedule",
             {n: _NAMES[n] for n in _NAMES if n in SCHEDULES or n == "interleaved"},
         ),
-        Select("against", "Beside it", {"none": "nothing", **_NAMES}),
+        Select("against", "Beside it", {"none": "nothing", **_NAMES}, aside=True),
         Select(
             "follow",
             "Follow",
@@ -141,6 +141,7 @@ SCHEDULES_SHOWN = Explorer(
                 "middle": "one in the middle",
                 "last": "the last",
             },
+            aside=True,
         ),
         Slider("stages", "Stages", 2, 16, 4),
         Slider("microbatches", "Micro-batches", 1, 64, 8),
@@ -151,4 +152,6 @@ SCHEDULES_SHOWN = Explorer(
         Slider("communication", "A message", 0, 100, 0, "ms", whole=False),
     ),
     _schedules,
+    "Which share of the step is bubble?",
+    open=(0,),
 )

@@ -132,16 +132,17 @@ FORMATS_SHOWN = Explorer(
     "formats",
     "Does an update survive?",
     "How far apart the numbers of a format lie, and whether a small update is more than nothing.",
-    "How far apart are the numbers of BF16 at 0.02? Does an update of 1e-6 survive there?",
+    "How far apart are the numbers of BF16 at 0.02?",
     "spacing",
     "precision",
     ("precision.spacing", "precision.round_to", "precision.update_survives", "precision.epsilon"),
     (
         Select("format", "Format", {str(name): text for name, text in _FORMATS.items()}),
         Slider("weight", "Weight", 1e-4, 1000, 0.02, log=True, whole=False),
-        Slider("update", "Update", 1e-9, 10, 1e-6, log=True, whole=False),
+        Slider("update", "Update", 1e-9, 10, 1e-6, log=True, whole=False, aside=True),
     ),
     _formats,
+    "How far apart are the numbers of the format at this weight?",
 )
 LOSS_SCALE = Explorer(
     "loss-scale",
@@ -158,4 +159,5 @@ LOSS_SCALE = Explorer(
         Slider("steps", "Steps", 10, 400, 200),
     ),
     _loss_scale,
+    "What is the loss scale at the end?",
 )

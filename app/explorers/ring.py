@@ -187,11 +187,25 @@ RING = Explorer(
         "collectives.ring_all_reduce_time",
     ),
     (
-        Slider("step", "Step", 0, 2 * (_MOST - 1), 3, plays=True),
+        Slider("step", "Step", 0, 2 * (_MOST - 1), 3, plays=True, aside=True),
         Slider("ranks", "Ranks", 2, _MOST, 8),
         Slider("size", "Size", 0.001, 100_000, 1000, "MB", log=True, whole=False),
-        Slider("bandwidth", "Bandwidth, one direction", 1, 1000, 50, "GB/s", log=True, whole=False),
-        Slider("latency", "Latency of a step", 0.1, 100, 5, "us", log=True, whole=False),
+        Slider(
+            "bandwidth",
+            "Bandwidth, one direction",
+            1,
+            1000,
+            50,
+            "GB/s",
+            log=True,
+            whole=False,
+            aside=True,
+        ),
+        Slider(
+            "latency", "Latency of a step", 0.1, 100, 5, "us", log=True, whole=False, aside=True
+        ),
     ),
     _ring,
+    "How much does each rank send until everybody has the sum?",
+    open=(0, 1),
 )

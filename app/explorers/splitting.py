@@ -141,4 +141,6 @@ SPLITTER = Explorer(
         Slider("tokens", "Tokens", 1, 131072, 8192, doubles=True),
     ),
     _split,
+    "How much does each GPU send on the way forward?",
+    open=(0,),
 )

@@ -23,8 +23,11 @@ from app.explorers import (
     address_text,
     judged,
     opened,
+    predicted,
+    question,
     read_controls,
     slider_place,
+    untold,
 )
 from app.glossary import mark
 from app.markdown import html, inline_html
@@ -64,7 +67,7 @@ class ControlView:
 
 @dataclass(frozen=True, slots=True)
 class ExplorePage:
-    """An explorer as it stands."""
+    """An explorer as it stands; while it is *hidden*, it waits for a prediction of *question*."""
 
     name: str
     title: str
@@ -131,17 +134,19 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     shown, problem = _shown(explorer, values)
     topic = site.catalog.topic(explorer.chapter)
     typed = request.query_params.get("guess", "").strip()[:_LONGEST]
-    guessed = _guessed(explorer, shown, typed)
-    hidden = "predict" in request.query_params and not (guessed and guessed.near is not None)
+    fact = predicted(explorer, shown)
+    guessed = judged(fact, typed) if typed and fact else None
+    hidden = _waits(explorer, request.query_params, guessed)
+    figures = tuple(untold(explorer, shown)) if hidden and not problem else shown.figures
     page = ExplorePage(
         explorer.name,
         explorer.title,
         explorer.summary,
-        guess_form(explorer, values),
+        guess_form(explorer, values) if fact else None,
         guessed,
         typed,
         hidden,
-        mark(inline_html(explorer.question)),
+        mark(inline_html(question(explorer, values))),
         Link(f"/chapters/{topic.id}", topic.title),
         tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
         tuple(_control(control, values[control.name]) for control in explorer.controls),
@@ -149,13 +154,13 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         problem,
         html(shown.says),
         shown.facts,
-        () if hidden else figure_views(explorer, values, shown.figures),
+        figure_views(explorer, values, figures),
         address_of_state(explorer, values),
         shown.ended,
     )
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, explorer.title, explorer.summary, "explore")
-    return render("explored.html" if fragment else "explorer.html", around, page)
+    return render("asked_and_explored.html" if fragment else "explorer.html", around, page)
 
 
 @router.get("/{name}/{number}.{form}")
@@ -190,10 +195,16 @@ def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
         return Explored("", (), ()), str(error)
 
 
-def _guessed(explorer: Explorer, shown: Explored, typed: str) -> Guess | None:
-    """What is said of a prediction, where one was typed."""
-    fact = next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
-    return judged(fact, typed) if typed and fact else None
+def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) -> bool:
+    """Whether a prediction comes first: on a bare address, or where the address asks for it.
+
+    An address with a state is somebody's link to what is shown there.
+    """
+    if guessed and guessed.near is not None:
+        return False
+    if "predict" in query or guessed:
+        return True
+    return "show" not in query and not any(c.name in query for c in explorer.controls)
 
 
 def _control(control: Control, value: Value) -> ControlView:

@@ -21,7 +21,7 @@ from app.explorers import (
     Values,
     address_text,
     opened,
-    read_controls,
+    question,
 )
 from app.glossary import mark
 from app.kinds.embedding import Embedded
@@ -113,15 +113,11 @@ def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
     """The form that asks for a prediction, where there is a number to predict."""
     if not explorer.predicts:
         return None
-    state = tuple(state_of(explorer, values).items())
-    start = state_of(explorer, Values(read_controls(explorer.controls, {})[0]))
-    labels = {control.name: control.label for control in explorer.controls}
-    changed = [f"{labels[name]}: {text}" for name, text in state if text != start[name]]
-    asked = f"What is “{explorer.predicts}” with {'; '.join(changed)}?"
-    if not changed:
-        asked = explorer.question
     return GuessForm(
-        f"/explore/{explorer.name}", mark(inline_html(asked)), explorer.predicts, state
+        f"/explore/{explorer.name}",
+        mark(inline_html(question(explorer, values))),
+        explorer.predicts,
+        tuple(state_of(explorer, values).items()),
     )
 
 

@@ -13,14 +13,14 @@ from tests.browser.test_pages import assert_accessible, assert_fits, over_screen
 def test_every_explorer_is_accessible_and_fits(
     open_page: MakePage, name: str, theme: str, width: int
 ) -> None:
-    page = open_page(f"/explore/{name}?guess=1", theme, width)
+    page = open_page(f"/explore/{name}?show=1", theme, width)
     assert_fits(page, width)
     assert_accessible(page)
 
 
 @over_screens
 def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: int) -> None:
-    page = open_page("/explore/memory", theme, width)
+    page = open_page("/explore/memory?show=1", theme, width)
     page.evaluate("document.body.dataset.same = 'yes'")
     expect(page.locator(".facts")).to_contain_text("101.2 GB")
     slide = page.get_by_label("Data-parallel GPUs, slider")
@@ -51,7 +51,7 @@ def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:
 
 
 def test_a_micro_batch_is_traced_through_a_schedule(open_page: MakePage) -> None:
-    page = open_page("/explore/pipeline")
+    page = open_page("/explore/pipeline?show=1")
     canvas = page.locator("#figure-pipeline-0 .canvas")
     readout = page.locator("#figure-pipeline-0 .readout")
     canvas.focus()
@@ -103,19 +103,67 @@ def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
         "bubble over the step is 27.3 %: 10 % too high"
     )
     expect(page.locator("svg.schedule")).to_be_visible()
-    page.goto(page.url.replace("guess=30", "guess=").replace("%25", ""))
-    expect(page.locator("#explored")).to_contain_text("Say a number above")
-    expect(page.locator("svg.schedule")).to_have_count(0)
+    expect(page.get_by_label("Bubble over the step")).to_have_count(0)
+
+
+@over_screens
+def test_the_question_follows_the_sliders_until_it_is_answered(
+    open_page: MakePage, theme: str, width: int
+) -> None:
+    page = open_page("/explore/ring", theme, width)
+    asked, facts = page.locator("#asked"), page.locator(".facts")
+    expect(asked).to_contain_text("8 ranks add up 1 GB")
+    expect(facts).to_have_count(0)
+    assert_fits(page, width)
+    assert_accessible(page)
+    page.get_by_label("In the end").fill("1.5 GB")
+    page.fill("#c-ranks", "4")
+    expect(asked).to_contain_text("Here with Ranks 4.")
+    expect(facts).to_have_count(0)
+    expect(page.get_by_label("In the end")).to_have_value("1.5 GB")
+    page.get_by_label("In the end").press("Enter")
+    expect(page.locator("#guessed")).to_contain_text("right, in the end is 1.5 GB")
+    expect(page.locator("#c-ranks")).to_have_value("4")
+    expect(page.locator("[data-live]")).to_contain_text("right, in the end is 1.5 GB")
+    expect(page.locator("#explored")).to_be_focused()
+    expect(facts).to_contain_text("1.5 GB")
+    assert_fits(page, width)
+    assert_accessible(page)
+    page.fill("#c-ranks", "2")  # once shown, it is shown
+    expect(facts).to_contain_text("1 GB")
+    expect(page.locator("#guessed")).to_have_count(0)
+    page.get_by_role("link", name="Hide the answer").press("Enter")
+    expect(asked).to_contain_text("Here with Ranks 2.")
+    expect(page.get_by_label("In the end")).to_be_focused()
+    expect(facts).to_have_count(0)
+    page.keyboard.type("a lot")
+    page.keyboard.press("Enter")
+    expect(page.locator("#guessed")).to_contain_text("Cannot read")
+    expect(facts).to_have_count(0)
+    page.get_by_role("link", name="Just show me").press("Enter")
+    expect(facts).to_contain_text("1 GB")
+
+
+def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
+    page = open_page("/explore/ring", script=False)
+    page.fill("#c-ranks", "4")
+    page.get_by_role("button", name="Predict for these").click()
+    expect(page.locator("#asked")).to_contain_text("Here with Ranks 4.")
+    expect(page.locator(".facts")).to_have_count(0)
+    page.get_by_label("In the end").fill("1.5 GB")
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator("#guessed")).to_contain_text("right")
+    expect(page.locator(".facts")).to_contain_text("1.5 GB")
 
 
 def test_motion_is_left_out_where_it_is_not_wanted(open_page: MakePage) -> None:
-    page = open_page("/explore/pipeline")
+    page = open_page("/explore/pipeline?show=1")
     page.emulate_media(reduced_motion="reduce")
     expect(page.get_by_role("button", name="Play")).to_be_hidden()
 
 
 def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:
-    page = open_page("/explore/memory")
+    page = open_page("/explore/memory?show=1")
     page.emulate_media(media="print")
     expect(page.locator(".controls")).to_be_hidden()
     expect(page.locator(".bar")).to_be_hidden()
@@ -124,7 +172,7 @@ def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:
 
 
 def test_figures_keep_their_colours_where_colours_are_forced(open_page: MakePage) -> None:
-    page = open_page("/explore/pipeline")
+    page = open_page("/explore/pipeline?show=1")
     page.emulate_media(forced_colors="active")
     kinds = page.locator("svg.schedule .track path").evaluate_all(
         "paths => new Set(paths.map(path => getComputedStyle(path).fill)).size"

@@ -61,7 +61,7 @@ def test_every_page_is_accessible_and_fits(
 
 def test_the_narrowest_phone_scrolls_one_way_only(open_page: MakePage, server: Server) -> None:
     page = open_page("/", "light", 320)
-    for path in (*PAGES, *(f"/explore/{name}?guess=1" for name in EXPLORERS)):
+    for path in (*PAGES, *(f"/explore/{name}?show=1" for name in EXPLORERS)):
         page.goto(f"{server.url}{path}")
         assert_fits(page, 320)
 

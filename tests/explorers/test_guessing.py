@@ -1,0 +1,152 @@
+"""A prediction comes before the answer, is asked of what is shown, and is asked once."""
+
+import re
+from html import unescape
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.explorers import (
+    EXPLORERS,
+    Slider,
+    Values,
+    address_text,
+    judged,
+    predicted,
+    question,
+    read_controls,
+)
+from tests.explorers.test_explorers import explored
+
+GUESSED = [name for name, explorer in EXPLORERS.items() if explorer.predicts]
+OTHER = {  # another state of each, in which the number is another one
+    "ring": {"ranks": "5"}, "all-reduce": {"ranks": "128"}, "memory": {"ranks": "96"},
+    "learning-rate": {"batch": "768"}, "overlap": {"layers": "17", "reduce": "7 ms"},
+    "pipeline": {"stages": "7", "microbatches": "13", "schedule": "zb_h1"},
+    "split": {"hidden": "2048"}, "checkpoints": {"mtbf": "31 h"}, "formats": {"weight": "0.9"},
+    "loss-scale": {"steps": "333"}, "run": {"gpus": "9000"}, "roofline": {"gpu": "A100 SXM 80GB"},
+    "bandwidth": {"gpu": "V100 SXM2"}, "hybrid-sharding": {"group": "4"}, "layout": {"tensor": "4"},
+    "routing": {"factor": "1.7"}, "comb": {"lost": "3.3 s"}, "gpus": {"peak": "sparse"},
+}  # fmt: skip
+
+
+def text_of(page: str) -> str:
+    """What is read and heard of *page*."""
+    heard = re.sub(r'<[^>]*? aria-label="([^"]*)"[^>]*>', r" \1 ", page)
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", heard)))
+
+
+def fragment(client: TestClient, name: str, **query: str) -> str:
+    answer = client.get(f"/explore/{name}", params=query, headers={"X-Fragment": "1"})
+    assert answer.status_code == 200
+    return answer.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "near", "says"),
+    [
+        ("27.3 %", True, "right"),
+        ("3/11", True, "right"),
+        ("0.375", False, "37 % too high"),
+        ("3", False, "9.09 times too low"),
+        ("90", False, "3.3 times too high"),
+        ("a third", None, "Cannot read"),
+        ("5 GB", None, "B"),
+    ],
+)
+def test_a_prediction_is_compared(typed: str, near: bool | None, says: str) -> None:
+    (fact,) = (f for f in explored("pipeline").facts if f.label == "bubble over the step")
+    guess = judged(fact, typed)
+    assert guess.near is near
+    assert says in guess.says
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_what_is_to_be_predicted_is_shown(name: str) -> None:
+    explorer, told = EXPLORERS[name], explored(name)
+    if explorer.predicts:
+        fact = next(fact for fact in told.facts if fact.label == explorer.predicts)
+        assert judged(fact, fact.value).near is True
+    else:
+        assert name == "tolls"
+
+
+@pytest.mark.parametrize("name", GUESSED)
+def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(
+    client: TestClient, name: str
+) -> None:
+    asked: set[str] = set()
+    states: tuple[dict[str, str], ...] = ({}, OTHER[name])
+    for state in states:
+        fact = predicted(EXPLORERS[name], explored(name, **state))
+        assert fact
+        waiting = text_of(fragment(client, name, predict="1", **state))
+        assert fact.value not in waiting
+        assert f"{fact.label}:" not in waiting
+        assert waiting.count("?") == 1
+        assert "_" not in waiting.partition("Just show me")[0]
+        asked.add(waiting.partition("Just show me")[0])
+        for query in ({"predict": "1", "guess": fact.value}, {"show": "1"}):
+            shown = text_of(fragment(client, name, **state, **query))
+            assert fact.value in shown
+            assert 'name="guess"' not in shown
+        unread = text_of(fragment(client, name, predict="1", guess="much", **state))
+        assert "Cannot read" in unread
+        assert fact.value not in unread
+    assert len(asked) == 2 - (name == "gpus")  # the question belongs to the state
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_a_bare_address_asks_first_and_a_link_to_a_state_shows_it(
+    client: TestClient, name: str
+) -> None:
+    control = EXPLORERS[name].controls[0]
+    start = read_controls(EXPLORERS[name].controls, {})[0][control.name]
+    assert "data-hidden" in fragment(client, name)
+    assert "data-hidden" not in fragment(client, name, show="1")
+    state = {control.name: address_text(control, start)}
+    assert "data-hidden" not in fragment(client, name, **state)
+    assert "data-hidden" in fragment(client, name, predict="1", **state)
+    assert client.get(f"/explore/{name}/0.csv").status_code == 200
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_one_question_a_box_and_its_state_in_words(name: str) -> None:
+    explorer = EXPLORERS[name]
+    assert explorer.question.count("?") == 1
+    assert explorer.question.endswith("?")
+    if not explorer.predicts:
+        return
+    assert explorer.asks.endswith("?")
+    values, _ = read_controls(explorer.controls, OTHER[name])
+    asked = question(explorer, Values(values))
+    assert "_" not in asked
+    if name != "gpus":
+        assert asked.startswith(explorer.asks)
+
+
+@pytest.mark.parametrize("name", GUESSED)
+def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> None:
+    start = predicted(EXPLORERS[name], explored(name))
+    assert start
+    for control in EXPLORERS[name].controls:
+        if not control.aside:
+            continue
+        ends = (
+            [f"{end:g}" for end in (control.low, control.high)]
+            if isinstance(control, Slider)
+            else list(control.options)
+        )
+        for text in ends:
+            try:
+                fact = predicted(EXPLORERS[name], explored(name, **{control.name: text}))
+            except ValueError:
+                continue  # they do not go together
+            assert fact is None or fact.exact == start.exact, (control.name, text)
+
+
+def test_a_state_that_cannot_be_drawn_asks_nothing_and_stays_hidden(client: TestClient) -> None:
+    page = fragment(client, "layout", tensor="3", predict="1")
+    assert "Nothing to draw" in page
+    assert "data-hidden" in page
+    assert 'name="guess"' not in page
