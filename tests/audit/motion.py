@@ -33,15 +33,15 @@ _FRAMES = """() => new Promise((done) => {
   requestAnimationFrame(tick);
 })"""
 _STATES: Mapping[str, tuple[str, str]] = {
-    "pipeline, default": ("/explore/pipeline", "microbatches"),
+    "pipeline, default": ("/explore/pipeline?show=1", "microbatches"),
     "pipeline, p=16 m=64": ("/explore/pipeline?stages=16&microbatches=63", "microbatches"),
     "pipeline, p=16 m=64, two": (
         "/explore/pipeline?schedule=zb_h1&against=dualpipe&stages=16&microbatches=63",
         "microbatches",
     ),
-    "layout": ("/explore/layout", "tensor"),
-    "ring": ("/explore/ring", "step"),
-    "memory": ("/explore/memory", "ranks"),
+    "layout": ("/explore/layout?show=1", "tensor"),
+    "ring": ("/explore/ring?show=1", "step"),
+    "memory": ("/explore/memory?show=1", "ranks"),
 }
 
 
