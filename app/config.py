@@ -78,6 +78,18 @@ class Settings(BaseSettings):
     )
     answer_limit: int = Field(default=20_000, gt=0, description="characters of an answer")
     body_limit: int = Field(default=1 << 20, gt=0, description="bytes of a request's body")
+    answers_allowed: int = Field(
+        default=3600,
+        ge=0,
+        description="answers, hints and solutions that one address may ask for in a minute; a "
+        "thousand characters count as one more; 0: no limit",
+    )
+    runs_allowed: int = Field(
+        default=300, ge=0, description="runs of labs that one address may ask for in an hour"
+    )
+    sent_runs_allowed: int = Field(
+        default=300, ge=0, description="runs that one address may send in an hour"
+    )
     sandbox_workers: int = Field(default=0, ge=0, description="0: four for each core")
     sandbox_wall: float = Field(default=1.0, gt=0, description="seconds of one submission")
 

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app import api, web
+from app.allowance import Allowances
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.migrations import migrate
@@ -38,7 +39,16 @@ def create_site(settings: Settings) -> Site:
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
     labs = Dispatcher(settings, engine)
-    return Site(settings, catalog, engine, Writer(engine), Runner(settings), labs, secret)
+    return Site(
+        settings,
+        catalog,
+        engine,
+        Writer(engine),
+        Runner(settings),
+        labs,
+        secret,
+        Allowances.of(settings),
+    )
 
 
 def create_app(

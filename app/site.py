@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy import Engine
 
+from app.allowance import Allowances
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.writer import Writer
@@ -24,6 +25,7 @@ class Site:
     runner: Runner
     labs: Dispatcher
     secret: str
+    allowances: Allowances
 
 
 async def site_of(request: Request) -> Site:

@@ -20,11 +20,12 @@ from app.web.experiment import answer_of, lock_in
 from app.web.forms import Given
 from app.web.rendering import frame, render
 from app.web.sheet import Outcome, Sheet, begun_at, sheet_of, tried, unavailable, unreadable
-from app.web.visitor import FromHere, Visiting, learner_of, remember
+from app.web.visitor import FromHere, Visiting, learner_of, remember, spend
 
 router = APIRouter(prefix="/exercises")
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open over night says nothing
+_PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
 
 
@@ -36,6 +37,11 @@ class _Asked:
     seed: int
     learner: str
     given: Given
+
+    @property
+    def size(self) -> int:
+        """Characters of all fields."""
+        return sum(len(text) for texts in self.given.values() for text in texts)
 
     @property
     def action(self) -> str:
@@ -68,6 +74,7 @@ async def answer(
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     learner = learner_of(visiting)
     asked = _Asked(exercise, _seed(seed), learner, await _fields(request))
+    spend(request, site.allowances.answers, "answers", 1 + asked.size / _PART)
     try:
         outcome = await _act(site, asked)
     except (AnswerError, TooLongError) as error:

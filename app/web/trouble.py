@@ -18,6 +18,7 @@ _TITLES = {
     405: "Not like this",
     413: "Too large",
     422: "That did not work",
+    429: "Too much at once",
     500: "A fault of ours",
     503: "Out of order for a moment",
 }

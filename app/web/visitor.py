@@ -1,5 +1,6 @@
 """Who looks at the page: a learner known by a signed cookie, or nobody yet."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -7,6 +8,7 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
+from app.allowance import Allowance
 from app.db.signing import new_learner, sign, unsign
 from app.site import Here
 
@@ -50,6 +52,23 @@ FromHere = Depends(from_here)
 def learner_of(visiting: Visitor) -> str:
     """The learner, who is made when there is none."""
     return visiting.learner or new_learner()
+
+
+def address_of(request: Request) -> str:
+    """Where *request* comes from; behind a trusted proxy, where the proxy says."""
+    return request.client.host if request.client else ""
+
+
+def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) -> None:
+    """Take *cost* from the allowance of the visitor's address; *what* is asked for, in the plural.
+
+    Raises:
+        HTTPException: 429, when it is spent.
+    """
+    if wait := math.ceil(allowance.wait(address_of(request), cost)):
+        when = "in a second" if wait == 1 else f"in {wait:,} seconds"
+        says = f"too many {what} came from your network address in a short time; try again {when}"
+        raise HTTPException(429, says, {"Retry-After": str(wait)})
 
 
 def remember(request: Request, response: Response, learner: str, secret: str) -> None:
