@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from app.errors import AppError, ContentError
+from app.errors import AppError, ContentError, UnavailableError
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -44,7 +44,8 @@ def _one_line(error: Exception) -> str:
     errors = getattr(error, "errors", None)
     if callable(errors):  # pydantic's, of a setting
         return "; ".join(_of_setting(e["loc"], e["msg"]) for e in errors())
-    return " ".join(str(error).split())
+    cause = f" ({error.cause})" if isinstance(error, UnavailableError) and error.cause else ""
+    return " ".join(str(error).split()) + cause
 
 
 def _of_setting(where: Sequence[object], says: str) -> str:

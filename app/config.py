@@ -43,6 +43,12 @@ class Settings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=_PORT, ge=0, le=65535)
+    address: str = Field(
+        default="",
+        pattern=r"^(https?://[^/\s]+)?/?$",
+        description="of the site, as visitors type it: https://wallclock.example.org; named in the "
+        "previews of links, which have no picture without it",
+    )
     database: str = Field(default_factory=_default_database, description="an SQLAlchemy URL")
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="further folders of exercises, separated as in PATH"
@@ -78,6 +84,20 @@ class Settings(BaseSettings):
     )
     answer_limit: int = Field(default=20_000, gt=0, description="characters of an answer")
     body_limit: int = Field(default=1 << 20, gt=0, description="bytes of a request's body")
+    patience: float = Field(
+        default=15.0,
+        gt=0,
+        description="seconds for the head of a request to arrive, and for a body that stands still",
+    )
+    connections_allowed: int = Field(
+        default=2048, ge=1, description="open connections of one address, proxies excepted"
+    )
+    proxies: str = Field(
+        default="127.0.0.1",
+        description="addresses or networks of proxies, with commas, whose X-Forwarded-For and "
+        "X-Forwarded-Proto are believed; empty: none",
+    )
+    access_log: bool = Field(default=False, description="a line in the log for every request")
     answers_allowed: int = Field(
         default=3600,
         ge=0,

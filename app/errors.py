@@ -53,7 +53,15 @@ class InputError(AppError):
 
 
 class UnavailableError(AppError):
-    """A part of the server is out of order; the message says which, why and what mends it."""
+    """A part of the server is out of order; the message says which, why and what mends it.
+
+    The *cause* is what a driver says. It may name hosts, users and files, and is for the log and
+    the command line alone.
+    """
+
+    def __init__(self, says: str, cause: str = "") -> None:
+        self.cause = cause
+        super().__init__(says)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app import api, web
-from app.allowance import Allowances
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.migrations import migrate
@@ -19,11 +18,15 @@ from app.db.secret import signing_secret
 from app.db.session import connect
 from app.db.writer import Writer
 from app.dispatch import Dispatcher
-from app.errors import AppError
+from app.errors import AppError, ContentError, UnavailableError
+from app.network.allowance import Allowances
+from app.network.door import Door, Rules, note_fault, note_trouble
+from app.network.guard import GUARD, Guard, Limits
 from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 from app.site import Site
 
+_EXPECTED = (AppError, HTTPException, RequestValidationError)
 _OBJECTS = 20_000  # more containers made than freed, before the youngest are searched
 
 
@@ -75,21 +78,28 @@ def create_app(
     app.state.site = site
     app.include_router(api.router)
     app.include_router(web.router)
-    api.install(app)
-    web.install(app, framed=framed)
-    for error in (AppError, HTTPException, RequestValidationError, Exception):
+    web.install(app)
+    rules = Rules(
+        owns=api.owns,
+        respond=_respond,
+        body_limit=site.settings.body_limit,
+        streamed=api.STREAMED,
+        framed=framed,
+    )
+    app.add_middleware(Door, rules=rules)
+    for error in _EXPECTED:
         app.add_exception_handler(error, _respond)
     return app
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site: Site = app.state.site
     site.writer.start()
     await site.runner.start()
     site.labs.start()
     with _calm_collector():
-        yield
+        yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()
     await site.writer.close()
@@ -113,6 +123,10 @@ def _calm_collector() -> Iterator[None]:
 
 
 async def _respond(request: Request, error: Exception) -> Response:
+    if isinstance(error, UnavailableError):
+        note_trouble(request, error, error.cause)
+    elif isinstance(error, ContentError) or not isinstance(error, _EXPECTED):
+        note_fault(request, error)
     if api.owns(request.url.path):
         return api.problem_for(request, error)
     return web.page_for(request, error)

@@ -47,7 +47,10 @@ def runner(loop: asyncio.AbstractEventLoop) -> Iterator[Runner]:
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("site")
     return Settings(
-        database=f"sqlite:///{folder / 'wallclock.db'}", sandbox_workers=2, runs=folder / "runs"
+        database=f"sqlite:///{folder / 'wallclock.db'}",
+        sandbox_workers=2,
+        runs=folder / "runs",
+        address="http://testserver",
     )
 
 

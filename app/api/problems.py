@@ -17,6 +17,7 @@ from app.errors import (
     UnavailableError,
 )
 
+_HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
 _PAGES = ("/api/docs",)  # of this address, but for people
 _STATUS: dict[type[AppError], int] = {
     NotFoundError: 404,
@@ -26,6 +27,7 @@ _STATUS: dict[type[AppError], int] = {
     ContentError: 500,
 }
 _HIDDEN = "something went wrong in the server; its log has the details"
+_PERHAPS_LOST = "what was sent may not have been stored"
 
 
 class ProblemDocument(BaseModel):
@@ -39,7 +41,7 @@ class ProblemDocument(BaseModel):
 
 def owns(path: str) -> bool:
     """Whether errors at *path* are answered as problem documents."""
-    return path == "/healthz" or (path.startswith("/api/") and path not in _PAGES)
+    return path in _HEALTH or (path.startswith("/api/") and path not in _PAGES)
 
 
 def status_of(error: Exception) -> int:
@@ -74,7 +76,9 @@ def _detail(request: Request, error: Exception, status: int) -> str:
         if status == HTTPStatus.NOT_FOUND and error.detail == "Not Found":
             return f"there is nothing at {request.url.path}; see /api/docs"
         return str(error.detail)
-    return str(error) if isinstance(error, AppError) else _HIDDEN
+    says = str(error) if status != HTTPStatus.INTERNAL_SERVER_ERROR else _HIDDEN
+    lost = status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method != "GET"
+    return f"{says}; {_PERHAPS_LOST}" if lost else says
 
 
 def _place(found: dict[str, object]) -> str:

@@ -4,14 +4,22 @@ import os
 import socket
 import sys
 from argparse import Namespace
+from importlib.util import find_spec
 
 import uvicorn
 
 from app.config import Settings
 from app.errors import InputError
 from app.main import create_site
+from app.network.guard import raise_files
+from app.network.logs import logging_configuration
 
 _FACTORY = "app.main:create_app"
+_CONNECTION = "app.network.connection:Connection"
+_SLOW_COOKIES = (
+    "This Python reads long cookies slowly (CVE-2024-7592). Wallclock refuses cookies above 4 kB, "
+    "so it is safe; 3.11.10, 3.12.6 or a later Python is better.\n"
+)
 _EXERCISES = "WALLCLOCK_EXERCISES"
 
 
@@ -31,20 +39,38 @@ def run(arguments: Namespace) -> int:
     listening = listen(host, port)
     address = address_of(listening)
     sys.stderr.write(f"Wallclock is at {address} (Ctrl+C ends it)\n")
+    if _is_slow_with_cookies(sys.version_info[:3]):
+        sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
-    config = uvicorn.Config(
+    raise_files()
+    _serve(_configuration(arguments, settings, host, port), listening)
+    return 0
+
+
+def _configuration(
+    arguments: Namespace, settings: Settings, host: str, port: int
+) -> uvicorn.Config:
+    return uvicorn.Config(
         _FACTORY,
         factory=True,
         host=host,
         port=port,
         workers=arguments.workers,
         reload=arguments.reload,
-        access_log=False,
-        log_level="warning",
+        http=_CONNECTION if find_spec("httptools") else "auto",
+        ws="none",
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=settings.proxies,
+        access_log=settings.access_log,
+        log_config=logging_configuration(),
+        log_level=None,
         timeout_graceful_shutdown=5,
     )
-    _serve(config, listening)
-    return 0
+
+
+def _is_slow_with_cookies(version: tuple[int, ...]) -> bool:
+    """Whether CVE-2024-7592 is in that Python."""
+    return version < (3, 11, 10) or (3, 12) <= version < (3, 12, 6)
 
 
 def _serve(config: uvicorn.Config, listening: socket.socket) -> None:

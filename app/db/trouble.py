@@ -62,7 +62,7 @@ def unavailable(error: DBAPIError) -> UnavailableError:
     code = name or getattr(error.orig, "sqlstate", None) or ""
     known = _OF_SQLITE if name else _OF_POSTGRESQL
     says = next((says for start, says in known.items() if code.startswith(start)), _UNREACHABLE)
-    return UnavailableError(f"{says} ({' '.join(str(error.orig).split())})")
+    return UnavailableError(says, " ".join(str(error.orig).split()))
 
 
 @contextmanager

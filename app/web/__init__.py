@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import Receive, Scope, Send
 
 from app.web import (
     authoring,
@@ -20,7 +21,6 @@ from app.web import (
     static,
     theme,
 )
-from app.web.headers import SecurityHeaders
 from app.web.trouble import page_for
 
 # In this order: an address that more than one could answer goes to the first.
@@ -46,10 +46,21 @@ for part in PARTS:
     router.include_router(part.router)
 
 
-def install(app: FastAPI, *, framed: bool = False) -> None:
-    """Add what every answer gets; pages may be in frames of our own pages if *framed*."""
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(SecurityHeaders, framed=framed)
+class Squeezed(GZipMiddleware):
+    """Answers are compressed, but for those to programs that send something: they are short."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        short = scope["type"] == "http" and scope["method"] == "POST"
+        if short and scope["path"].startswith("/api/"):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
+def install(app: FastAPI) -> None:
+    """Add what pages get."""
+    app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
 __all__ = ["PARTS", "install", "page_for", "router"]

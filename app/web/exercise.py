@@ -15,6 +15,7 @@ from app.kinds import SEEDS, Answer, Exercise
 from app.kinds.experiment import Experiment
 from app.kinds.function import Function
 from app.kinds.length import TooLongError, refuse_longer
+from app.network.door import note_trouble
 from app.site import Here, Site
 from app.web.experiment import answer_of, lock_in
 from app.web.forms import Given
@@ -80,6 +81,7 @@ async def answer(
     except (AnswerError, TooLongError) as error:
         outcome = unreadable(error)
     except UnavailableError as error:
+        note_trouble(request, error, error.cause)
         outcome = unavailable(error)
     sheet = sheet_of(site, exercise, asked.seed, learner, asked.given, outcome)
     response = _page(request, sheet, outcome.status)

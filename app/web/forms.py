@@ -196,7 +196,7 @@ def _items(items: Sequence[Item], given: Given) -> tuple[ItemView, ...]:
         for item in items
     ]
     if order:
-        views.sort(key=lambda view: int(view.place) if view.place else len(order) + 1)
+        views.sort(key=lambda view: order.index(view.key) if view.key in order else len(order))
     return tuple(views)
 
 

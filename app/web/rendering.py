@@ -8,6 +8,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 
 from app.markdown import html, inline_html
+from app.site import Site
 from app.templating import environment
 from app.web.assets import address
 from app.web.visitor import THEME, Theme
@@ -49,8 +50,14 @@ def frame(request: Request, title: str, description: str = "", here: str = "") -
     chosen = request.cookies.get(THEME)
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
     nonce = str(request.scope.get("state", {}).get("nonce", ""))
-    origin = str(request.base_url).rstrip("/")
+    origin = _address(request)
     return Frame(title, description or title, theme, here, nonce, origin, request.url.path)
+
+
+def _address(request: Request) -> str:
+    """The site's address as it was set; never the Host that a visitor names."""
+    site = request.app.state.site
+    return site.settings.address.rstrip("/") if isinstance(site, Site) else ""
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:

@@ -1,6 +1,5 @@
 """Errors as pages."""
 
-import logging
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -11,18 +10,24 @@ from starlette.exceptions import HTTPException
 from app.errors import AppError, InputError, NotFoundError, UnavailableError
 from app.web.rendering import frame, render
 
-_log = logging.getLogger(__name__)
 _TITLES = {
     403: "Not from here",
     404: "Nothing here",
     405: "Not like this",
     413: "Too large",
+    414: "Too long",
+    415: "Not like this",
     422: "That did not work",
     429: "Too much at once",
+    431: "Too large",
     500: "A fault of ours",
     503: "Out of order for a moment",
 }
-_FAULT = "The server has made a mistake and has noted it. Nothing of yours was lost."
+_FAULT = "The server made a mistake and wrote it to its log."
+_LOST_NOTHING = "Nothing was lost."
+_PERHAPS_LOST = (
+    "What you sent may not have been stored: look at Progress, and send it again if it is missing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,6 @@ class TroublePage:
 def page_for(request: Request, error: Exception) -> Response:
     """The page for a request that ended in *error*."""
     status = _status(error)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     says = _says(request, error, status)
     page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says)
     response = render("trouble.html", frame(request, page.heading), page, status)
@@ -57,14 +60,21 @@ def _status(error: Exception) -> int:
     return 503 if isinstance(error, UnavailableError) else 500
 
 
+def _kept(request: Request) -> str:
+    """What became of what was sent."""
+    return _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+
+
 def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, HTTPException):
         if error.detail == HTTPStatus(status).phrase:
             return f"There is no page at {request.url.path} that can be asked for like this."
         return _sentence(str(error.detail))
-    if isinstance(error, AppError) and status != HTTPStatus.INTERNAL_SERVER_ERROR:
-        return _sentence(str(error))
-    return _FAULT if status == HTTPStatus.INTERNAL_SERVER_ERROR else "The form was not complete."
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return f"{_FAULT} {_kept(request)}"
+    if isinstance(error, UnavailableError):
+        return f"{_sentence(str(error))} {_kept(request)}"
+    return _sentence(str(error)) if isinstance(error, AppError) else "The form was not complete."
 
 
 def _sentence(text: str) -> str:

@@ -8,12 +8,16 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
-from app.allowance import Allowance
 from app.db.signing import new_learner, sign, unsign
+from app.network.allowance import Allowance
 from app.site import Here
 
 COOKIE = "learner"
 THEME = "theme"
+_FOREIGN = (
+    "this form was sent from another site; open the page here, and send it again (behind a proxy, "
+    "this also happens where the proxy does not pass on the header Host)"
+)
 _AGE = 400 * 24 * 3600  # seconds; browsers keep no cookie for longer
 
 Theme = Literal["", "light", "dark"]
@@ -41,12 +45,19 @@ async def from_here(request: Request) -> None:
         HTTPException: 403, when the browser says that it did.
     """
     origin = request.headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    foreign = origin is not None and _host_in(origin) != request.headers.get("host")
     if foreign or request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        raise HTTPException(403, "this form was sent from another site; open the page here")
+        raise HTTPException(403, _FOREIGN)
 
 
 FromHere = Depends(from_here)
+
+
+def _host_in(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # such as http://[
+        return None
 
 
 def learner_of(visiting: Visitor) -> str:

@@ -1,0 +1,165 @@
+"""What every request passes first, and every answer last, pages and programs alike."""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from urllib.parse import quote, urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.network.head import announced, check_head, nul_in_form, without_cookies
+
+_log = logging.getLogger(__name__)
+_Headers = list[tuple[bytes, bytes]]
+# 'unsafe-inline' of style attributes: MathML spaces its rows with them; they cannot run anything.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
+    "style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-src {frames}; frame-ancestors {frames}; base-uri 'none'"
+)
+_NO_PAGE = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
+_ALWAYS: _Headers = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+_FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
+_FEW = 2  # characters that a NUL split between two pieces of a form has in the first
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What differs from site to site; *framed*: pages may be in frames of our own pages."""
+
+    owns: Callable[[str], bool]  # whether programs, not people, ask at a path
+    respond: Callable[[Request, Exception], Awaitable[Response]]
+    body_limit: int
+    streamed: Collection[str]  # paths whose bodies have no limit
+    framed: bool = False
+
+
+class _Answer:
+    """Sends on what is answered, with *headers*; *bodiless*: and without its body."""
+
+    __slots__ = ("_headers", "_send", "bodiless", "started")
+
+    def __init__(self, send: Send, headers: _Headers, *, bodiless: bool) -> None:
+        self._send = send
+        self._headers = headers
+        self.bodiless = bodiless
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            inside = _inside(message["headers"]) if _moves(message) else message["headers"]
+            message = {**message, "headers": [*inside, *self._headers]}
+        elif self.bodiless:
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+class Door:
+    """Refuses what is too large, adds headers, answers HEAD, and turns faults into answers.
+
+    A page finds its nonce in the request's state.
+    """
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self._app = app
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send, self._headers(scope), bodiless=scope["method"] == "HEAD")
+        if answer.bodiless:  # a copy: the server below knows by its own that no body may follow
+            scope = {**scope, "method": "GET"}
+        try:
+            await self._pass(scope, receive, answer)
+        except ClientDisconnect:
+            return  # nobody waits for an answer
+        except Exception as error:  # whatever it is, the answer to it has these headers
+            if answer.started:
+                raise
+            response = await self._rules.respond(Request(scope), error)
+            await response(scope, receive, answer)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            check_head(scope)
+        except HTTPException:
+            scope["headers"] = without_cookies(scope["headers"])
+            raise
+        if scope["path"] not in self._rules.streamed:
+            receive = self._limited(scope, receive)
+        await self._app(scope, receive, send)
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        limit = self._rules.body_limit
+        too_large = HTTPException(413, f"a body has at most {limit:,} bytes")
+        if announced(scope) > limit:
+            raise too_large
+        nul, received, last = nul_in_form(scope), 0, b""
+
+        async def counted() -> Message:
+            nonlocal received, last
+            message = await receive()
+            body = message.get("body", b"")
+            received += len(body)
+            if received > limit:
+                raise too_large
+            if nul:
+                if nul in last + body:
+                    raise HTTPException(422, "this form has the character NUL, which no text has")
+                last = (last + body)[-_FEW:]
+            return message
+
+        return counted
+
+    def _headers(self, scope: Scope) -> _Headers:
+        if self._rules.owns(scope["path"]):
+            return _FOR_PROGRAMS
+        nonce = token_urlsafe(12)
+        scope.setdefault("state", {})["nonce"] = nonce
+        frames = "'self'" if self._rules.framed else "'none'"
+        policy = _POLICY.format(nonce=nonce, frames=frames).encode()
+        return [*_ALWAYS, (b"content-security-policy", policy)]
+
+
+def note_fault(request: Request, error: Exception) -> None:
+    """Write a fault of ours to the log, once, with its traceback."""
+    _log.error("%s %s failed", request.method, quote(request.scope["path"]), exc_info=error)
+
+
+def note_trouble(request: Request, error: Exception, cause: str) -> None:
+    """Write to the log what is out of order, with the *cause* that visitors are not told."""
+    because = f" ({cause})" if cause else ""
+    where = quote(request.scope["path"])
+    _log.warning("%s %s refused: %s%s", request.method, where, error, because)
+
+
+def _moves(message: Message) -> bool:
+    status: int = message["status"]
+    return 300 <= status < 400  # noqa: PLR2004
+
+
+def _inside(headers: _Headers) -> _Headers:
+    """*headers* with a Location on this site: the host it had is what the visitor said."""
+    return [(name, _path_of(value) if name == b"location" else value) for name, value in headers]
+
+
+def _path_of(location: bytes) -> bytes:
+    if location.startswith(b"/"):
+        return location
+    parts = urlsplit(location.decode("latin-1"))
+    query = f"?{parts.query}" if parts.query else ""
+    # Two slashes, or one and a backslash, would be another host again.
+    return f"/{parts.path.lstrip('/' + chr(92))}{query}".encode("latin-1")

@@ -1,0 +1,273 @@
+"""Every answer, faults and refusals too, has the same headers and says the truth; none is a 5xx."""
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import OperationalError
+
+from app.config import Settings
+from app.db.trouble import unavailable
+from app.main import create_app
+from app.network.logs import Lines
+
+RING = "/exercises/collectives/ring-all-reduce-time"
+ORDER = "/exercises/collectives/steps-of-a-ring"
+HOST, DRIVER = "db.school.example", "password authentication failed"
+ALWAYS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    folder = tmp_path_factory.mktemp("door")
+    return create_app(Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=1))
+
+
+@pytest.fixture(scope="module")
+def visitor(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, follow_redirects=False) as client:
+        yield client
+
+
+@pytest.fixture
+def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    """A site with faults in two pages, a form and a call."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("secret detail \x1b[31m")
+
+    monkeypatch.setattr("app.web.home.standings_of", fail)
+    monkeypatch.setattr("app.web.exercise.sheet_of", fail)
+    monkeypatch.setattr("app.api.exercises.Listed", fail)
+    return visitor
+
+
+@pytest.fixture
+def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    cause = OperationalError("", {}, Exception(f'connection to "{HOST}" failed: {DRIVER}'))
+
+    def fail(*_: object, **__: object) -> None:
+        raise unavailable(cause)
+
+    monkeypatch.setattr("app.web.home.standings_of", fail)
+    monkeypatch.setattr("app.web.exercise.sheet_of", fail)
+    monkeypatch.setattr("app.api.exercises.Listed", fail)
+    return visitor
+
+
+def assert_headers(answer: Any) -> None:
+    for name, value in ALWAYS.items():
+        assert answer.headers.get_list(name) == [value]
+    (policy,) = answer.headers.get_list("content-security-policy")
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 200), ("GET", "/nothing", 404), ("PUT", "/", 405), ("GET", "/healthz", 200),
+        ("GET", "/api/v1/nothing", 404), ("POST", "/api/v1/check", 401), ("GET", "/api/docs", 200),
+        ("GET", "/robots.txt", 200), ("GET", f"{RING}/another", 303), ("GET", "/progress/", 307),
+    ],
+)  # fmt: skip
+def test_every_answer_has_the_headers_once(
+    visitor: TestClient, method: str, path: str, status: int
+) -> None:
+    answer = visitor.request(method, path)
+    assert answer.status_code == status
+    assert_headers(answer)
+
+
+def test_a_fault_has_the_headers_too_and_says_what_was_kept(faulty: TestClient) -> None:
+    page = faulty.get("/")
+    sent = faulty.post(RING, data={"answer": "70 ms"})
+    called = faulty.get("/api/v1/exercises")
+    for answer in (page, sent, called):
+        assert answer.status_code == 500
+        assert_headers(answer)
+        assert "secret detail" not in answer.text
+    assert "Nothing was lost" in page.text
+    assert "may not have been stored" in sent.text
+    assert "Progress" in sent.text
+    assert "was lost" not in sent.text
+    nonce = re.findall(r"'nonce-([^']+)'", page.headers["content-security-policy"])
+    assert f'content="{nonce[0]}"' in page.text
+
+
+def test_the_answer_to_a_post_that_failed_is_there_on_progress(faulty: TestClient) -> None:
+    """The sentence must not deny it: what failed came after the answer was stored."""
+    faulty.post(RING, data={"answer": "71 ms"})
+    attempts = faulty.app.state.site.engine.connect().exec_driver_sql(  # type: ignore[attr-defined]
+        "SELECT count(*) FROM attempt WHERE answer = '71 ms'"
+    )
+    assert attempts.scalar() == 1
+    attempts.connection.close()
+
+
+def test_a_fault_is_in_the_log_once_and_cannot_write_to_a_terminal(
+    faulty: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    faulty.get("/?%1b[2J")
+    records = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(records) == 1
+    line = Lines().format(records[0])
+    assert "secret detail" in line
+    assert "RuntimeError" in line
+    assert "\x1b" not in line
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ERROR app\.", line)
+    assert all(part.startswith("  ") for part in line.splitlines()[1:])
+
+
+def test_what_the_driver_says_is_for_the_log_alone(
+    without_database: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = without_database.get("/")
+    sent = without_database.post(RING, data={"answer": "70 ms"})
+    called = without_database.get("/api/v1/exercises")
+    for answer in (page, sent, called):
+        assert answer.status_code == 503
+        assert_headers(answer)
+        assert HOST not in answer.text
+        assert DRIVER not in answer.text
+        assert "database cannot be reached" in answer.text
+    assert "Nothing was lost" in page.text
+    assert "may not have been stored" in sent.text
+    told = [record.getMessage() for record in caplog.records if HOST in record.getMessage()]
+    assert len(told) == 3
+    assert all(DRIVER in line for line in told)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "a\nb", "\u202egnp.exe", "\x9b2J"])
+def test_an_address_reaches_the_log_without_control_characters(
+    visitor: TestClient, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    record = logging.LogRecord("app", logging.ERROR, "", 0, "GET %s", (f"/{name}",), None)
+    assert name not in Lines().format(record)
+    assert len(Lines().format(record).splitlines()) == 1
+
+
+PATHS = [
+    "/", "/nothing", RING, "/api/v1/exercises", "/api/v1/formulas", "/healthz", "/api/docs", "/labs",
+    "/progress", "/progress/export", "/robots.txt", "/favicon.ico", "/api/v1/openapi.json",
+    "/explore/ring", "/formulas", "/api/v1/exercises/collectives/ring-all-reduce-time",
+    "/labs/all-reduce/board",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_head_is_get_without_the_body(visitor: TestClient, path: str) -> None:
+    plain = {"Accept-Encoding": "identity"}  # a nonce changes how small a page gets
+    got, head = visitor.get(path, headers=plain), visitor.head(path, headers=plain)
+    assert head.status_code == got.status_code
+    assert head.content == b""
+    changing = {"content-security-policy"}  # its nonce
+    assert {k: v for k, v in head.headers.items() if k not in changing} == {
+        k: v for k, v in got.headers.items() if k not in changing
+    }
+
+
+def test_head_changes_nothing_and_is_no_way_around_a_method(visitor: TestClient) -> None:
+    assert visitor.head("/api/v1/check").status_code == 405
+    assert visitor.head("/progress/delete").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "says"),
+    [
+        ({"Cookie": 'a="' + "\\" * 4_100 + '"'}, 431, "4,096"),
+        ({"A": "a" * 17_000}, 431, "16,384"),
+        ({f"A{n}": "b" * 10 for n in range(2_000)}, 431, "16,384"),
+        ({"Cookie": "a=" + "b" * 4_000, "A": "a" * 11_000}, 200, ""),
+    ],
+)
+def test_headers_have_a_limit(
+    visitor: TestClient, headers: dict[str, str], status: int, says: str
+) -> None:
+    answer = visitor.get("/", headers=headers)
+    assert (answer.status_code, says in answer.text) == (status, True)
+    assert_headers(answer)
+
+
+def test_an_address_has_a_limit(visitor: TestClient) -> None:
+    assert visitor.get("/explore/ring?" + "a=1&" * 3_000).status_code == 414
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://]", "//", "null", "http://a:b:c", "\xff"])
+def test_an_odd_origin_is_foreign(visitor: TestClient, origin: str) -> None:
+    headers = {b"Origin": origin.encode("latin-1")}
+    answer = visitor.post(RING, data={"answer": "1"}, headers=headers)
+    assert answer.status_code == 403
+    assert "proxy" in answer.text
+
+
+@pytest.mark.parametrize(
+    "charset",
+    ["undefined", "idna", "punycode", "rot13", "hex", "utf-16", "unicode_escape", "utf-7", "nope"],
+)
+def test_a_form_is_utf_8(visitor: TestClient, charset: str) -> None:
+    kind = f"multipart/form-data; charset={charset}; boundary=X"
+    body = (
+        b'--X\r\nContent-Disposition: form-data; name="answer"\r\n\r\n\\x00+2AA-xn--a-\r\n--X--\r\n'
+    )
+    answer = visitor.post(RING, content=body, headers={"Content-Type": kind})
+    assert answer.status_code == 415
+    good = kind.replace(charset, "UTF-8")
+    assert visitor.post(RING, content=body, headers={"Content-Type": good}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/labs/all-reduce/%00", "/exercises/%00/x", "/api/v1/exercises/a%00", "/static/%00", "/%00",
+     "/explore/ring/%00.svg", "/labs/all-reduce?ranks=%00", f"{RING}?seed=%00"],
+)  # fmt: skip
+def test_a_nul_in_an_address_is_refused(visitor: TestClient, path: str) -> None:
+    assert visitor.get(path).status_code in (400, 404)
+
+
+def test_a_nul_in_a_form_is_refused_in_whatever_pieces(visitor: TestClient) -> None:
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    for pieces in ([b"answer=%00"], [b"answer=%", b"00"], [b"answer=%0", b"0"], [b"a%00=1"]):
+        for path in (RING, "/labs/all-reduce", "/theme", "/progress/delete"):
+            answer = visitor.post(path, content=iter(pieces), headers=kind)
+            assert answer.status_code == 422
+    assert "could not be read" in visitor.post(RING, content=b"answer=%2500", headers=kind).text
+
+
+def test_places_that_are_no_numbers_are_told(visitor: TestClient) -> None:
+    fields = {"answer": "no such thing", "place.cut": "abc"}
+    answer = visitor.post(ORDER, data=fields)
+    assert answer.status_code == 200
+    assert "no such thing" in answer.text
+
+
+@pytest.mark.parametrize("host", ["evil.example", 'evil.example"><script>', "x:99999", "[::1"])
+def test_the_host_that_a_visitor_names_is_nowhere_in_the_answer(
+    visitor: TestClient, host: str
+) -> None:
+    for path in ("/", "/progress/", "/formulas/", "//evil.example/progress/", f"{RING}/another"):
+        answer = visitor.get(path, headers={"Host": host})
+        assert answer.status_code < 500
+        assert "evil" not in answer.text.replace("//evil.example/progress/", "")
+        location = answer.headers.get("location", "/")
+        assert location.startswith("/")
+        assert not location.startswith(("//", "/\\"))
+
+
+def test_the_address_that_was_set_is_in_previews_of_links(tmp_path: Path) -> None:
+    address = "https://wallclock.example.org/"
+    settings = Settings(
+        database=f"sqlite:///{tmp_path / 'w.db'}", sandbox_workers=1, address=address
+    )
+    with TestClient(create_app(settings)) as client:
+        page = client.get("/formulas", headers={"Host": "evil.example"}).text
+    assert 'property="og:url" content="https://wallclock.example.org/formulas"' in page
