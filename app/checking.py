@@ -1,8 +1,10 @@
 """An answer is judged and kept, in that order, before anybody hears the verdict."""
 
 import json
+from collections.abc import Callable
 
-from app.db.tables import Attempt
+from app.db.replays import Once
+from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.length import refuse_longer
@@ -19,11 +21,13 @@ async def check(
     hints: int = 0,
     revealed: bool = False,
     seconds: float | None = None,
+    once: Callable[[Verdict], Replay] | None = None,
 ) -> Verdict:
-    """The verdict on *answer*, which is kept durably when this returns.
+    """The verdict on *answer*, which is kept durably when this returns, with *once* of it.
 
     Raises:
         AnswerError: *answer* cannot be read; nothing is kept.
+        KeyTakenError: *once* says what was said before; nothing is kept.
         TooLongError: *answer* has more characters than the settings allow; nothing is kept.
         UnavailableError: the sandbox or the database cannot do its work; nothing is kept.
     """
@@ -45,5 +49,5 @@ async def check(
         )
     except ValueError as error:
         raise AnswerError(f"this answer cannot be kept: {error}") from error
-    await site.writer.put(attempt)
+    await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
     return verdict

@@ -16,6 +16,7 @@ from app.config import Settings
 from app.db.migrations import migrate
 from app.db.secret import signing_secret
 from app.db.session import connect
+from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.dispatch import Dispatcher
 from app.errors import AppError, ContentError, UnavailableError
@@ -51,6 +52,7 @@ def create_site(settings: Settings) -> Site:
         labs,
         secret,
         Allowances.of(settings),
+        Tokens(engine),
     )
 
 
@@ -78,6 +80,7 @@ def create_app(
     app.state.site = site
     app.include_router(api.router)
     app.include_router(web.router)
+    api.install(app)
     web.install(app)
     rules = Rules(
         owns=api.owns,

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from app.catalog import Catalog
 from app.config import Settings
+from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.dispatch import Dispatcher
 from app.network.allowance import Allowances
@@ -26,6 +27,7 @@ class Site:
     labs: Dispatcher
     secret: str
     allowances: Allowances
+    tokens: Tokens
 
 
 async def site_of(request: Request) -> Site:
@@ -33,6 +35,11 @@ async def site_of(request: Request) -> Site:
 
     (Not a plain function: FastAPI would call that in another thread, for every request.)
     """
+    return site_in(request)
+
+
+def site_in(request: Request) -> Site:
+    """The site that serves *request*."""
     site = request.app.state.site
     if not isinstance(site, Site):
         raise TypeError("the app has no site: it is made by create_app")

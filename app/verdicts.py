@@ -3,11 +3,25 @@
 import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+)
 
 from app.errors import AnswerError, AppError
 from app.kinds import SEEDS, Answer, Verdict
 from app.kinds.length import refuse_longer
+
+
+def _whole(value: object) -> object:
+    """To JSON, 7.0 is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 Expectation = Literal["correct", "incorrect"]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -26,7 +40,7 @@ class Submission(BaseModel):
     )
 
     exercise: StrictStr = Field(max_length=200)
-    seed: Annotated[StrictInt, Field(ge=0, lt=SEEDS)] = 0
+    seed: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, lt=SEEDS)] = 0
     answer: StrictStr | StrictInt | Number | list[StrictStr] | dict[str, StrictStr | Number]
     ref: StrictStr | StrictInt | None = Field(default=None, description="echoed")
 

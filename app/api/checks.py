@@ -2,20 +2,26 @@
 
 import asyncio
 import json
+import re
 from collections import deque
-from collections.abc import AsyncIterator
-from typing import Annotated
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from app.api.documents import responses
-from app.api.tokens import Grader
+from app.api.documents import KEY, SUBMISSION, responses
+from app.api.retries import key_of, replay_of, sent_before, sent_first
+from app.api.tokens import Grader, grader_of
 from app.checking import check
+from app.db.replays import KeyTakenError, Once
+from app.db.tables import Replay
 from app.errors import AnswerError, AppError
 from app.kinds.length import TooLongError
-from app.site import Here, Site
+from app.site import Here, Site, site_in
 from app.verdicts import (
     Judged,
     Submission,
@@ -25,7 +31,9 @@ from app.verdicts import (
     verdict_row,
 )
 
+Remembered = Callable[[Judged], Replay]
 BATCH = "/api/v1/check/batch"
+_JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch that are checked at once
 _LINES = {
     "application/x-ndjson": {
@@ -40,17 +48,66 @@ router = APIRouter(prefix="/api/v1", tags=["check"])
 @router.post(
     "/check",
     summary="Check one answer",
+    response_model=Judged,
     response_model_exclude_none=True,
-    responses=responses(401, 404, 413, 422, 503),
+    responses=responses(400, 401, 404, 413, 422, 503),
+    openapi_extra={
+        "requestBody": {"content": {"application/json": {"schema": SUBMISSION}}, "required": True},
+        "security": [{"HTTPBearer": []}],
+        "parameters": [KEY],
+    },
 )
-async def check_one(
-    site: Here, learner: Grader, submission: Annotated[Submission, Body()]
-) -> Judged:
-    """The verdict; the attempt is kept durably before it is sent.
+async def check_one(request: Request) -> Response:
+    """The verdict; the attempt is stored durably before it is sent.
 
-    An answer that cannot be read is `unreadable`: not graded, and not kept.
+    An answer that cannot be read is `unreadable`: not graded, and not stored. With the header
+    `Idempotency-Key`, the same request sent again within a day, to whichever server, gets the same
+    verdict and is one attempt; `Idempotent-Replayed: true` says so.
     """
-    return await _judge(site, learner, submission)
+    # What it needs is read here: to have FastAPI find it takes as long as to grade the answer.
+    site = site_in(request)
+    learner, key = grader_of(request, site), key_of(request)
+    submission = await _submission(request)
+    if not key:
+        verdict = await _judge(site, learner, submission)
+        return _answer_with(verdict.model_dump_json(exclude_none=True))
+    return await _check_once(site, learner, key, submission)
+
+
+async def _check_once(site: Site, learner: str, key: str, submission: Submission) -> Response:
+    before = sent_before(site, learner, key, submission)
+    if before is None:
+        once = partial(replay_of, learner, key, submission)
+        try:
+            verdict = await _judge(site, learner, submission, once)
+        except KeyTakenError:  # by the same request, sent to this server or another one meanwhile
+            before = sent_first(site, learner, key, submission)
+        else:
+            return _answer_with(verdict.model_dump_json(exclude_none=True))
+    return _answer_with(before, {"Idempotent-Replayed": "true"})
+
+
+def _answer_with(text: str, headers: dict[str, str] | None = None) -> Response:
+    return Response(text, headers=headers, media_type="application/json")
+
+
+async def _submission(request: Request) -> Submission:
+    """What was sent.
+
+    Raises:
+        RequestValidationError: it is no JSON, or not of an answer.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not _JSON.fullmatch(kind):
+        found = {"loc": ("body",), "msg": "send the header Content-Type: application/json"}
+        raise RequestValidationError([found])
+    try:
+        return Submission.model_validate_json(await request.body())
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError(
+            [{**found, "loc": ("body", *found["loc"])} for found in errors]
+        ) from error
 
 
 @router.post(
@@ -58,7 +115,7 @@ async def check_one(
     summary="Check a stream of answers",
     response_class=Response,
     responses={200: {"content": _LINES, "description": "verdicts"}, **responses(401, 503)},
-    openapi_extra={"requestBody": {"content": _LINES, "required": True}},
+    openapi_extra={"requestBody": {"content": _LINES}},
 )
 async def check_many(site: Here, learner: Grader, request: Request) -> Response:
     """NDJSON in, NDJSON out, in the same order; a bad line gets an error in its place."""
@@ -84,17 +141,30 @@ class LineStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _judge(site: Site, learner: str, submission: Submission) -> Judged:
+async def _judge(
+    site: Site, learner: str, submission: Submission, once: Remembered | None = None
+) -> Judged:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
+    as_sent = partial(judged, submission)
     try:
-        verdict = await check(site, exercise, submission.seed, answer, learner)
+        verdict = await check(
+            site,
+            exercise,
+            submission.seed,
+            answer,
+            learner,
+            once=(lambda verdict: once(as_sent(verdict))) if once else None,
+        )
     except AnswerError as error:
-        return unreadable(submission, error)
-    return judged(submission, verdict)
+        row = unreadable(submission, error)
+        if once:
+            await site.writer.put(Once(None, once(row)))
+        return row
+    return as_sent(verdict)
 
 
 async def _verdicts(site: Site, learner: str, request: Request) -> AsyncIterator[bytes]:

@@ -1,11 +1,29 @@
-"""How the description of the interface shows errors."""
+"""How the interface is described: errors as they are sent, and what FastAPI cannot see."""
 
+from collections.abc import Callable
 from typing import Any
 
-from app.api.problems import ProblemDocument
+from fastapi import FastAPI
+from pydantic.json_schema import models_json_schema
 
-_WHEN = {
-    401: ("no valid token", "a valid token is wanted: Authorization: Bearer wc_..."),
+from app.api.problems import ProblemDocument
+from app.verdicts import Submission
+
+_TYPE = "application/problem+json"
+_DEFAULT = "default"
+_REFERENCE = "#/components/schemas/{model}"
+_PROBLEM = {"$ref": _REFERENCE.format(model="ProblemDocument")}
+SUBMISSION = {"$ref": _REFERENCE.format(model="Submission")}
+KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "any text that is new for each answer, such as a UUID; remembered for a day",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+_WHEN: dict[int, tuple[str, str]] = {
+    400: ("malformed header or address", "Idempotency-Key must be given once, with 1 to 255 ..."),
+    401: ("no valid token", "a valid token is required: Authorization: Bearer wc_..."),
     404: ("unknown name", "no exercise is called 'collectives/ring'; did you mean ...?"),
     413: ("too large", "an answer has at most 20,000 characters"),
     422: ("malformed", "body.seed: Input should be a valid integer"),
@@ -18,17 +36,49 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {
         status: {
             "description": _WHEN[status][0],
-            "model": ProblemDocument,
             "content": {
-                "application/problem+json": {
+                _TYPE: {
+                    "schema": _PROBLEM,
                     "example": {
                         "type": "about:blank",
                         "title": _WHEN[status][0],
                         "status": status,
                         "detail": _WHEN[status][1],
-                    }
+                    },
                 }
             },
         }
         for status in statuses
     }
+
+
+def describing(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """What describes the interface of *app*: FastAPI's description, put right."""
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _put_right(described())
+        return app.openapi_schema
+
+    return openapi
+
+
+def _put_right(document: dict[str, Any]) -> dict[str, Any]:
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            # FastAPI adds a 422 of its own where there is a parameter.
+            if _TYPE not in operation["responses"].get("422", {}).get("content", {_TYPE: {}}):
+                operation["responses"] |= {"422": responses(422)[422]}
+            operation["responses"][_DEFAULT] = {
+                "description": "any other error",
+                "content": {_TYPE: {"schema": _PROBLEM}},
+            }
+    schemas = document["components"]["schemas"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    _, models = models_json_schema(
+        [(Submission, "validation"), (ProblemDocument, "serialization")], ref_template=_REFERENCE
+    )
+    schemas |= models["$defs"]
+    return document

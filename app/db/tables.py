@@ -28,6 +28,7 @@ EXERCISE_LIMIT = 200
 ANSWER_LIMIT = 20_000
 DRAWN_LIMIT = 65_536
 NAME_LIMIT = 100
+KEY_LIMIT = 255
 SEED_LIMIT = 2**53  # a browser reads whole numbers of JSON exactly below it
 HINTS_LIMIT = 1_000
 
@@ -181,6 +182,34 @@ class PredictionRow(Prediction, table=True):
 
     __tablename__ = "prediction"
     __table_args__ = (UniqueConstraint("learner", "exercise", "seed", name="uq_prediction_first"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+
+
+class Replay(_Record):
+    """The verdict on a check that was sent with a key, to be sent again to whoever repeats it.
+
+    Raises:
+        ValueError: as for an attempt.
+    """
+
+    learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
+    key: KeptText = Field(min_length=1, max_length=KEY_LIMIT, description="Idempotency-Key")
+    digest: KeptText = Field(max_length=64, description="SHA-256 of what was asked")
+    verdict: KeptText = Field(sa_type=Text, description="JSON, as it was sent")
+    at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class ReplayRow(Replay, table=True):
+    """The table of replays; a row is deleted when it is a day old."""
+
+    model_config = {"frozen": False}
+
+    __tablename__ = "replay"
+    __table_args__ = (
+        UniqueConstraint("learner", "key", name="uq_replay_key"),
+        Index("ix_replay_at", "at"),
+    )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 

@@ -14,11 +14,12 @@ from sqlalchemy import Connection, Engine, Insert, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DataError, IntegrityError
 
+from app.db.replays import KeyTakenError, Once, insert_once
 from app.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.db.trouble import connected
 from app.errors import UnavailableError
 
-Row = Attempt | Reveal | Prediction
+Row = Attempt | Reveal | Prediction | Once
 _Waiting = tuple[Row, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
@@ -46,6 +47,7 @@ class Writer:
         Raises:
             UnavailableError: it is not kept: the database cannot be written, too many rows wait,
                 or the writer is closed.
+            KeyTakenError: another row with its key was kept first.
             ValueError: the database refuses this very row.
         """
         if self._thread is None:
@@ -115,12 +117,15 @@ def _refusal(connection: Connection, row: Row) -> ValueError | None:
         with connection.begin_nested():
             _insert(connection, [row])
     except _OF_THE_ROW as error:
+        if isinstance(row, Once) and isinstance(error, IntegrityError):
+            return KeyTakenError("this key was used a moment ago")
         return ValueError(f"this row cannot be kept: {error.orig}")
     return None
 
 
 def _insert(connection: Connection, rows: Sequence[Row]) -> None:
     attempts = [vars(row) for row in rows if isinstance(row, Attempt)]
+    once = [row for row in rows if isinstance(row, Once)]
     reveals = [vars(row) for row in rows if isinstance(row, Reveal)]
     predictions = [vars(row) for row in rows if isinstance(row, Prediction)]
     if attempts:
@@ -129,6 +134,8 @@ def _insert(connection: Connection, rows: Sequence[Row]) -> None:
         connection.execute(_unless_there(connection, RevealRow), reveals)
     if predictions:
         connection.execute(_unless_there(connection, PredictionRow), predictions)
+    if once:
+        insert_once(connection, once)
 
 
 def _unless_there(connection: Connection, table: type[RevealRow | PredictionRow]) -> Insert:
