@@ -223,3 +223,8 @@ def test_what_is_shown_reads_back_to_the_figures_shown(value: float, unit: Unit)
 def test_what_is_shown_in_any_unit_reads_back(value: float, symbol: str) -> None:
     scale = scale_of(symbol)
     assert parse(show_in(value, scale, 15), scale.unit) == pytest.approx(value, rel=1e-14)
+
+
+def test_what_is_too_large_for_its_unit_is_written_all_the_same() -> None:
+    assert show_in(1e306, scale_of("ms")) == "∞ ms"
+    assert show_in(-1e306, scale_of("ms")) == "-∞ ms"

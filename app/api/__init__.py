@@ -1,6 +1,7 @@
 """The JSON interface for graders and scripts, under /api/v1, and /healthz."""
 
 from fastapi import APIRouter, FastAPI
+from starlette.routing import Route
 
 from app.api import checks, exercises, formulas, health
 from app.api.documents import describing
@@ -12,7 +13,11 @@ for part in (checks, exercises, formulas, health):
 
 
 def install(app: FastAPI) -> None:
-    """Describe the interface."""
+    """Describe the interface, and find the call that is made most first.
+
+    FastAPI looks through its nested routers for as long as grading an answer takes.
+    """
+    app.router.routes.insert(0, Route(checks.ONE, checks.check_one, methods=["POST"]))
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 

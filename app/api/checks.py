@@ -32,7 +32,7 @@ from app.verdicts import (
 )
 
 Remembered = Callable[[Judged], Replay]
-BATCH = "/api/v1/check/batch"
+ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch that are checked at once
 _LINES = {

@@ -15,7 +15,7 @@ from app.network.guard import raise_files
 from app.network.logs import logging_configuration
 
 _FACTORY = "app.main:create_app"
-_CONNECTION = "app.network.connection:Connection"
+CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (
     "This Python reads long cookies slowly (CVE-2024-7592). Wallclock refuses cookies above 4 kB, "
     "so it is safe; 3.11.10, 3.12.6 or a later Python is better.\n"
@@ -57,7 +57,7 @@ def _configuration(
         port=port,
         workers=arguments.workers,
         reload=arguments.reload,
-        http=_CONNECTION if find_spec("httptools") else "auto",
+        http=CONNECTION if find_spec("httptools") else "auto",
         ws="none",
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=settings.proxies,

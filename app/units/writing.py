@@ -75,6 +75,8 @@ def figures(number: float, digits: int = 4) -> str:
     >>> figures(0.00012345), figures(7730.0), figures(3.79e25)
     ('1.234e-4', '7,730', '3.79e25')
     """
+    if math.isinf(number):  # what is finite in its own unit may not be so in a smaller one
+        return "∞" if number > 0 else "-∞"
     if abs(number) < _WHOLE_IN_FULL and number == int(number):
         return f"{int(number):,}"
     rounded = float(f"{number:.{digits}g}")

@@ -9,37 +9,59 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 
+import uvloop
+
+_LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+
 _STARTER = """
-import sys, uvicorn
-from app.main import create_app, create_site
-from app.config import Settings
+import socket, sys, uvicorn
 from dataclasses import replace
+from fastapi import FastAPI
+from app.commands.serve import CONNECTION
+from app.config import Settings
+from app.main import create_app, create_site
+from app.verdicts import Submission
 
 class Forgetful:
     def start(self): pass
     async def put(self, row): pass
     async def close(self): pass
 
-site = create_site(Settings())
-if sys.argv[1] == "forgets":
-    site = replace(site, writer=Forgetful())
-config = uvicorn.Config(create_app(site=site), port=0, access_log=False, log_level="warning")
-server = uvicorn.Server(config)
-import socket
-listening = socket.create_server(("127.0.0.1", 0))
+def bare():
+    app = FastAPI()
+
+    @app.get("/healthz")
+    async def ready(): return {"sandbox": "ready"}
+
+    @app.post("/api/v1/check")
+    async def check(submission: Submission):
+        return {"exercise": submission.exercise, "seed": submission.seed, "verdict": "incorrect"}
+
+    return app
+
+def whole():
+    site = create_site(Settings())
+    return create_app(site=replace(site, writer=Forgetful()) if sys.argv[1] == "forgets" else site)
+
+app, http = (bare(), "auto") if sys.argv[1] == "bare" else (whole(), CONNECTION)
+config = uvicorn.Config(app, http=http, ws="none", access_log=False, log_level="warning")
+listening = socket.create_server(("127.0.0.1", 0), backlog=256)
 print(listening.getsockname()[1], flush=True)
-server.run(sockets=[listening])
+uvicorn.Server(config).run(sockets=[listening])
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load measured: requests a second, and how long each took."""
+    """What a load measured: requests a second, how long each took, and what it cost the client."""
 
     rate: float
     seconds: Sequence[float]
+    busy: float  # the share of the time in which the client worked; near 1 it is what was measured
 
     def quantile(self, share: float) -> float:
         """The time within which *share* of the requests were answered."""
@@ -94,19 +116,13 @@ async def _until_ready(running: Running) -> None:
 async def ask(port: int, request: bytes) -> bytes:
     """One request on a connection of its own."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    body = await _exchange(reader, writer, request)
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    found = _LENGTH.search(head)
+    body = await reader.readexactly(int(found[1]) if found else 0)
     writer.close()
     await writer.wait_closed()
     return body
-
-
-async def _exchange(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
-) -> bytes:
-    writer.write(request)
-    head = await reader.readuntil(b"\r\n\r\n")
-    found = re.search(rb"content-length: (\d+)", head.lower())
-    return await reader.readexactly(int(found[1]) if found else 0)
 
 
 def _request(running: Running, method: str, path: str, body: bytes) -> bytes:
@@ -116,26 +132,95 @@ def _request(running: Running, method: str, path: str, body: bytes) -> bytes:
     ).encode() + body
 
 
+class _Sender(asyncio.Protocol):
+    """A connection that sends the next request when the last one was answered.
+
+    (Streams would take longer to read a reply than the server to write it.)
+    """
+
+    def __init__(self, requests: Sequence[bytes], expected: bytes, times: list[float]) -> None:
+        self._requests = cycle(requests)
+        self._expected = expected
+        self._times = times
+        self._reply = b""
+        self.wrong: bytes | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._send()
+
+    def data_received(self, data: bytes) -> None:
+        self._reply += data
+        end = self._reply.find(b"\r\n\r\n") + 4
+        if end < 4 or len(self._reply) < end + self._length(end):
+            return
+        self._times.append(time.perf_counter() - self._began)
+        if self._expected not in self._reply:
+            self.wrong = self._reply
+            self.transport.close()
+            return
+        self._send()
+
+    def _length(self, end: int) -> int:
+        found = _LENGTH.search(self._reply, 0, end)
+        return int(found[1]) if found else 0
+
+    def _send(self) -> None:
+        self._reply = b""
+        self._began = time.perf_counter()
+        self.transport.write(next(self._requests))
+
+
+def _itself(sender: _Sender) -> _Sender:
+    return sender
+
+
 def load(
-    running: Running, bodies: Sequence[bytes], expected: bytes, connections: int, seconds: float
+    running: Running,
+    bodies: Sequence[bytes],
+    expected: bytes,
+    connections: int,
+    seconds: float,
+    path: str = "/api/v1/check",
 ) -> Load:
-    """Send *bodies* in turn over *connections* for *seconds*; every reply must have *expected*."""
-    requests = [_request(running, "POST", "/api/v1/check", body) for body in bodies]
+    """Send *bodies* in turn over *connections* for *seconds*; every reply must have *expected*.
+
+    No bodies: GET *path*.
+    """
+    requests = [_request(running, "POST", path, body) for body in bodies]
+    requests = requests or [_request(running, "GET", path, b"")]
     times: list[float] = []
 
-    async def one(number: int, until: float) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
-        while (started := time.perf_counter()) < until:
-            reply = await _exchange(reader, writer, requests[(number + len(times)) % len(requests)])
-            assert expected in reply, reply
-            times.append(time.perf_counter() - started)
-        writer.close()
+    async def all_of_them() -> tuple[float, float]:
+        loop, senders = asyncio.get_running_loop(), []
+        started, worked = time.perf_counter(), time.process_time()
+        for number in range(connections):
+            turn = number % len(requests)
+            sender = _Sender(requests[turn:] + requests[:turn], expected, times)
+            await loop.create_connection(partial(_itself, sender), "127.0.0.1", running.port)
+            senders.append(sender)
+        await asyncio.sleep(seconds)
+        took = time.perf_counter() - started
+        busy = (time.process_time() - worked) / took
+        for sender in senders:
+            assert sender.wrong is None, sender.wrong
+            sender.transport.abort()
+        return len(times) / took, busy
 
-    async def all_of_them() -> float:
-        started = time.perf_counter()
-        until = started + seconds
-        await asyncio.gather(*(one(n, until) for n in range(connections)))
-        return time.perf_counter() - started
+    with _apart(running), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        rate, busy = runner.run(all_of_them())
+    return Load(rate, times, busy)
 
-    took = asyncio.run(all_of_them())
-    return Load(len(times) / took, times)
+
+@contextmanager
+def _apart(running: Running) -> Iterator[None]:
+    """The server on one core and this process on the others, where there are several."""
+    cores = os.sched_getaffinity(0)
+    first, *others = sorted(cores)
+    if others:
+        for thread in os.listdir(f"/proc/{running.process.pid}/task"):
+            os.sched_setaffinity(int(thread), {first})
+        os.sched_setaffinity(0, others)
+    yield
+    os.sched_setaffinity(0, cores)
