@@ -2,10 +2,11 @@ import asyncio
 
 import pytest
 
+from app.authoring import SEEDS
 from app.catalog import Catalog
 from app.kinds import Answer, Exercise
 from app.kinds.experiment import Experiment
-from app.proofs import SEEDS, prove_lab
+from app.proofs import prove_lab
 from app.sandbox.runner import Runner
 
 CURRICULUM = {
@@ -49,7 +50,7 @@ KEYS = {
     "zero-x7": ("108", ("81",)),
     "zero-x9": ("9", ("2",)),
     "ring-04": ("depends", ("ring", "tree", "equal")),
-    "ring-06": ("5", ("2", "3", "4")),
+    "ring-06": ("6", ("2", "3", "4")),
     "ring-x7": ("weights", ("linear",)),
     "zero-06": ("stage3-8", ("stage2-16", "stage1-64")),
     "zero-x8": ("barely", ("label",)),
