@@ -143,7 +143,7 @@ class BuggyLine(Coded):
         says = SAYS[mutant.operator]
         if about := self.elsewhere.get(mutant.line):
             says = f"{says} {about}"
-        symptom = _symptom(mutant.effect)
+        symptom = symptom_of(mutant.effect)
         return Bug(line=mutant.line, shown=mutant.shown, says=says, symptom=symptom)
 
     def drawn_anew(self, seed: int) -> Draw:
@@ -267,7 +267,7 @@ class BuggyLine(Coded):
         return ""
 
 
-def _symptom(effect: Effect) -> str:
+def symptom_of(effect: Effect) -> str:
     """How the result looks, compared with the right one."""
     if effect.raises:
         article = "an" if effect.raises[0] in "AEIOUae" else "a"

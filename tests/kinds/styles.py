@@ -1,0 +1,225 @@
+"""Right programs as other people write them, and wrong ones that were once taken for right."""
+
+RIGHT: dict[str, list[str]] = {
+    "collectives/write-ring-time": [
+        """
+def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):
+    total = 0
+    for phase in ("reduce-scatter", "all-gather"):
+        for step in range(n - 1):
+            total += 1000 * size_gb / (n * bw_gb_s) + latency_us * 1e-3
+    return total
+""",
+        """
+def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):
+    if n == 1:
+        return 0
+    return 2 * (n - 1) / n * size_gb * 1e9 / (bw_gb_s * 1e9) * 1e3 + 2 * (n - 1) * latency_us / 1000
+""",
+        "ring_allreduce_ms = lambda s, n, b, l: sum(s / n / b * 1e3 + l / 1e3 for _ in range(2 * n - 2))",
+    ],
+    "memory/write-zero-memory": [
+        """
+def zero_memory_gb(params_b, n, stage, bytes=(2, 2, 12)):
+    shards = [n if stage >= first else 1 for first in (3, 2, 1)]
+    return sum(params_b * size / parts for size, parts in zip(bytes, shards))
+""",
+        """
+def zero_memory_gb(params_b, n, stage, bytes=(2, 2, 12)):
+    w, g, o = (params_b * 1e9 * b for b in bytes)
+    total = w / n if stage == 3 else w
+    total += g / n if stage > 1 else g
+    total += o if stage == 0 else o / n
+    return total / 10**9
+""",
+    ],
+    "accumulation/write-accumulation-steps": [
+        "import math\ndef required_accum(target, micro, dp):\n    return math.ceil(target / (micro * dp))",
+        "def required_accum(target, micro, dp):\n    return -(-target // (micro * dp))",
+        "def required_accum(target, micro, dp):\n    return float(-(-target // (micro * dp)))",
+        "from math import floor\ndef required_accum(target, micro, dp):\n    return floor((target - 1) / (micro * dp)) + 1",
+        """
+def required_accum(target, micro, dp):
+    steps = 0
+    while steps * micro * dp < target:
+        steps += 1
+    return steps
+""",
+    ],
+    "overlap/write-the-ratio": [
+        """
+def comm_compute_ratio(params_b, n, bw_gb_s, tflop_per_gpu_step, gpu_tflops):
+    gigabytes = params_b * 16 / 8
+    sent = sum(gigabytes / n for _ in range(2 * (n - 1)))
+    return sent / bw_gb_s * gpu_tflops / tflop_per_gpu_step
+""",
+    ],
+    "tensor/write-the-split": [
+        """
+def row_parallel(x, w, ranks):
+    block = len(x) // ranks
+    results = []
+    for r in range(ranks):
+        total = [0.0] * len(w[0])
+        for i in range(r * block, r * block + block):
+            for j, value in enumerate(w[i]):
+                total[j] += x[i] * value
+        results.append(total)
+    return results
+""",
+        """
+import math
+def row_parallel(x, w, ranks):
+    h = math.floor(len(w) / ranks)
+    cut = [(x[i:i + h], w[i:i + h]) for i in range(0, len(w), h)]
+    return tuple(tuple(sum(a * b for a, b in zip(xs, c)) for c in zip(*ws)) for xs, ws in cut)
+""",
+    ],
+    "checkpoints/write-the-interval": [
+        """
+from math import sqrt
+def optimal_checkpoint(mtbf_h, ckpt_s):
+    mtbf = mtbf_h * 3600
+    return [sqrt(2 * ckpt_s * mtbf) / 60, 100 * sqrt(2 * ckpt_s / mtbf)]
+""",
+    ],
+    "precision/write-loss-scale": [
+        """
+def dynamic_loss_scale(overflows, init, interval):
+    scale = float(init)
+    good = 0
+    for bad in overflows:
+        good = 0 if bad else good + 1
+        if bad:
+            scale *= 0.5
+        elif good % interval == 0:
+            scale, good = 2 * scale, 0
+    return scale
+""",
+        """
+def dynamic_loss_scale(overflows, init, interval):
+    power, clean = 0, 0
+    for overflow in overflows:
+        if overflow:
+            power -= 1
+            clean = 0
+        else:
+            clean = (clean + 1) % interval
+            power += clean == 0
+    return init * 2 ** power
+""",
+    ],
+    "capstone/write-a-check": [
+        """
+def problems(gpus, tp, cp, pp, dp, kv_heads, tokens, batch, sequence):
+    broken = 0
+    if gpus != tp * cp * pp * dp:
+        broken += 1
+    if tp > 8:
+        broken += 1
+    if kv_heads / tp != kv_heads // tp:
+        broken += 1
+    if tokens / (batch * sequence) != dp:
+        broken += 1
+    return broken
+""",
+        """
+def problems(gpus, tp, cp, pp, dp, kv_heads, tokens, batch, sequence):
+    return float(sum([gpus - tp * cp * pp * dp != 0, not tp <= 8, bool(kv_heads % tp),
+                      dp * batch * sequence != tokens]))
+""",
+    ],
+    "meshes/write-the-coordinates": [
+        """
+def rank_to_coords(rank, tp, cp, pp, dp):
+    return [rank % tp, rank // tp % cp, rank // (tp * cp) % pp, rank // (tp * cp * pp)]
+""",
+        """
+import math
+def rank_to_coords(rank, tp, cp, pp, dp):
+    coords = []
+    for size in [tp, cp, pp, dp]:
+        rank, place = divmod(float(rank), size)
+        coords += [math.floor(place)]
+    return tuple(coords)
+""",
+    ],
+    "attention/write-online-softmax": [
+        """
+import math
+def attend(scores, values, block):
+    m, l, o = -math.inf, 0, 0
+    for i in range(0, len(scores), block):
+        for s, v in zip(scores[i:i + block], values[i:i + block]):
+            n = max(m, s)
+            l, o, m = l * math.exp(m - n) + math.exp(s - n), o * math.exp(m - n) + math.exp(s - n) * v, n
+    return o / l
+""",
+        """
+from math import exp
+def attend(scores, values, block):
+    top = max(scores)
+    weights = [exp(s - top) for s in scores]
+    return sum(w * v for w, v in zip(weights, values)) / sum(weights)
+""",
+    ],
+    "testtime/write-pass-at-k": [
+        """
+def pass_at_k(n, c, k):
+    miss = 1.0
+    for i in range(k):
+        miss *= max(n - c - i, 0) / (n - i)
+    return 1 - miss
+""",
+        """
+from math import lgamma, exp
+def pass_at_k(n, c, k):
+    if n - c < k:
+        return 1
+    log = lambda a, b: lgamma(a + 1) - lgamma(b + 1) - lgamma(a - b + 1)
+    return 1 - exp(log(n - c, k) - log(n, k))
+""",
+    ],
+}
+
+CHECK = """
+def problems(gpus, tp, cp, pp, dp, kv_heads, tokens, batch, sequence):
+    return [{}, {}, {}, dp * batch * sequence == tokens].count(False)
+"""
+SCALE = """
+def dynamic_loss_scale(overflows, init, interval):
+    scale, clean = init, 0
+    for overflow in overflows:
+        if overflow:
+            scale, clean = {}, 0
+            continue
+        clean += 1
+        if clean == interval:
+            scale, clean = scale * 2, 0
+    return scale * 1.0
+"""
+ATTEND = """
+from math import exp
+def attend(scores, values, block):
+    largest, total, weighted = {}, 0.0, 0.0
+    for start in range(0, {}, block):
+        part = scores[start:start + block]
+        new = max(largest, max(part))
+        shrink = exp(largest - new)
+        weights = [exp(score - new) for score in part]
+        total = total * shrink + sum(weights)
+        weighted = weighted * shrink + sum(w * v for w, v in zip(weights, values[start:start + block]))
+        largest = new
+    return weighted / total
+"""
+PRODUCT = "tp * cp * pp * dp == gpus"
+# Each of these was marked right at some seed.
+WRONG: list[tuple[str, str]] = [
+    ("capstone/write-a-check", CHECK.format(PRODUCT, "tp <= 8", "tp % kv_heads == 0")),
+    ("capstone/write-a-check", CHECK.format(PRODUCT, "tp < 8", "kv_heads % tp == 0")),
+    ("capstone/write-a-check", CHECK.format("gpus // (tp * cp * pp) == dp", "tp <= 8", "kv_heads % tp == 0")),
+    ("precision/write-loss-scale", SCALE.format("scale // 2")),
+    ("precision/write-loss-scale", SCALE.format("max(1, scale / 2)")),
+    ("attention/write-online-softmax", ATTEND.format("float('-inf')", "len(scores) - len(scores) % block")),
+    ("attention/write-online-softmax", ATTEND.format("0.0", "len(scores)")),
+]  # fmt: skip

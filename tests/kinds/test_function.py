@@ -1,0 +1,210 @@
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from app.catalog import Catalog
+from app.errors import UnavailableError
+from app.kinds.altering import alterations
+from app.kinds.base import Verdict
+from app.kinds.calling import rounded
+from app.kinds.function import Function
+from app.kinds.outcomes import says_of
+from app.markdown import inline_html
+from app.sandbox.report import Outcome, Plain, Raised, Reason, Report, Returned, Stopped
+from app.sandbox.runner import Runner
+from tests.kinds.styles import RIGHT, WRONG
+
+Loop = asyncio.AbstractEventLoop
+REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
+WITHOUT_REFERENCE = (
+    "attention/write-online-softmax", "capstone/write-a-check", "checkpoints/write-the-interval",
+    "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
+)  # fmt: skip
+
+
+class Busy(Runner):
+    """The real sandbox on a machine so busy that *source* is ended after a few of its calls."""
+
+    def __init__(self, real: Runner, source: str, calls: int | None, ending: Outcome) -> None:
+        self.real, self.source, self.calls, self.ending = real, source, calls, ending
+
+    async def run(
+        self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
+    ) -> Report:
+        report = await self.real.run(source, entry, calls, learner)
+        if source != self.source:
+            return report
+        if self.calls is None:  # in the body
+            assert not isinstance(self.ending, Returned)
+            return Report(self.ending, "", (), 1.0)
+        return replace(report, outcomes=(*report.outcomes[: self.calls], self.ending))
+
+
+def function(catalog: Catalog, name: str) -> Function:
+    exercise = catalog.exercise(name)
+    assert isinstance(exercise, Function)
+    return exercise.model_copy(deep=True)  # what one test makes it keep is not another's
+
+
+def graded(loop: Loop, exercise: Function, runner: Runner, source: str, seed: int = 0) -> Verdict:
+    return loop.run_until_complete(exercise.grade(seed, source, runner))
+
+
+def test_the_exercises_without_a_formula_are_these(catalog: Catalog) -> None:
+    functions = [one for one in catalog.exercises if isinstance(one, Function)]
+    assert {one.id for one in functions if not one.reference} == set(WITHOUT_REFERENCE)
+    assert {one.id for one in functions} == set(RIGHT)
+
+
+@pytest.mark.parametrize("name", WITHOUT_REFERENCE)
+def test_nobody_is_right_while_the_right_program_does_not_run_through(
+    catalog: Catalog, runner: Runner, loop: Loop, name: str
+) -> None:
+    exercise = function(catalog, name)
+    wrong = f"def {exercise.entry}(*_):\n    return 'anything'\n"
+    endings: list[Outcome] = [Stopped(reason) for reason in REASONS]
+    endings.append(Raised("MemoryError", "", None))
+    for calls in (None, 0, 3):
+        for ending in endings:
+            busy = Busy(runner, exercise.right, calls, ending)
+            for source in (wrong, exercise.right):
+                with pytest.raises(UnavailableError, match="send it again"):
+                    graded(loop, exercise, busy, source, 987654)
+    assert not graded(loop, exercise, runner, wrong, 987654).correct
+    assert graded(loop, exercise, runner, exercise.right, 987654).correct
+
+
+def test_without_a_call_nobody_is_right(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    exercise = function(catalog, "accumulation/write-accumulation-steps").model_copy(
+        update={"where": "target < 0", "always": []}
+    )
+    with pytest.raises(UnavailableError):
+        graded(loop, exercise, runner, exercise.right)
+
+
+def test_a_foreseen_mistake_that_was_stopped_is_tried_again(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    exercise = function(catalog, "collectives/write-ring-time")
+    wrong = exercise.wrong[0]
+    busy = Busy(runner, wrong.code, 2, Stopped("time"))
+    other = wrong.code + "\n# somebody else's\n"
+    assert wrong.says not in graded(loop, exercise, busy, other).feedback
+    assert wrong.says.strip() in graded(loop, exercise, runner, other).feedback
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_program_of_another_style_is_right(
+    catalog: Catalog, runner: Runner, loop: Loop, name: str
+) -> None:
+    exercise = function(catalog, name)
+    for program in RIGHT[name]:
+        for seed in (0, 7, 59):
+            verdict = graded(loop, exercise, runner, program, seed)
+            assert verdict.correct, (program, verdict.feedback)
+
+
+@pytest.mark.parametrize(("name", "program"), WRONG)
+def test_a_nearly_right_program_is_wrong_at_every_seed(
+    catalog: Catalog, runner: Runner, loop: Loop, name: str, program: str
+) -> None:
+    exercise = function(catalog, name)
+    assert not any(graded(loop, exercise, runner, program, seed).correct for seed in range(24))
+
+
+def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    exercise = function(catalog, "meshes/write-the-coordinates")
+    program = exercise.right.replace(
+        "tuple(place)", "tuple(bool(p) if p < 2 else p for p in place)"
+    )
+    assert program != exercise.right
+    assert not graded(loop, exercise, runner, program).correct
+
+
+def test_changed_programs_are_of_every_sort() -> None:
+    program = (
+        "def f(a, b):\n    s, n = 0, 1\n    for x in range(0, a, 2):\n        if x <= b:\n"
+        "            continue\n        s += max(x, b) / 2\n    return [s, n]\n"
+    )
+    changed = {one.source for one in alterations(program)}
+    for part in (
+        "if x < b:", "if True:", "break", "s -= ", "min(x, b)", "max(x, b) // 2", "s, n = (0, n)",
+        "range(0, a // 2 * 2, 2)", "return [s]", "list(range(0, a, 2))[:-1]", "max(a, b)",
+        "int(max(x, b) / 2)", "2 / max(x, b)", "max(x, b) / 3",
+    ):  # fmt: skip
+        assert any(part in source for source in changed), part
+    assert all(compile(source, "f", "exec") for source in changed)
+
+
+def test_the_calls_of_every_seed_are_found_when_they_lack(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    exercise = function(catalog, "precision/write-loss-scale")
+    bare = exercise.model_copy(update={"always": []})
+    (finding,) = loop.run_until_complete(bare.prove_code(range(1), runner))
+    assert finding.where == ("always",)
+    rows = finding.cure.partition("always: ")[2]
+    cured = exercise.model_validate(
+        {**exercise.model_dump(by_alias=True), "always": json.loads(rows)}
+    )
+    assert loop.run_until_complete(cured.prove_code(range(1), runner)) == []
+    tame = exercise.model_copy(update={"always": exercise.always[:1]})
+    (first, *_) = loop.run_until_complete(tame.prove_code(range(1), runner))
+    assert "one small change" in first.says or "wrong program" in first.says
+
+
+def test_what_a_call_of_every_seed_returns_is_never_told(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    exercise = function(catalog, "capstone/write-a-check")
+    hidden = loop.run_until_complete(exercise._hidden(5, runner))
+    known: dict[str, Plain] = {call.text: call.expected for call in hidden.drawn}
+    copied = f"def problems(*a):\n    return {known!r}.get('problems(' + str(a)[1:-1] + ')')\n"
+    verdict = graded(loop, exercise, runner, copied, 5)
+    assert not verdict.correct
+    assert verdict.score == len(hidden.drawn) / len(hidden.calls)
+    assert "should return" not in verdict.feedback[0]
+    assert hidden.always[0].text in verdict.feedback[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("round({}, 2)", "that is rounded. Return it as it is."),
+        ("float('%.4g' % ({}))", "that is rounded. Return it as it is."),
+        ("1.01 * ({})", "and returned"),
+        ("(1 << 79_000) + 0 * ({})", "a number of more than 4,300 digits"),
+        ("[1 << 79_000, {}]", "a number of more than 4,300 digits"),
+        ("{{1 << 79_000, {}}}", "a set with a number of more than 4,300 digits"),
+        ("{{1: 1 << 79_000, 2: {}}}", "a dict with a number of more than 4,300 digits"),
+    ],
+)
+def test_what_is_wrong_with_a_number_is_said(
+    catalog: Catalog, runner: Runner, loop: Loop, change: str, says: str
+) -> None:
+    exercise = function(catalog, "collectives/write-ring-time")
+    value = "2 * (n - 1) * (s / n / b * 1e3 + l / 1e3)"
+    program = f"def ring_allreduce_ms(s, n, b, l):\n    return {change.format(value)}\n"
+    verdict = graded(loop, exercise, runner, program)
+    assert not verdict.correct
+    assert says in verdict.feedback[0]
+    assert ("rounded" in verdict.feedback[0]) == ("rounded" in says)
+
+
+def test_a_learner_s_exception_is_not_our_sentence() -> None:
+    message = "[click](https://example.org/) $\\nonsense{1}$ ![x](https://example.org/x.png)"
+    html = inline_html(says_of(Raised("Missing", message, 2)))
+    assert "<a" not in html
+    assert "<img" not in html
+    ours = says_of(Raised("Missing", "no function called f is defined", None))
+    assert ours == "No function called `f` is defined."
+
+
+def test_a_number_too_long_to_be_written_is_described() -> None:
+    huge = 1 << 79_000
+    values: list[Plain] = [huge, [huge], ({huge},), {1: [huge]}]
+    for value in values:
+        assert "more than 4,300 digits" in rounded(value)
