@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: serve test check bench audit browser
+.PHONY: serve test check bench audit answers browser
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -32,6 +32,9 @@ check: browser
 
 bench: .venv/made-for-tests
 	$(BIN)/python -m tests.bench
+
+answers: .venv/made-for-tests
+	$(BIN)/python -m tests.answers
 
 audit: browser
 	$(BIN)/python -m tests.audit

@@ -226,14 +226,14 @@ class Function(Coded):
         """The right program passes, wrong ones fail at any seed and get their sentences."""
         try:
             findings = await self._prove_right(runner)
-            findings = findings or await self._contest().findings(runner)
+            findings = findings or await self.contest().findings(runner)
             for seed in seeds:
                 findings += [] if findings else await self._prove(seed, runner)
         except ExpressionError as error:
             return [Finding(("reference",), str(error))]
         return findings
 
-    def _contest(self) -> Contest:
+    def contest(self) -> Contest:
         """The right program against nearly right ones."""
         return Contest(
             entry=self.entry,

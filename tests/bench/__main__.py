@@ -10,6 +10,7 @@ BENCHES = (
     "formulas",
     "schedules",
     "content",
+    "adequacy",
     "explorers",
     "page",
     "sandbox",

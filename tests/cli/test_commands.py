@@ -213,7 +213,7 @@ def test_grade_keeps_the_order_and_never_stops(capsys: Capture, tmp_path: Path) 
         {"exercise": RING, "seed": 0, "answer": "35"},
     ]
     output = tmp_path / "out.jsonl"
-    assert main(["grade", str(answers(tmp_path / "in.jsonl", rows)), "-o", str(output)]) == 0
+    assert main(["grade", str(answers(tmp_path / "in.jsonl", rows)), "-o", str(output)]) == 1
     graded = [json.loads(line) for line in output.read_text().splitlines()]
     verdicts = [row.get("verdict", "error") for row in graded]
     assert verdicts == ["correct", "error", "correct", "unreadable", "error", "incorrect"]
@@ -221,6 +221,75 @@ def test_grade_keeps_the_order_and_never_stops(capsys: Capture, tmp_path: Path) 
     said = capsys.readouterr().err
     assert "2 correct, 1 incorrect, 1 unreadable, 2 lines with an error" in said
     assert list(tmp_path.glob("*.partial")) == []
+
+
+def test_grade_skips_blank_lines_and_counts_them(capsys: Capture, tmp_path: Path) -> None:
+    right = {"exercise": RING, "seed": 0, "answer": "70 ms"}
+    file = answers(tmp_path / "in.jsonl", ["", right, "  ", right, "", "x"])
+    assert main(["grade", str(file)]) == 1
+    said = capsys.readouterr()
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert [row.get("line", row.get("verdict")) for row in rows] == ["correct", "correct", 6]
+    assert "expected" not in said.err
+
+
+def test_grade_counts_where_another_verdict_was_expected(capsys: Capture, tmp_path: Path) -> None:
+    right = {"exercise": RING, "seed": 0, "answer": "70 ms"}
+    rows = [
+        {**right, "expect": "correct", "says": ""},
+        {**right, "answer": "35 ms", "expect": "incorrect", "says": "no such sentence"},
+        right,
+    ]
+    assert main(["grade", str(answers(tmp_path / "in.jsonl", rows))]) == 0
+    said = capsys.readouterr()
+    graded = [json.loads(line) for line in said.out.splitlines()]
+    assert [row.get("expect") for row in graded] == ["correct", "incorrect", None]
+    assert "2 expected, 0 disagree" in said.err
+    assert "1 as expected, but without the sentence" in said.err
+    rows += [{**right, "expect": "incorrect"}, {**right, "answer": "soon", "expect": "incorrect"}]
+    assert main(["grade", str(answers(tmp_path / "in.jsonl", rows))]) == 1
+    assert "4 expected, 2 disagree (lines 4, 5)" in capsys.readouterr().err
+    assert main(["grade", str(answers(tmp_path / "in.jsonl", [{**right, "expect": "maybe"}]))]) == 1
+
+
+def test_answers_are_ready_to_be_graded(capsys: Capture, tmp_path: Path, catalog: Catalog) -> None:
+    file = tmp_path / "answers.jsonl"
+    names = [RING, "pipelines/fraction-line", "collectives/count-the-ring"]
+    assert main(["answers", *names, "--seeds", "3..5", "-o", str(file)]) == 0
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert {(row["exercise"], row["seed"]) for row in rows} == {
+        (name, seed) for name in names for seed in (3, 4, 5)
+    }
+    for name in names:
+        exercise = catalog.exercise(name)
+        for seed in (3, 4, 5):
+            wrong = [(answer, says) for answer, says in exercise.mistakes(seed)]
+            found = [row for row in rows if (row["exercise"], row["seed"]) == (name, seed)]
+            assert found[0]["answer"] == exercise.right_answer(seed)
+            assert [(row["answer"], row["says"]) for row in found[1:]] == wrong
+            expected = ["correct", *["incorrect"] * len(wrong)]
+            assert [row["expect"] for row in found] == expected
+    assert main(["grade", str(file), "-o", str(tmp_path / "out.jsonl")]) == 0
+    assert f"{len(rows)} expected, 0 disagree" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["collectives/ring-all-reduce-tim"], "did you mean 'collectives/ring-all-reduce-time'"),
+        (["--seeds", "9..3"], "did you mean 3..9"),
+        (["--seeds", "some"], "a range is written 0..199"),
+        (["--seeds", "-1..4"], "a range is written 0..199"),
+        (["--seeds", "0..99999999999"], "a range is written 0..199"),
+        (["--seeds", f"0..{2**31}"], "the largest seed is 2147483647"),
+        ([RING, "--seeds", "0", "-o", "/nowhere/answers.jsonl"], "cannot be written"),
+    ],
+)
+def test_answers_that_cannot_be_written_say_why(
+    capsys: Capture, arguments: list[str], says: str
+) -> None:
+    assert main(["answers", *arguments]) == 1
+    assert says in capsys.readouterr().err
 
 
 def python(
