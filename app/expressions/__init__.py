@@ -4,7 +4,7 @@ Authors write keys, mistakes and conditions in it, docstrings their formulas, le
 derivations. `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.expressions.arithmetic import read_answer, work_out
+from app.expressions.arithmetic import read_answer
 from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.filling import BLANK, blanked, fill, following, slots
 from app.expressions.mathematics import latex
@@ -31,5 +31,4 @@ __all__ = [
     "read_answer",
     "same_kind",
     "slots",
-    "work_out",
 ]

@@ -9,14 +9,13 @@ from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
 from app.units import Reading, Scale, read, spelled
-from app.units.reading import joined, plain_signs
+from app.units.reading import joined, plain_signs, without_commas
 from app.units.scales import SCALES, takes_prefix
 
 _LONGEST = 500  # characters of an answer
 _SHOWN = 60  # characters of an answer that cannot be read
 _SIGN = re.compile(r"[-+*/^()√×·]")
 _CALL = re.compile(r"[^\W\d]\w*\s*\(")
-_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
 _PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?!\w)")
@@ -71,8 +70,7 @@ def _typed(text: str, shown: Scale) -> str:
     if shown.unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1 $", typed)
     if not _CALL.search(typed):  # where a comma stands between arguments
-        typed = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), typed)
-        typed = _DECIMAL_COMMA.sub(".", typed)
+        typed = _DECIMAL_COMMA.sub(".", without_commas(typed))
     if not takes_prefix(shown) and shown.factor >= 1:  # 4k may be 4 kB, and nothing with %
         typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
     return typed

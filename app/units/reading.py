@@ -107,7 +107,7 @@ def _tidy(text: str, wanted: Unit) -> str:
     if wanted.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
     typed = _POINTS_FOR_THOUSANDS.sub(lambda m: m[0].replace(".", ""), typed)
-    typed = _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), typed)
+    typed = without_commas(typed)
     return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
 
 
@@ -120,6 +120,11 @@ def plain_signs(text: str) -> str:
 def joined(text: str) -> str:
     """*text* without the spaces, apostrophes and underscores that group figures."""
     return _GROUPED.sub("", text)
+
+
+def without_commas(text: str) -> str:
+    """*text* without the commas that group figures; that of 0,750 is a decimal one."""
+    return _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), text)
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
