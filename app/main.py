@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app import api, web
+from app.allowance import Allowances
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.migrations import migrate
@@ -20,7 +21,6 @@ from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.dispatch import Dispatcher
 from app.errors import AppError, ContentError, UnavailableError
-from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
 from app.packs import exercise_folders

@@ -12,6 +12,7 @@ APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "catalog"}
 SERVER = CORE | {
+    "allowance",
     "network",
     "charts",
     "db",
@@ -30,6 +31,7 @@ MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
     "config": {"errors"},
+    "allowance": {"config"},
     "network": {"config"},
     "markdown": set(),
     "templating": {"config"},
@@ -85,7 +87,7 @@ MAY: dict[str, set[str]] = {
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
     "labs": {"config", "errors", "expressions", "units", "yaml_file"},
     "dispatch": {"config", "db", "errors", "labs"},
-    "site": {"catalog", "config", "db", "dispatch", "network", "sandbox"},
+    "site": {"allowance", "catalog", "config", "db", "dispatch", "sandbox"},
     "checking": {"db", "errors", "kinds", "site"},
     "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},
     "web": SERVER | {"web"},

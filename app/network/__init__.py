@@ -4,6 +4,5 @@
 |---|---|
 | slow, endless and idle connections | `connection`, under the server |
 | what every request and every answer passes | `door`, and `head` for what a request may say |
-| how much an address may do | `allowance` |
 | what is written to the log | `logs` |
 """

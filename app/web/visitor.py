@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
+from app.allowance import Allowance
 from app.db.signing import new_learner, sign, unsign
-from app.network.allowance import Allowance
 from app.site import Here
 
 COOKIE = "learner"

@@ -3,9 +3,9 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.allowance import _MOST, Allowance, network
 from app.config import Settings
 from app.main import create_app
-from app.network.allowance import _MOST, Allowance, network
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 
