@@ -145,8 +145,7 @@ class _Sender(asyncio.Protocol):
         self._reply = b""
         self.wrong: bytes | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport
         self._send()
 
