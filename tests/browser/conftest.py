@@ -4,11 +4,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.browser import launch
 
@@ -42,12 +43,17 @@ class Server:
             if b"ready" in urlopen(f"{self.url}/healthz").read():
                 return
             time.sleep(0.1)
+        raise TimeoutError("the sandbox was not ready within two minutes")
 
     def stop(self) -> None:
-        """End it with a signal."""
+        """End it with a signal; kill it where that is not enough."""
         if self._process:
             self._process.terminate()
-            self._process.wait(timeout=20)
+            try:
+                self._process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
             if self._process.stderr:
                 self._process.stderr.close()
 
@@ -63,9 +69,11 @@ class Server:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     made = Server(tmp_path_factory.mktemp("server"))
-    made.start()
-    yield made
-    made.stop()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
 
 
 # Of the package, not the session: while it is open, no other test may run an event loop.
@@ -73,8 +81,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         made = launch(playwright)
-        yield made
-        made.close()
+        try:
+            yield made
+        finally:
+            made.close()
 
 
 MakePage = Callable[..., Page]
@@ -83,7 +93,7 @@ MakePage = Callable[..., Page]
 @pytest.fixture
 def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
     """Makes pages of new visitors; nothing may go to the console or to another host."""
-    contexts: list[BrowserContext] = []
+    contexts = ExitStack()  # one that does not close keeps no other open
     complaints: list[str] = []
 
     def make(path: str, theme: str = "light", width: int = 1280, *, script: bool = True) -> Page:
@@ -93,7 +103,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
             color_scheme="dark" if theme == "dark" else "light",
             java_script_enabled=script,
         )
-        contexts.append(context)
+        contexts.callback(context.close)
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
@@ -107,9 +117,8 @@ def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
             page.wait_for_selector("html[data-ready]", state="attached")
         return page
 
-    yield make
-    for context in contexts:
-        context.close()
-        # A page that is not there, a form that is refused, a line that is cut.
-        expected = ("status of 404", "status of 422", "ERR_FAILED")
+    with contexts:
+        yield make
+    # A page that is not there, a form that is refused, a line that is cut.
+    expected = ("status of 404", "status of 422", "ERR_FAILED")
     assert [c for c in complaints if not any(e in c for e in expected)] == []

@@ -1,17 +1,44 @@
 """A lab from the prediction to its explanation, with a real run in between."""
 
 import re
+import time
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+from sqlmodel import col, select
 
-from tests.browser.conftest import MakePage
+from app.db.lab_runs import WAITING, request_cancel
+from app.db.session import connect, open_session
+from app.db.tables import LabRunRow
+from tests.browser.conftest import MakePage, Server
 from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import to
 
 RING = "/exercises/collectives/count-the-ring"
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 SLOW = "/labs/algorithms?ranks=2&sizes=16MiB&bandwidth=5MB/s"
+
+
+def canceled(server: Server) -> list[str]:
+    """The runs that held the devices or waited for them, and were told to end."""
+    engine = connect(f"sqlite:///{server.database}")
+    with open_session(engine) as session:
+        found = session.exec(select(LabRunRow.name).where(col(LabRunRow.state).in_(WAITING))).all()
+        for name in found:
+            request_cancel(engine, name)
+    engine.dispose()
+    return list(found)
+
+
+@pytest.fixture(autouse=True)
+def devices_are_free_afterwards(server: Server) -> Iterator[None]:
+    """Cancels the runs of a test that failed, or the next would wait for their devices."""
+    yield
+    until = time.monotonic() + 30
+    while canceled(server) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert canceled(server) == []
 
 
 def assert_good(page: Page, width: int) -> None:
