@@ -8,6 +8,7 @@ from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.length import refuse_longer
+from app.sandbox.turns import Turn
 from app.site import Site
 
 
@@ -17,13 +18,16 @@ async def check(
     seed: int,
     answer: Answer,
     learner: str,
+    turn: Turn,
     *,
     hints: int = 0,
     revealed: bool = False,
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
 ) -> Verdict:
-    """The verdict on *answer*, which is kept durably when this returns, with *once* of it.
+    """The verdict on *answer*, kept durably when this returns, with *once* of it.
+
+    Programs take *turn*.
 
     Raises:
         AnswerError: *answer* cannot be read; nothing is kept.
@@ -32,7 +36,7 @@ async def check(
         UnavailableError: the sandbox or the database cannot do its work; nothing is kept.
     """
     refuse_longer(answer, site.settings.answer_limit)
-    verdict = await exercise.grade(seed, answer, site.runner, learner)
+    verdict = await exercise.grade(seed, answer, site.runner.taking(turn), learner)
     try:
         attempt = Attempt(
             learner=learner,

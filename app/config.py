@@ -111,7 +111,11 @@ class Settings(BaseSettings):
         default=300, ge=0, description="runs that one address may send in an hour"
     )
     sandbox_workers: int = Field(default=0, ge=0, description="0: four for each core")
-    sandbox_wall: float = Field(default=1.0, gt=0, description="seconds of one submission")
+    sandbox_wall: float = Field(
+        default=1.0,
+        gt=0,
+        description="seconds of processor time of one submission; three times that by the clock",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -88,7 +88,7 @@ MAY: dict[str, set[str]] = {
     "labs": {"config", "errors", "expressions", "units", "yaml_file"},
     "dispatch": {"config", "db", "errors", "labs"},
     "site": {"allowance", "catalog", "config", "db", "dispatch", "sandbox"},
-    "checking": {"db", "errors", "kinds", "site"},
+    "checking": {"db", "errors", "kinds", "sandbox", "site"},
     "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},
     "web": SERVER | {"web"},
     "api": SERVER,

@@ -4,13 +4,15 @@ import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, suppress
 from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.api.documents import KEY, SUBMISSION, responses
@@ -21,6 +23,7 @@ from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.errors import AnswerError, AppError
 from app.kinds.length import TooLongError
+from app.sandbox.turns import grader
 from app.site import Here, Site, site_in
 from app.verdicts import (
     Judged,
@@ -127,18 +130,20 @@ class LineStream(Response):
 
     media_type = "application/x-ndjson"
 
-    def __init__(self, lines: AsyncIterator[bytes]) -> None:
+    def __init__(self, lines: AsyncGenerator[bytes]) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._lines = lines
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the lines."""
+        """Send the lines, until the last or until the client goes away."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
-        async for line in self._lines:
-            await send({"type": "http.response.body", "body": line, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        with suppress(ClientDisconnect):
+            async with aclosing(self._lines):
+                async for line in self._lines:
+                    await send({"type": "http.response.body", "body": line, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _judge(
@@ -157,6 +162,7 @@ async def _judge(
             submission.seed,
             answer,
             learner,
+            grader(learner),
             once=(lambda verdict: once(as_sent(verdict))) if once else None,
         )
     except AnswerError as error:
@@ -167,7 +173,8 @@ async def _judge(
     return as_sent(verdict)
 
 
-async def _verdicts(site: Site, learner: str, request: Request) -> AsyncIterator[bytes]:
+async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerator[bytes]:
+    """The verdicts in order; programs among them wait for their turn, however long."""
     running: deque[asyncio.Task[bytes]] = deque()
     number = 0
     try:
@@ -178,11 +185,12 @@ async def _verdicts(site: Site, learner: str, request: Request) -> AsyncIterator
             running.append(asyncio.create_task(_answer(site, learner, number, line)))
             while len(running) >= _WINDOW or (running and running[0].done()):
                 yield await running.popleft()
-        while running:
+        while running and not await request.is_disconnected():
             yield await running.popleft()
     finally:
         for task in running:
             task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _lines(request: Request, limit: int) -> AsyncIterator[bytes | None]:

@@ -62,7 +62,7 @@ async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> Li
     try:
         health = await runner.ready()
         if health.state != "ready":
-            raise UnavailableError(health.says)
+            raise UnavailableError(health.cause or health.says)
         return await lint(paths, runner, exercise_folders(settings), links=links)
     finally:
         await runner.close()

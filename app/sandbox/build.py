@@ -1,6 +1,8 @@
 """Builds the guest's component and compiles it for this machine; run as a script, see `component`.
 
 python -I -S -B build.py TARGET PATH...     (PATH: where the packages are)
+
+The last line on stderr says what failed.
 """
 
 import os
@@ -25,7 +27,15 @@ def build(target: Path, paths: list[str]) -> None:
         command = [sys.executable, "-I", "-S", "-B", "-c", _COMPONENTIZE.format(paths=paths)]
         arguments = ["-d", "guest/world.wit", "-w", "guest", "componentize", "--stub-wasi"]
         arguments += ["-p", "guest", "component", "-o", "guest.wasm"]
-        subprocess.run([*command, *arguments], cwd=folder, check=True, stdout=sys.stderr)
+        # Both this process and the next put what they need for a moment into TMPDIR, which may
+        # be read-only where the cache is not.
+        os.environ["TMPDIR"] = folder
+        done = subprocess.run(
+            [*command, *arguments], cwd=folder, check=False, capture_output=True, text=True
+        )
+        if done.returncode:
+            lines = done.stderr.strip().splitlines()[-1:] or [f"it ended with {done.returncode}"]
+            sys.exit(f"componentize-py fails: {lines[0]}")
         component = Component.from_file(engine(), str(wasm))
         compiled = Path(folder) / "guest.cwasm"
         compiled.write_bytes(component.serialize())
@@ -36,4 +46,7 @@ def build(target: Path, paths: list[str]) -> None:
 if __name__ == "__main__":
     os.umask(0o077)
     sys.path += [str(HERE), *sys.argv[2:]]
-    build(Path(sys.argv[1]), sys.argv[2:])
+    try:
+        build(Path(sys.argv[1]), sys.argv[2:])
+    except OSError as error:
+        sys.exit(str(error))

@@ -58,27 +58,41 @@ def _processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
-async def component(cache: Path) -> Path:
-    """The compiled component in *cache*, built first where it is not there yet.
+def component_file(cache: Path) -> Path:
+    """Where the compiled component of this version and machine is kept in *cache*."""
+    return cache / "sandbox" / component_key() / "guest.cwasm"
+
+
+async def ensure(file: Path) -> None:
+    """See to it that the component *file* is there and ours; it is built where it is missing.
 
     Raises:
         UnavailableError: it cannot be built or must not be trusted; the message has the cure.
     """
-    file = cache / "sandbox" / component_key() / "guest.cwasm"
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with await asyncio.to_thread(_Lock, file.parent / "lock"):
-            if not file.exists():
-                check_owner(file.parent)
-                await _build(file)
+        if not file.exists():
+            await _made(file)
+        check_owner(file.parent)
+        check_owner(file)
     except OSError as error:
         raise UnavailableError(
             f"{file.parent} cannot be used: {error.strerror}; set WALLCLOCK_CACHE to a folder "
             "that the server may write to"
         ) from error
-    check_owner(file.parent)
-    check_owner(file)
-    return file
+
+
+async def _made(file: Path) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    locking = asyncio.ensure_future(asyncio.to_thread(_Lock, file.parent / "lock"))
+    try:
+        lock = await asyncio.shield(locking)
+    except asyncio.CancelledError:
+        locking.add_done_callback(_unlock)  # the thread waits on, and must not keep it
+        raise
+    with lock:
+        if not file.exists():
+            check_owner(file.parent)
+            await _build(file)
 
 
 def check_owner(path: Path) -> None:
@@ -94,6 +108,11 @@ def check_owner(path: Path) -> None:
         raise UnavailableError(
             f"{path} could have been written by another user and is not loaded; delete it"
         )
+
+
+def _unlock(locking: "asyncio.Future[_Lock]") -> None:
+    if not locking.cancelled() and locking.exception() is None:
+        locking.result().__exit__()
 
 
 class _Lock:
@@ -119,10 +138,22 @@ async def _build(target: Path) -> None:
     )  # fmt: skip
     try:
         _, said = await asyncio.wait_for(process.communicate(), _BUILD_TIME)
-    except (TimeoutError, asyncio.CancelledError):
-        process.kill()
-        await process.wait()
+    except TimeoutError as error:
+        await _end(process)
+        raise UnavailableError(
+            f"the sandbox was not built within {_BUILD_TIME:.0f} s; give the server more of a core"
+        ) from error
+    except asyncio.CancelledError:
+        await _end(process)
         raise
     if process.returncode or not target.exists():
         last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise UnavailableError(f"the sandbox cannot be built: {last[0]}")
+        raise UnavailableError(
+            f"the sandbox cannot be built in {target.parent}: {last[0]}; it needs 200 MB of disk "
+            "there (WALLCLOCK_CACHE) and 500 MB of memory, for about half a minute"
+        )
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    process.kill()
+    await process.wait()

@@ -1,4 +1,7 @@
-"""A worker process as the server sees it; all that comes from it is hostile."""
+"""A worker process as the server sees it; all that comes from it is hostile.
+
+What can fail between the server and a worker fails in `_spawn`, `_write` or `_bytes`.
+"""
 
 import asyncio
 import json
@@ -14,13 +17,23 @@ from app.errors import UnavailableError
 
 MEGABYTES = 96  # of a submission
 _WORKER = Path(__file__).resolve().parent / "worker.py"
-_LARGEST = 8 << 20  # bytes of a frame
+_LARGEST = 4 << 20  # bytes of a frame: twice what a worker keeps of its replies, escaped
+_LARGE = 32 << 10  # bytes of a frame that are read in another thread
 _START = 20.0  # seconds
-_GRACE = 1.0  # seconds after the wall before a silent worker counts as lost
+_SLACK = 3  # as in worker.py
+_GRACE = 1.0  # seconds after that before a silent worker counts as lost
+
+
+# A heap that gives back what it no longer needs, whatever the last program made of it.
+_HEAP = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 
 
 class LostError(Exception):
-    """The worker died, froze or spoke nonsense."""
+    """The worker froze or spoke nonsense."""
+
+
+class DiedError(LostError):
+    """The worker is gone; another one may be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +50,37 @@ class WorkerProcess:
         Raises:
             UnavailableError: it could not start, or could not lock itself down.
         """
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-S", "-B", str(_WORKER),
-            str(component), str(MEGABYTES), "lock" if lock else "open", *paths,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.defpath},
-            limit=_LARGEST,
-        )  # fmt: skip
-        worker = cls(process, lock)
+        spawning = asyncio.ensure_future(cls._spawn(component, paths, lock=lock))
         try:
-            hello = await asyncio.wait_for(worker._receive(), _START)
-        except (LostError, TimeoutError) as error:
-            said = await worker._last_words()
-            await worker.kill()
-            raise UnavailableError(f"a worker of the sandbox cannot start: {said}") from error
+            worker = cls(await asyncio.shield(spawning), lock)
+        except OSError as error:
+            says = f"a worker of the sandbox cannot start: {error.strerror}"
+            raise UnavailableError(says) from error
         except asyncio.CancelledError:
+            await cls(await spawning, lock).kill()  # half a process could not be ended
+            raise
+        try:
+            await worker._greet()
+        except (UnavailableError, asyncio.CancelledError):
             await worker.kill()
             raise
-        if bool(hello.get("locked")) != lock:
-            await worker.kill()
-            raise UnavailableError("a worker of the sandbox did not lock itself down")
         return worker
 
     async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
-        """Its answer to *request*, which it ends after *wall* seconds.
+        """Its answer to *request*, which it ends after *wall* seconds of the processor's time.
 
         Raises:
             LostError: none came.
         """
         frame = json.dumps({**request, "wall": wall}).encode()
-        if self.process.stdin is None:
-            raise LostError
         try:
-            self.process.stdin.write(len(frame).to_bytes(4, "big") + frame)
-            return await asyncio.wait_for(self._receive(), wall + _GRACE)
-        except (TimeoutError, ConnectionError) as error:
+            self._write(len(frame).to_bytes(4, "big") + frame)
+        # uvloop raises a RuntimeError where the worker died and its pipe is closed.
+        except (OSError, RuntimeError) as error:
+            raise DiedError from error
+        try:
+            return await asyncio.wait_for(self._receive(), _SLACK * wall + _GRACE)
+        except TimeoutError as error:
             raise LostError from error
 
     async def kill(self) -> None:
@@ -87,16 +94,28 @@ class WorkerProcess:
                 with suppress(RuntimeError, TimeoutError):  # whoever reads it now comes to its end
                     await asyncio.wait_for(stream.read(), _GRACE)
 
-    async def _receive(self) -> dict[str, object]:
-        stream = self.process.stdout
-        if stream is None:
-            raise LostError
+    async def _greet(self) -> None:
         try:
-            size = int.from_bytes(await stream.readexactly(4), "big")
+            hello = await asyncio.wait_for(self._receive(), _START)
+        except (LostError, TimeoutError) as error:
+            said = await self._last_words()
+            raise UnavailableError(f"a worker of the sandbox cannot start: {said}") from error
+        if bool(hello.get("locked")) != self.locked:
+            raise UnavailableError("a worker of the sandbox did not lock itself down")
+
+    async def _receive(self) -> dict[str, object]:
+        try:
+            size = int.from_bytes(await self._bytes(4), "big")
             if size > _LARGEST:
                 raise LostError
-            answer = json.loads(await stream.readexactly(size))
-        except (asyncio.IncompleteReadError, ValueError, RecursionError) as error:
+            frame = await self._bytes(size)
+        except (EOFError, ConnectionError) as error:
+            raise DiedError from error
+        try:
+            # The largest would hold up every request, were they parsed here.
+            parsing = asyncio.to_thread(json.loads, frame) if size > _LARGE else None
+            answer = await parsing if parsing else json.loads(frame)
+        except (ValueError, RecursionError) as error:
             raise LostError from error
         if not isinstance(answer, dict):
             raise LostError
@@ -108,3 +127,24 @@ class WorkerProcess:
         said = await self.process.stderr.read() if self.process.stderr else b""
         lines = said.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
+
+    @classmethod
+    async def _spawn(
+        cls, component: Path, paths: Sequence[str], *, lock: bool
+    ) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-S", "-B", str(_WORKER),
+            str(component), str(MEGABYTES), "lock" if lock else "open", *paths,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={"PATH": os.defpath, **_HEAP},
+            limit=_LARGEST,
+        )  # fmt: skip
+
+    def _write(self, frame: bytes) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.write(frame)
+
+    async def _bytes(self, size: int) -> bytes:
+        return await self.process.stdout.readexactly(size) if self.process.stdout else b""

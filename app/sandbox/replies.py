@@ -8,7 +8,8 @@ from app.sandbox.report import Outcome, Raised, Report, Returned, Stopped
 _REPLY = 200_000  # characters; the guest's own limits are far lower
 _PRINTED = 17_000
 _NAME, _MESSAGE = 80, 300
-_REASONS = ("time", "memory", "stack", "too large", "refused", "lost")
+_LINES = 64_000  # of a program
+_REASONS = ("time", "memory", "stack", "too large", "refused")  # that a worker knows
 
 
 def report_of(answer: dict[str, object], calls: int) -> Report:
@@ -22,7 +23,7 @@ def report_of(answer: dict[str, object], calls: int) -> Report:
     if isinstance(stopped, str) and not ended:
         outcomes.append(_stopped(stopped))
     elif not outcomes or (not ended and len(outcomes) <= calls and _ran(outcomes[0])):
-        outcomes.append(Stopped("lost"))
+        outcomes.append(Stopped("refused"))  # replies that were made up
     body, *rest = outcomes
     took = float(seconds) if isinstance(seconds, int | float) else 0.0
     if isinstance(body, Returned):
@@ -34,11 +35,11 @@ def _ran(body: Outcome) -> bool:
     return isinstance(body, Returned)
 
 
-def _stopped(reason: str, printed: str = "") -> Stopped:
+def _stopped(reason: str) -> Stopped:
     for known in _REASONS:
         if reason == known:
-            return Stopped(known, printed)  # type: ignore[arg-type]
-    return Stopped("refused", printed)
+            return Stopped(known)  # type: ignore[arg-type]
+    return Stopped("refused")
 
 
 def _outcome(text: object, *, body: bool) -> Outcome:
@@ -50,7 +51,8 @@ def _outcome(text: object, *, body: bool) -> Outcome:
         reply = json.loads(inner)
         printed = _clean(printed, _PRINTED)
         if "stopped" in reply:
-            return _stopped(str(reply["stopped"]), printed)
+            # The guest itself stops for nothing else; what learner code claims is not believed.
+            return Stopped("too large" if reply["stopped"] == "too large" else "refused", printed)
         if "raised" in reply:
             return _raised(reply["raised"], printed)
         value = None if body else decode(reply["value"])
@@ -63,7 +65,7 @@ def _raised(raised: object, printed: str) -> Raised:
     if not isinstance(raised, list):
         raise TypeError("no report of an error")
     kind, message, line = raised
-    number = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None
+    number = line if type(line) is int and 0 < line <= _LINES else None
     return Raised(_clean(kind, _NAME), _clean(message, _MESSAGE), number, printed)
 
 

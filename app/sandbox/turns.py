@@ -1,77 +1,178 @@
-"""Who runs next: learners take turns, and each has at most one run in flight."""
+"""Who runs next: learners take turns at a few seats, and each has at most one run in flight.
+
+Of the learners who wait and have nothing in flight, the one who has used least lately is next, and
+among equals the one who has waited longest. Who has used much lately waits behind the others, and a
+quarter of the seats is not for them: fifty visitors who send endless loops take turns at the rest,
+while a program that ends soon finds a seat at once.
+
+Some turns are shared by many: the strangers of an address, and the requests of a grader's token.
+A shared turn comes round as a learner's does, so fifty strangers slow nobody more than one learner
+would. What would stand idle, it may use, too: while no one else waits, it holds further seats of
+those that are for everybody. So a batch keeps every core at work on an idle server, and takes one
+seat in turn on a busy one.
+"""
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Generic, TypeVar
 
 from app.errors import UnavailableError
+from app.sandbox.usage import Usage
 
 PATIENCE = 8  # runs of one learner that may wait
-ROOM = 2_000  # runs of all learners that may wait
+STRANGERS = 100  # runs of all strangers of one address that may wait
+ROOM = 2_000  # runs that may wait in all, those of graders apart
+_MUCH = 0.5  # seconds of the processor; what was used lately counts in steps of this
+_SPARE = 4  # one seat in so many is for who has used less
+_FULL = "too many runs wait already: try again in a few seconds"
+
+Place = TypeVar("Place")
 
 
-class FairQueue:
-    """Hands out *free* seats, one a run; the learner who has waited longest is next."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Whose turn a run takes; *patience* runs of it may wait, or any number if that is None."""
 
-    def __init__(self, seats: int) -> None:
-        self._free = seats
-        self._busy: set[Hashable] = set()
-        self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
-        self._count = 0
+    name: str
+    shared: bool = False
+    patience: int | None = PATIENCE
 
-    async def enter(self, learner: Hashable) -> None:
-        """Return when a run of *learner* may start; `leave` and `free` must follow.
+
+def strangers(address: str) -> Turn:
+    """The turn of all at *address* who come without a cookie."""
+    return Turn(f"strangers at {address}", shared=True, patience=STRANGERS)
+
+
+def grader(name: str) -> Turn:
+    """The turn of a token's requests: they wait for as long as it takes."""
+    return Turn(f"grader {name}", shared=True, patience=None)
+
+
+@dataclass(slots=True)
+class Seat(Generic[Place]):
+    """A run's seat, at its *place*; one that is *lost* is not handed on.
+
+    What the run *used*, in seconds, is as long as it had the seat where it is not known better.
+    """
+
+    place: Place
+    lost: bool = False
+    used: float | None = None
+
+
+class FairQueue(Generic[Place]):
+    """Seats at places, which come with `add` and go with `remove`; see `seat`."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._used = Usage(clock)
+        self._free: list[Place] = []
+        self._taken = 0
+        self._running: Counter[Turn] = Counter()
+        self._waiting: OrderedDict[Turn, deque[asyncio.Future[Place]]] = OrderedDict()
+
+    @asynccontextmanager
+    async def seat(self, turn: Turn) -> AsyncIterator[Seat[Place]]:
+        """A seat for one run of *turn*; on the way out, seat and turn pass on together.
 
         Raises:
-            UnavailableError: too many runs wait already, of this learner or of all.
+            UnavailableError: too many runs wait already, of this turn or of all, or `refuse`.
         """
-        queue = self._waiting.get(learner)
-        if queue is None and learner not in self._busy and self._free:
-            self._seat(learner)
-            return
-        if self._count >= ROOM or (queue is not None and len(queue) >= PATIENCE):
-            raise UnavailableError("too many runs wait already: try again in a few seconds")
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(learner, deque()).append(turn)
-        self._count += 1
+        seat = Seat(await self._place(turn))
+        since = self._clock()
         try:
-            await turn
+            yield seat
+        finally:
+            used = seat.used if seat.used is not None else self._clock() - since
+            self._used.charge(turn.name, used)
+            self._leave(turn, seat)
+
+    def add(self, place: Place) -> None:
+        """One more seat, at *place*."""
+        self._free.append(place)
+        self._serve()
+
+    def remove(self, place: Place) -> None:
+        """Take the seat at *place* away; one that is taken goes when its run marks it lost."""
+        if place in self._free:
+            self._free.remove(place)
+
+    def refuse(self, error: UnavailableError) -> None:
+        """Raise *error* in all that wait."""
+        for queue in self._waiting.values():
+            for waiting in queue:
+                if not waiting.done():
+                    waiting.set_exception(error)
+        self._waiting.clear()
+
+    async def _place(self, turn: Turn) -> Place:
+        place: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(turn, deque()).append(place)
+        self._serve()
+        if not place.done() and self._is_full_for(turn):
+            self._forget(turn, place)
+            raise UnavailableError(_FULL)
+        try:
+            return await place
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave(learner)  # the turn came in the same moment
-                self.free()
-            else:
-                self._forget(learner, turn)
+            if place.cancelled() or not place.done():
+                self._forget(turn, place)
+            elif place.exception() is None:
+                self._leave(turn, Seat(place.result()))  # it came in the same moment
             raise
 
-    def leave(self, learner: Hashable) -> None:
-        """A run of *learner* is over; its seat is free once `free` says so."""
-        self._busy.discard(learner)
-        if learner in self._waiting:
-            self._waiting.move_to_end(learner)
+    def _is_full_for(self, turn: Turn) -> bool:
+        if turn.patience is None:
+            return False
+        impatient = (queue for who, queue in self._waiting.items() if who.patience is not None)
+        return len(self._waiting[turn]) > turn.patience or sum(map(len, impatient)) > ROOM
 
-    def free(self) -> None:
-        """A seat is free: the next one who may takes it."""
-        self._free += 1
-        while self._free and (following := self._next()) is not None:
-            queue = self._waiting[following]
-            turn = queue.popleft()
-            self._count -= 1
-            if not queue:
-                del self._waiting[following]
-            self._seat(following)
-            turn.set_result(None)
+    def _serve(self) -> None:
+        """Seat whoever may be seated."""
+        while self._free and (turn := self._next()) is not None:
+            place = self._waiting[turn][0]
+            self._forget(turn, place)
+            if place.done():
+                continue  # its caller went away just now
+            if turn in self._waiting:
+                self._waiting.move_to_end(turn)
+            self._running[turn] += 1
+            self._taken += 1
+            place.set_result(self._free.pop())
 
-    def _seat(self, learner: Hashable) -> None:
-        self._free -= 1
-        self._busy.add(learner)
+    def _next(self) -> Turn | None:
+        resting = [turn for turn in self._waiting if not self._running[turn]]
+        following = min(resting, key=self._steps, default=None)
+        spare = (len(self._free) + self._taken) // _SPARE
+        if following is not None and (not self._steps(following) or len(self._free) > spare):
+            return following
+        if resting or len(self._free) <= max(1, spare):
+            return None
+        shared = (turn for turn in self._waiting if turn.shared)
+        return min(shared, key=self._running.__getitem__, default=None)
 
-    def _next(self) -> Hashable | None:
-        return next((learner for learner in self._waiting if learner not in self._busy), None)
+    def _steps(self, turn: Turn) -> int:
+        return int(self._used.of(turn.name) / _MUCH)
 
-    def _forget(self, learner: Hashable, turn: asyncio.Future[None]) -> None:
-        queue = self._waiting[learner]
-        queue.remove(turn)
-        self._count -= 1
+    def _leave(self, turn: Turn, seat: Seat[Place]) -> None:
+        self._taken -= 1
+        self._running[turn] -= 1
+        if not self._running[turn]:
+            del self._running[turn]
+        if turn in self._waiting:
+            self._waiting.move_to_end(turn)
+        if not seat.lost:
+            self._free.append(seat.place)
+        self._serve()
+
+    def _forget(self, turn: Turn, place: asyncio.Future[Place]) -> None:
+        queue = self._waiting.get(turn)
+        if queue is None or place not in queue:
+            return  # all were refused
+        queue.remove(place)
         if not queue:
-            del self._waiting[learner]
+            del self._waiting[turn]

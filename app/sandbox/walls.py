@@ -6,9 +6,12 @@ from pathlib import Path
 
 from app.errors import UnavailableError
 from app.sandbox.process import WorkerProcess
+from app.sandbox.replies import report_of
 from app.sandbox.report import Raised, Report, Returned, Stopped
+from app.sandbox.submission import request_of
 
-Run = Callable[[str], Awaitable[Report]]
+Ask = Callable[[dict[str, object], float], Awaitable[dict[str, object]]]
+_WALL, _SHORT_WALL = 3.0, 0.3  # seconds: for what ends by itself, and for what must be ended
 _HONEST = "def f():\n    print('ready')\n    return (1, 2.5, 'three')\n"
 _REFUSED = {
     "open a file": "def f():\n    return open('/etc/passwd').read()\n",
@@ -19,12 +22,16 @@ _REFUSED = {
 _ENDLESS = "def f():\n    while True:\n        pass\n"
 
 
-async def prove(run: Run) -> None:
-    """Run an honest program and some that must be refused.
+async def prove(ask: Ask) -> None:
+    """Have a worker run an honest program and some that must be refused.
 
     Raises:
         UnavailableError: a wall does not stand.
     """
+
+    async def run(source: str, wall: float = _WALL) -> Report:
+        return report_of(await ask(request_of(source, "f", [()]), wall), 1)
+
     report = await run(_HONEST)
     if report.outcomes != (Returned((1, 2.5, "three"), "ready\n"),):
         raise UnavailableError("the sandbox fails its self-test: an honest program does not run")
@@ -32,7 +39,7 @@ async def prove(run: Run) -> None:
         report = await run(source)
         if not all(isinstance(outcome, Raised | Stopped) for outcome in report.outcomes):
             raise UnavailableError(f"the sandbox fails its self-test: a program could {what}")
-    report = await run(_ENDLESS)
+    report = await run(_ENDLESS, _SHORT_WALL)
     if report.outcomes != (Stopped("time"),):
         raise UnavailableError("the sandbox fails its self-test: an endless loop was not ended")
 

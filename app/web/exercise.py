@@ -16,6 +16,7 @@ from app.kinds.experiment import Experiment
 from app.kinds.function import Function
 from app.kinds.length import TooLongError, refuse_longer
 from app.network.door import note_trouble
+from app.sandbox.turns import Turn
 from app.site import Here, Site
 from app.web.experiment import answer_of, lock_in
 from app.web.forms import Given
@@ -37,6 +38,7 @@ class _Asked:
     exercise: Exercise
     seed: int
     learner: str
+    turn: Turn
     given: Given
 
     @property
@@ -74,7 +76,7 @@ async def answer(
     """What one of the buttons does."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     learner = learner_of(visiting)
-    asked = _Asked(exercise, _seed(seed), learner, await _fields(request))
+    asked = _Asked(exercise, _seed(seed), learner, visiting.turn, await _fields(request))
     spend(request, site.allowances.answers, "answers", 1 + asked.size / _PART)
     try:
         outcome = await _act(site, asked)
@@ -103,8 +105,8 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
         case "run" if isinstance(asked.exercise, Function):
             source = next(iter(asked.given.get("answer", ())), "")
             refuse_longer(source, site.settings.answer_limit)
-            trial = await asked.exercise.try_out(asked.seed, source, site.runner, asked.learner)
-            return tried(trial)
+            runner = site.runner.taking(asked.turn)
+            return tried(await asked.exercise.try_out(asked.seed, source, runner, asked.learner))
     return await _check(site, asked, seen)
 
 
@@ -116,6 +118,7 @@ async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
         asked.seed,
         given,
         asked.learner,
+        asked.turn,
         hints=seen.hints,
         revealed=seen.solution,
         seconds=_seconds(asked.given),

@@ -18,7 +18,7 @@ from app.kinds.experiment import Experiment
 from app.kinds.length import TooLongError
 from app.kinds.program import Trial, TrialRun
 from app.markdown import html, inline_html
-from app.sandbox.runner import Health
+from app.sandbox.health import Health
 from app.site import Site
 from app.web.experiment import ExperimentView, experiment_view
 from app.web.figures import EmbeddedView, embedded_view

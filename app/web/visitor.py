@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from app.allowance import Allowance
 from app.db.signing import new_learner, sign, unsign
+from app.sandbox.turns import Turn, strangers
 from app.site import Here
 
 COOKIE = "learner"
@@ -25,14 +26,18 @@ Theme = Literal["", "light", "dark"]
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """*learner* is empty until something is handed in."""
+    """*learner* is empty until something is handed in; programs run when *turn* comes."""
 
     learner: str
+    turn: Turn
 
 
 async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
-    return Visitor(unsign(request.cookies.get(COOKIE, ""), site.secret) or "")
+    learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
+    # A cookie is had for the asking: only one who comes back with it gets a turn of their own.
+    address = request.client.host if request.client else ""
+    return Visitor(learner, Turn(learner) if learner else strangers(address))
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]

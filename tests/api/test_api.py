@@ -28,10 +28,17 @@ def assert_problem(answer: Any, status: int, says: str) -> None:
     assert says in document["detail"]
 
 
-def test_a_healthy_server_says_ok(client: Client) -> None:
-    answer = client.get("/healthz")
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_healthy_server_says_ok(client: Client, path: str) -> None:
+    answer = client.get(path)
     assert answer.status_code == 200
-    assert answer.json()["status"] == "ok"
+    assert answer.json() == {"status": "ok", "sandbox": "ready"}
+
+
+def test_a_process_that_answers_says_so(client: Client) -> None:
+    answer = client.get("/livez")
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok"}
 
 
 def test_the_list_has_what_a_grader_needs(client: Client, catalog: Catalog) -> None:
@@ -231,7 +238,7 @@ def test_a_formula_with_several_values_names_each(client: Client) -> None:
 def test_every_operation_is_described_and_its_examples_work(client: Client, bearer: Bearer) -> None:
     described = client.get("/api/v1/openapi.json").json()
     assert set(described["paths"]) == {
-        "/healthz", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
+        "/healthz", "/livez", "/readyz", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
         "/api/v1/check/batch", "/api/v1/formulas", "/api/v1/formulas/{name}",
     }  # fmt: skip
     for methods in described["paths"].values():

@@ -8,7 +8,8 @@ from typing import Any
 
 DEEPEST = 20
 _SAFE = 2**53  # beyond it not every reader of JSON keeps an int exact
-_DIGITS = 20_000  # hexadecimal ones of an int; converting more costs time
+_DIGITS = 3_570  # hexadecimal ones of an int: at most 4,299 decimal ones, which Python writes out
+_HASHED = 1_000  # parts of a set or dict; their hashes may be chosen to collide
 
 
 def encode(value: Any, depth: int = 0) -> object:
@@ -29,12 +30,18 @@ def encode(value: Any, depth: int = 0) -> object:
         return [encode(part, depth + 1) for part in value]
     if kind is tuple:
         return {"tuple": [encode(part, depth + 1) for part in value]}
-    if kind in (set, frozenset):
-        return {"set": [encode(part, depth + 1) for part in value]}
-    if kind is dict:
-        pairs = value.items()
-        return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in pairs]}
+    if kind in (set, frozenset, dict):
+        return _unordered(value, kind.__name__, depth)
     raise TypeError(f"a {kind.__name__} cannot be checked here; return plain numbers or lists")
+
+
+def _unordered(value: Any, kind: str, depth: int) -> object:
+    if len(value) > _HASHED:
+        raise ValueError(f"a {kind} of more than {_HASHED:,} parts cannot be checked here")
+    if kind != "dict":
+        return {"set": [encode(part, depth + 1) for part in value]}
+    pairs = value.items()
+    return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in pairs]}
 
 
 def _number(value: object) -> object:
@@ -43,7 +50,7 @@ def _number(value: object) -> object:
             return value
         digits = format(value, "x")
         if len(digits) > _DIGITS:
-            raise ValueError("the int is too long")
+            raise ValueError("the int is too long: at most about 4,300 digits can be checked")
         return {"int": digits}
     if type(value) is float:
         return {"float": repr(value)}
@@ -90,6 +97,8 @@ def _tagged(kind: str, inner: object, depth: int) -> object:
 
 
 def _hashed(kind: type, parts: list[object]) -> object:
+    if len(parts) > _HASHED:
+        raise ValueError("no value of the sandbox")
     try:
         return kind(parts)
     except TypeError:

@@ -1,0 +1,272 @@
+"""Workers die, cannot start, or fail at any operation: every run is answered, no seat is lost."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.config import Settings
+from app.errors import UnavailableError
+from app.sandbox.component import component_file
+from app.sandbox.process import WorkerProcess
+from app.sandbox.report import Report, Returned, Stopped
+from app.sandbox.runner import Runner
+from tests.sandbox.faults import OPERATIONS, faulty
+
+Loop = asyncio.AbstractEventLoop
+FIVE = "def f():\n    return 5\n"
+SLOW_FIVE = "def f():\n    for _ in range(2_000_000): pass\n    return 5\n"
+SEATS = 2
+LONGEST = 60.0  # seconds for anything here, on however busy a machine
+
+
+def in_time(loop: Loop, work: Coroutine[Any, Any, Any]) -> Any:
+    return loop.run_until_complete(asyncio.wait_for(work, LONGEST))
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.005)
+
+
+def seats_are_back(runner: Runner, seats: int = 4) -> bool:
+    return len(runner.pool.workers) == len(runner.pool._turns._free) == seats
+
+
+async def five(runner: Runner, learner: str = "", source: str = FIVE) -> bool:
+    report = await runner.run(source, "f", [()], learner)
+    return report.outcomes == (Returned(5),)
+
+
+def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> None:
+    os.kill(worker.process.pid, fault)
+
+
+@pytest.mark.parametrize("deaths", [1, 4])
+def test_workers_killed_idle_are_missed_by_nobody(loop: Loop, runner: Runner, deaths: int) -> None:
+    async def kill_and_run() -> list[bool]:
+        await until(lambda: seats_are_back(runner))
+        for worker in list(runner.pool.workers)[:deaths]:
+            strike(worker)
+        # At once, before anybody could notice: the pipes are still there.
+        answers = await asyncio.gather(*(five(runner, f"learner {n}") for n in range(6)))
+        await until(lambda: seats_are_back(runner))
+        return answers
+
+    assert in_time(loop, kill_and_run()) == [True] * 6
+
+
+def test_a_worker_killed_idle_is_replaced_before_anybody_comes(loop: Loop, runner: Runner) -> None:
+    async def kill() -> bool:
+        await until(lambda: seats_are_back(runner))
+        (dead, *_) = runner.pool.workers
+        strike(dead)
+        await until(lambda: dead not in runner.pool.workers and seats_are_back(runner))
+        return await five(runner)
+
+    assert in_time(loop, kill())
+
+
+def test_a_program_whose_worker_is_killed_runs_again(loop: Loop, runner: Runner) -> None:
+    async def kill_busy() -> bool:
+        await until(lambda: seats_are_back(runner))
+        worker = runner.pool._turns._free[-1]
+        running = asyncio.create_task(five(runner, "learner", SLOW_FIVE))
+        await until(lambda: worker not in runner.pool._turns._free)
+        strike(worker)
+        right = await running
+        await until(lambda: seats_are_back(runner))
+        return right
+
+    assert in_time(loop, kill_busy())
+
+
+def test_a_frozen_worker_is_no_verdict_and_is_replaced(loop: Loop, runner: Runner) -> None:
+    async def freeze() -> tuple[Report, bool]:
+        await until(lambda: seats_are_back(runner))
+        for worker in runner.pool.workers:
+            strike(worker, signal.SIGSTOP)
+        lost = await runner.run(FIVE, "f", [()])
+        for worker in runner.pool.workers:
+            strike(worker, signal.SIGCONT)
+        await until(lambda: seats_are_back(runner))
+        return lost, await five(runner)
+
+    lost, following = in_time(loop, freeze())
+    assert lost.outcomes == (Stopped("lost"),)
+    assert following
+
+
+def test_more_workers_die_than_there_are(loop: Loop, runner: Runner) -> None:
+    async def massacre() -> list[bool]:
+        for number in range(12):
+            running = asyncio.create_task(five(runner, "learner", SLOW_FIVE))
+            await asyncio.sleep(0.002 * number)
+            for worker in list(runner.pool.workers)[:1]:
+                strike(worker)
+            await asyncio.wait([running])
+        await until(lambda: seats_are_back(runner))
+        return [await five(runner, "learner") for _ in range(6)]
+
+    assert in_time(loop, massacre()) == [True] * 6
+
+
+class Mortal(WorkerProcess):
+    """A worker that dies of some programs, as if the system lacked memory."""
+
+    def _write(self, frame: bytes) -> None:
+        super()._write(frame)
+        if b"deadly" in frame:
+            strike(self)
+
+
+async def started(worker: type[WorkerProcess], settings: Settings | None = None) -> Runner:
+    runner = Runner(settings or Settings(sandbox_workers=SEATS), worker)
+    await runner.start()
+    return runner
+
+
+async def ready(runner: Runner) -> None:
+    await until(lambda: runner.health.state == "ready" and seats_are_back(runner, SEATS))
+
+
+def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(
+    loop: Loop, runner: Runner
+) -> None:
+    async def deadly() -> tuple[Report, int, bool]:
+        mortal = await started(Mortal)
+        await ready(mortal)
+        before = set(mortal.pool.workers)
+        report = await mortal.run("deadly = 1\n" + FIVE, "f", [()])
+        dead = before - mortal.pool.workers
+        await ready(mortal)
+        answer = report, len(dead), await five(mortal)
+        await mortal.close()
+        return answer
+
+    report, dead, following = in_time(loop, deadly())
+    assert report.outcomes == (Stopped("lost"),)
+    assert dead == 2
+    assert following
+
+
+async def journey(runner: Runner) -> None:
+    """Two learners, one of them twice at once: each run is right, lost, or told what is wrong."""
+    runs = (runner.run(FIVE, "f", [()], learner) for learner in ("a", "a", "b"))
+    for result in await asyncio.gather(*runs, return_exceptions=True):
+        if isinstance(result, UnavailableError):
+            assert str(result) == runner.health.says or "sandbox" in str(result)
+        else:
+            assert isinstance(result, Report), result
+            assert result.outcomes in [(Returned(5),), (Stopped("lost"),)]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_of_a_run_may_fail(loop: Loop, runner: Runner, operation: str) -> None:
+    async def sweep() -> int:
+        fault, workers = faulty()
+        swept = await started(workers)
+        await ready(swept)
+        number, met = 0, True
+        while met:
+            number += 1
+            with fault.at(operation, number):
+                (dead, *_) = swept.pool.workers
+                strike(dead)  # so that a worker is started, too
+                await journey(swept)
+                await until(lambda dead=dead: dead not in swept.pool.workers)  # type: ignore[misc]
+                await ready(swept)
+                met = fault.met
+            assert await five(swept, "a")
+            assert seats_are_back(swept, SEATS)
+        await swept.close()
+        return number
+
+    assert in_time(loop, sweep()) > 1
+
+
+@pytest.mark.parametrize("operation", ["spawn", "write", "read"])
+def test_every_operation_of_a_start_may_fail(operation: str) -> None:
+    async def sweep() -> int:
+        number, met = 0, True
+        while met:
+            number += 1
+            fault, workers = faulty()
+            with fault.at(operation, number):
+                starting = await started(workers)
+                health = await starting.ready()
+                assert health.state == "ready" or health.cause
+                await ready(starting)
+                met = fault.met
+            assert await five(starting, "a")
+            await starting.close()
+        return number
+
+    assert asyncio.run(asyncio.wait_for(sweep(), 2 * LONGEST)) > SEATS
+
+
+@pytest.fixture
+def own_cache(runner: Runner, tmp_path: Path) -> Path:
+    """A cache with the component in it, which a test may spoil."""
+    file = component_file(tmp_path)
+    shutil.copytree(component_file(Settings().cache).parent, file.parent)
+    return tmp_path
+
+
+def writable_by_others(file: Path) -> Callable[[], None]:
+    file.chmod(0o666)
+    return lambda: file.chmod(0o600)
+
+
+def damaged(file: Path) -> Callable[[], None]:
+    good = file.rename(file.with_suffix(".good"))
+    file.write_bytes(b"\0" * 1000)
+    file.chmod(0o600)
+
+    def mend() -> None:
+        good.replace(file)
+
+    return mend
+
+
+def in_the_way(file: Path) -> Callable[[], None]:
+    away = file.parent.rename(file.parent.with_name("away"))
+    file.parent.write_text("a file where a folder should be")
+
+    def mend() -> None:
+        file.parent.unlink()
+        away.rename(file.parent)
+
+    return mend
+
+
+@pytest.mark.parametrize("spoil", [writable_by_others, damaged, in_the_way])
+def test_a_sandbox_that_can_start_no_worker_is_off_until_the_cause_is_gone(
+    loop: Loop, own_cache: Path, spoil: Callable[[Path], Callable[[], None]]
+) -> None:
+    async def go_through() -> None:
+        settings = Settings(cache=own_cache, sandbox_workers=SEATS)
+        runner = await started(WorkerProcess, settings)
+        await ready(runner)
+        mend = spoil(runner.pool.file)
+        for worker in list(runner.pool.workers):
+            strike(worker)
+        with pytest.raises(UnavailableError, match="cannot run programs right now"):
+            await asyncio.wait_for(forever(lambda: five(runner, "learner")), 20)
+        assert runner.health.state == "off"
+        mend()
+        await ready(runner)
+        assert await five(runner, "learner")
+        await runner.close()
+
+    in_time(loop, go_through())
+
+
+async def forever(work: Callable[[], Awaitable[object]]) -> None:
+    while True:
+        await work()
