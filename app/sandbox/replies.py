@@ -1,6 +1,7 @@
 """From the replies of a worker, which are hostile, to a report."""
 
 import json
+import re
 
 from app.sandbox.guest.codec import decode
 from app.sandbox.report import Outcome, Raised, Report, Returned, Stopped
@@ -9,6 +10,8 @@ _REPLY = 200_000  # characters; the guest's own limits are far lower
 _PRINTED = 17_000
 _NAME, _MESSAGE = 80, 300
 _LINES = 64_000  # of a program
+# The one error that is the guest's own, and its words; a learner's class of that name is theirs.
+_OWN, _OWN_WORDS = "Missing", re.compile(r"no function called \w+ is defined")
 _REASONS = ("time", "memory", "stack", "too large", "refused")  # that a worker knows
 
 
@@ -66,7 +69,10 @@ def _raised(raised: object, printed: str) -> Raised:
         raise TypeError("no report of an error")
     kind, message, line = raised
     number = line if type(line) is int and 0 < line <= _LINES else None
-    return Raised(_clean(kind, _NAME), _clean(message, _MESSAGE), number, printed)
+    name, words = _clean(kind, _NAME), _clean(message, _MESSAGE)
+    if name == _OWN and not _OWN_WORDS.fullmatch(words):
+        name = f"solution.{_OWN}"
+    return Raised(name, words, number, printed)
 
 
 def _clean(text: object, longest: int) -> str:

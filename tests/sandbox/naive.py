@@ -19,12 +19,12 @@ from tests.sandbox import siege
 
 # Attack: what the siege says of it, or what the dying grader does.
 HARMLESS = {
-    "33_read_passwd": "replied with the secret root:x:",
-    "35_environ": "replied with the secret canary",
-    "48_equal_everything": ": passed",
-    "65_subclass_number": ": passed",
-    "82_patch_compile": "Error",
-    "84_modules_poison": "Error",
+    "attacks/33_read_passwd": "replied with the secret root:x:",
+    "attacks/35_environ": "replied with the secret canary",
+    "attacks/48_equal_everything": ": passed",
+    "attacks/65_subclass_number": ": passed",
+    "attacks/82_patch_compile": "Error",
+    "attacks/84_modules_poison": "Error",
 }
 
 

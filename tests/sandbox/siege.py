@@ -11,6 +11,8 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.config import Settings
@@ -18,18 +20,23 @@ from app.errors import AnswerError
 from app.sandbox.report import Report, Returned
 from app.sandbox.runner import Runner
 
-ATTACKS = Path(__file__).parent / "attacks"
+# The second set was written for an audit of this project: it plays the guest's own protocol.
+ATTACKS = (Path(__file__).parent / "attacks", Path(__file__).parent / "attacks2")
 INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: nobody can know it
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
 WALL = 0.3
+LONGEST_STALL = 0.1  # seconds in which the event loop does nothing else
+LARGEST_WORKER = 250.0  # MB
 FOLDERS = (Path("/tmp"), Path("/dev/shm"), Path.cwd())
 
 
 def attacks() -> Mapping[str, str]:
     """The hostile programs, by name."""
     sources = {
-        f.stem: f.read_bytes().decode("utf-8", "surrogateescape") for f in ATTACKS.glob("*.py")
+        f"{folder.name}/{f.stem}": f.read_bytes().decode("utf-8", "surrogateescape")
+        for folder in ATTACKS
+        for f in folder.glob("*.py")
     }
     return sources | {
         "83_source_long": "# " + "A" * 1_000_000,
@@ -53,11 +60,15 @@ async def besiege(runner: Runner) -> list[str]:
 
 async def _attack(runner: Runner, source: str, listener: socket.socket) -> AsyncIterator[str]:
     before, started = _processes(), time.perf_counter()
-    for says in await _replied(runner, source):
+    async with watched(runner) as watch:
+        replied = await _replied(runner, source)
+    for says in replied:
         yield says
     took = time.perf_counter() - started
-    if took > WALL + 1.2:
+    if took > 3 * WALL + 1.2:
         yield f"took {took:.2f} s"
+    for says in watch.broken():
+        yield says
     if written := [p for folder in FOLDERS if folder.is_dir() for p in folder.glob("pwned*")]:
         yield f"wrote {written}"
     if _connected(listener):
@@ -91,13 +102,68 @@ def _revealed(report: Report) -> Iterator[str]:
 
 
 async def _next_learner(runner: Runner) -> AsyncIterator[str]:
-    started = time.perf_counter()
-    report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
-    took = time.perf_counter() - started
+    report, took = await _honest(runner)
+    if took > 0.5:  # the machine may have been busy with something else
+        report, took = await _honest(runner)
     if [o.value for o in report.outcomes if isinstance(o, Returned)] != list(EXPECTED):
         yield f"broke the next learner: {report}"
     if took > 0.5:
         yield f"delayed the next learner by {took:.2f} s"
+
+
+async def _honest(runner: Runner) -> tuple[Report, float]:
+    started = time.perf_counter()
+    report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
+    return report, time.perf_counter() - started
+
+
+@dataclass(slots=True)
+class Watch:
+    """The longest stall of the event loop, in seconds of this process, and the largest worker."""
+
+    stall: float = 0.0
+    memory: float = 0.0
+
+    def broken(self) -> Iterator[str]:
+        if self.stall > LONGEST_STALL:
+            yield f"stalled the event loop for {self.stall:.2f} s"
+        if self.memory > LARGEST_WORKER:
+            yield f"a worker took {self.memory:.0f} MB"
+
+
+@asynccontextmanager
+async def watched(runner: object) -> AsyncIterator[Watch]:
+    """Watches while something runs; a runner without workers shows no memory."""
+    watch = Watch()
+    task = asyncio.create_task(_watch(watch, runner))
+    await asyncio.sleep(0)
+    yield watch
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    watch.memory = max([watch.memory, *_peaks(runner)])
+
+
+async def _watch(watch: Watch, runner: object) -> None:
+    looked = time.perf_counter()
+    while True:
+        # Of a gap between two ticks only what this process worked in it is a stall: what other
+        # processes took is the machine's affair.
+        before, used = time.perf_counter(), time.process_time()
+        await asyncio.sleep(0.002)
+        gap, worked = time.perf_counter() - before, time.process_time() - used
+        watch.stall = max(watch.stall, min(gap, worked))
+        if time.perf_counter() - looked > 0.05:
+            looked = time.perf_counter()
+            watch.memory = max([watch.memory, *_peaks(runner)])
+
+
+def _peaks(runner: object) -> Iterator[float]:
+    """The most memory that each worker has had, in MB."""
+    for worker in runner.pool.workers if isinstance(runner, Runner) else ():
+        with suppress(OSError, IndexError):
+            status = Path(f"/proc/{worker.process.pid}/status").read_text()
+            yield int(status.split("VmHWM:")[1].split()[0]) / 1000
 
 
 def _connected(listener: socket.socket) -> bool:

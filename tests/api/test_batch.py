@@ -1,0 +1,138 @@
+"""Programs in a batch: they wait for seats, equal the offline verdicts, and starve nobody."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.catalog import Catalog
+from app.config import Settings
+from app.db.session import open_session
+from app.db.tokens import create_token
+from app.grading import Tally, grade
+from app.main import create_app
+from app.site import Site
+from tests.calling import Caller, json_body
+
+RING = "collectives/write-ring-time"
+HONEST = "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n    return 1.0\n"
+SEATS = 4
+
+
+def programs(catalog: Catalog, count: int) -> list[bytes]:
+    """Right and foreseen wrong programs of several exercises, and some that are no programs."""
+    exercises = [exercise for exercise in catalog.exercises if exercise.kind == "function"]
+    rows: list[bytes] = []
+    for number in range(count):
+        exercise, seed = exercises[number % len(exercises)], number % 7
+        wrong = [answer for answer, _ in exercise.mistakes(seed)]
+        answer = [exercise.right_answer(seed), *wrong, "def f(:\n", ""][number % (len(wrong) + 3)]
+        row = {"exercise": exercise.id, "seed": seed, "answer": answer, "ref": str(number)}
+        rows.append(json.dumps(row).encode())
+    return rows
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[tuple[Any, Site, str]]:
+    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=SEATS)
+    app = create_app(settings)
+    site: Site = app.state.site
+    with open_session(site.engine) as session:
+        token = create_token(session, "school")
+    async with app.router.lifespan_context(app):
+        assert (await site.runner.ready()).state == "ready"
+        yield app, site, token
+
+
+def in_time(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(work, 120))
+
+
+def batch(app: Any, token: str, lines: Sequence[bytes]) -> Caller:
+    return Caller(app, "/api/v1/check/batch", [line + b"\n" for line in lines], token)
+
+
+def one(app: Any, token: str) -> Caller:
+    row = {"exercise": RING, "seed": 0, "answer": HONEST}
+    return Caller(app, "/api/v1/check", json_body(row), token)
+
+
+async def offline(lines: Sequence[bytes], catalog: Catalog) -> bytes:
+    settings = Settings(sandbox_workers=SEATS)
+    return b"".join([row async for row in grade(lines, catalog, settings, Tally())])
+
+
+def test_a_batch_of_programs_equals_the_offline_verdicts(catalog: Catalog, tmp_path: Path) -> None:
+    lines = programs(catalog, 100)
+
+    async def both() -> tuple[bytes, bytes]:
+        async with serving(tmp_path) as (app, _, token):
+            sent = await batch(app, token, lines).answer()
+        return sent, await offline(lines, catalog)
+
+    sent, graded = in_time(both())
+    assert sent.splitlines() == graded.splitlines()
+    assert len(sent.splitlines()) == 100
+
+
+def test_a_learner_is_served_beside_batches(catalog: Catalog, tmp_path: Path) -> None:
+    lines = programs(catalog, 90)
+
+    async def beside() -> tuple[list[int], int]:
+        async with serving(tmp_path) as (app, site, token):
+            batches = [asyncio.create_task(batch(app, token, lines).answer()) for _ in range(3)]
+            while site.runner.pool._turns._taken < SEATS - 1:
+                await asyncio.sleep(0.001)
+            answered = []
+            for _ in range(10):
+                report = await site.runner.run(
+                    HONEST, "ring_allreduce_ms", [(1, 2, 3, 4)], "learner"
+                )
+                answered.append(len(report.outcomes))
+            unfinished = sum(not task.done() for task in batches)
+            await asyncio.gather(*batches)
+            return answered, unfinished
+
+    answered, unfinished = in_time(beside())
+    assert answered == [1] * 10
+    assert unfinished == 3
+
+
+def test_checks_of_one_token_on_many_connections_are_all_answered(tmp_path: Path) -> None:
+    async def crowd() -> list[int]:
+        async with serving(tmp_path) as (app, _, token):
+            callers = [one(app, token) for _ in range(40)]
+            await asyncio.gather(*(caller.answer() for caller in callers))
+            return [caller.status for caller in callers]
+
+    assert in_time(crowd()) == [200] * 40
+
+
+def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
+    catalog: Catalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = programs(catalog, 400)
+
+    async def leave() -> tuple[int, int]:
+        async with serving(tmp_path) as (app, site, token):
+            tasks = len(asyncio.all_tasks())
+            caller = batch(app, token, lines)
+            answering = asyncio.create_task(caller.answer())
+            while len(caller.sent) < 20:
+                await asyncio.sleep(0.001)
+            caller.go_away()
+            await answering
+            while len(site.runner.pool._turns._free) < SEATS or len(asyncio.all_tasks()) > tasks:
+                await asyncio.sleep(0.001)
+            following = one(app, token)
+            await following.answer()
+            return len(b"".join(caller.sent).splitlines()), following.status
+
+    answered, status = in_time(leave())
+    assert answered < 200
+    assert status == 200
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -1,0 +1,104 @@
+"""The attacks that play the guest's own protocol, sent as a grader and as a visitor would."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from app.config import Settings
+from app.db.session import open_session
+from app.db.tokens import create_token
+from app.main import create_app
+from app.sandbox.runner import Runner
+from tests.calling import Caller, json_body
+from tests.sandbox.siege import EXPECTED, HONEST, INPUTS, WALL, attacks, watched
+
+LONGEST = 8.0  # seconds until a hostile program is answered
+EXERCISE = f"""
+kind: function
+title: A table
+prompt: Write `solve(x)`, which looks a number up.
+level: 1
+result: int
+arguments:
+  x: {list(INPUTS)}
+starter: |
+  def solve(x):
+      ...
+right: |
+  {HONEST.replace(chr(10), chr(10) + "  ")}
+examples:
+  - call: [{INPUTS[0]}]
+    returns: {EXPECTED[0]}
+wrong:
+  - code: |
+      def solve(x):
+          return 1
+    says: A table has more than one number.
+hints: [Look it up., Ask the table.]
+solution: It is a table.
+sources: [https://example.org/table]
+"""
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[tuple[Any, Runner, str]]:
+    chapter = folder / "exercises" / "attacks"
+    chapter.mkdir(parents=True)
+    (chapter / "topic.yaml").write_text(
+        "title: Attacks\nposition: 99\nsummary: For tests.\nopening: Words.\n"
+    )
+    (chapter / "solve.yaml").write_text(EXERCISE)
+    settings = Settings(
+        database=f"sqlite:///{folder / 'w.db'}",
+        exercises=(folder / "exercises",),
+        sandbox_workers=4,
+        sandbox_wall=WALL,
+    )
+    app = create_app(settings)
+    with open_session(app.state.site.engine) as session:
+        token = create_token(session, "audit")
+    async with app.router.lifespan_context(app):
+        assert (await app.state.site.runner.ready()).state == "ready"
+        yield app, app.state.site.runner, token
+
+
+async def broken_by(source: str, app: Any, runner: Runner, token: str) -> AsyncIterator[str]:
+    """Each rule that the hostile program *source* breaks."""
+    row = {"exercise": "attacks/solve", "seed": 5, "answer": source}
+    page = "/exercises/attacks/solve?seed=5"
+    fields = {"answer": source, "action": "run"}
+    callers = [
+        Caller(app, "/api/v1/check", json_body(row), token),
+        Caller(app, page, urlencode(fields, errors="surrogatepass").encode()),
+    ]
+    for caller in callers:
+        started = time.perf_counter()
+        async with watched(runner) as watch:
+            answer = await caller.answer()
+        if time.perf_counter() - started > LONGEST:
+            yield f"was answered after {time.perf_counter() - started:.1f} s"
+        if caller.status >= 500 or b'"correct"' in answer:
+            yield f"got {caller.status}: {answer[-200:]!r}"
+        for says in watch.broken():
+            yield says
+    honest = Caller(app, "/api/v1/check", json_body({**row, "answer": HONEST}), token)
+    if b'"verdict":"correct"' not in await honest.answer():
+        yield f"the next honest program got {honest.sent[-1]!r}"
+
+
+def test_no_hostile_program_is_right_or_stops_the_site(tmp_path: Path) -> None:
+    async def besiege() -> list[str]:
+        async with serving(tmp_path) as (app, runner, token):
+            hostile = {name: source for name, source in attacks().items() if "attacks2" in name}
+            assert len(hostile) >= 45
+            return [
+                f"{name}: {says}"
+                for name, source in sorted(hostile.items())
+                for says in [says async for says in broken_by(source, app, runner, token)]
+            ]
+
+    assert asyncio.run(besiege()) == []
