@@ -14,6 +14,8 @@ BENCHES = (
     "explorers",
     "page",
     "sandbox",
+    "siege",
+    "batch",
     "grade",
     "http",
     "labs",

@@ -71,7 +71,8 @@ async def _beside_loops(runner: Runner) -> list[Figure]:
 
 async def _workers(runner: Runner) -> list[Figure]:
     started = time.perf_counter()
-    worker = await WorkerProcess.start(runner._component, runner._paths, lock=runner._lock)
+    pool = runner.pool
+    worker = await WorkerProcess.start(pool.file, pool.paths, lock=pool.lock)
     ready = time.perf_counter() - started
     memory = _memory(worker.process.pid)
     await worker.kill()
@@ -110,7 +111,7 @@ def _memory(process: int | str) -> float:
 
 
 def _all_memory(runner: Runner) -> float:
-    return _memory("self") + sum(_memory(w.process.pid) for w in runner._workers)
+    return _memory("self") + sum(_memory(w.process.pid) for w in runner.pool.workers)
 
 
 def measure() -> Iterator[Figure]:
