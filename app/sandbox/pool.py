@@ -66,9 +66,9 @@ class Pool:
         await asyncio.gather(*self._tasks)
 
     async def ask(
-        self, turn: Turn, request: Mapping[str, object], wall: float
+        self, turn: Turn, request: Mapping[str, object], wall: float, *, long: bool
     ) -> dict[str, object]:
-        """What a worker answers to *request*, once *turn* has come.
+        """What a worker answers to *request*, once *turn* has come; for *long* runs it comes later.
 
         Raises:
             LostError: the worker was lost; a DiedError, if it may be tried again.
@@ -76,7 +76,7 @@ class Pool:
         """
         if self._health.state != "ready":
             raise UnavailableError(self._health.says)
-        async with self._turns.seat(turn) as seat:
+        async with self._turns.seat(turn, long=long) as seat:
             try:
                 answer = await seat.place.ask(request, wall)
             except BaseException:

@@ -1,9 +1,10 @@
 """Who runs next: learners take turns at a few seats, and each has at most one run in flight.
 
-Of the learners who wait and have nothing in flight, the one who has used least lately is next, and
-among equals the one who has waited longest. Who has used much lately waits behind the others, and a
-quarter of the seats is not for them: fifty visitors who send endless loops take turns at the rest,
-while a program that ends soon finds a seat at once.
+Every program runs for a short time first, and again, for as long as it may, only if it did not end:
+short runs go before long ones, and a quarter of the seats is for them alone. So fifty visitors who
+send endless loops take turns at the rest, while a program that ends soon finds a seat at once,
+whoever sends it. Of those whose turn it may be, who has used least lately is next, and among equals
+who has waited longest.
 
 Some turns are shared by many: the strangers of an address, and the requests of a grader's token.
 A shared turn comes round as a learner's does, so fifty strangers slow nobody more than one learner
@@ -26,8 +27,8 @@ from app.sandbox.usage import Usage
 PATIENCE = 8  # runs of one learner that may wait
 STRANGERS = 100  # runs of all strangers of one address that may wait
 ROOM = 2_000  # runs that may wait in all, those of graders apart
-_MUCH = 0.5  # seconds of the processor; what was used lately counts in steps of this
-_SPARE = 4  # one seat in so many is for who has used less
+_STEP, _STEPS = 0.5, 4  # seconds of the processor: what was used counts in so many steps of so much
+_SPARE = 4  # one seat in so many is for short runs
 _FULL = "too many runs wait already: try again in a few seconds"
 
 Place = TypeVar("Place")
@@ -52,6 +53,14 @@ def grader(name: str) -> Turn:
     return Turn(f"grader {name}", shared=True, patience=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Where the short or the long runs of a turn wait."""
+
+    turn: Turn
+    long: bool
+
+
 @dataclass(slots=True)
 class Seat(Generic[Place]):
     """A run's seat, at its *place*; one that is *lost* is not handed on.
@@ -72,24 +81,25 @@ class FairQueue(Generic[Place]):
         self._used = Usage(clock)
         self._free: list[Place] = []
         self._taken = 0
-        self._running: Counter[Turn] = Counter()
-        self._waiting: OrderedDict[Turn, deque[asyncio.Future[Place]]] = OrderedDict()
+        self._running: Counter[Lane] = Counter()
+        self._waiting: OrderedDict[Lane, deque[asyncio.Future[Place]]] = OrderedDict()
 
     @asynccontextmanager
-    async def seat(self, turn: Turn) -> AsyncIterator[Seat[Place]]:
+    async def seat(self, turn: Turn, *, long: bool = False) -> AsyncIterator[Seat[Place]]:
         """A seat for one run of *turn*; on the way out, seat and turn pass on together.
 
         Raises:
             UnavailableError: too many runs wait already, of this turn or of all, or `refuse`.
         """
-        seat = Seat(await self._place(turn))
+        lane = Lane(turn, long)
+        seat = Seat(await self._place(lane))
         since = self._clock()
         try:
             yield seat
         finally:
             used = seat.used if seat.used is not None else self._clock() - since
             self._used.charge(turn.name, used)
-            self._leave(turn, seat)
+            self._leave(lane, seat)
 
     def add(self, place: Place) -> None:
         """One more seat, at *place*."""
@@ -109,70 +119,77 @@ class FairQueue(Generic[Place]):
                     waiting.set_exception(error)
         self._waiting.clear()
 
-    async def _place(self, turn: Turn) -> Place:
+    async def _place(self, lane: Lane) -> Place:
         place: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(turn, deque()).append(place)
+        self._waiting.setdefault(lane, deque()).append(place)
         self._serve()
-        if not place.done() and self._is_full_for(turn):
-            self._forget(turn, place)
+        if not place.done() and self._is_full_for(lane):
+            self._forget(lane, place)
             raise UnavailableError(_FULL)
         try:
             return await place
         except asyncio.CancelledError:
             if place.cancelled() or not place.done():
-                self._forget(turn, place)
+                self._forget(lane, place)
             elif place.exception() is None:
-                self._leave(turn, Seat(place.result()))  # it came in the same moment
+                self._leave(lane, Seat(place.result()))  # it came in the same moment
             raise
 
-    def _is_full_for(self, turn: Turn) -> bool:
-        if turn.patience is None:
+    def _is_full_for(self, lane: Lane) -> bool:
+        patience = lane.turn.patience
+        if patience is None:
             return False
-        impatient = (queue for who, queue in self._waiting.items() if who.patience is not None)
-        return len(self._waiting[turn]) > turn.patience or sum(map(len, impatient)) > ROOM
+        impatient = (q for other, q in self._waiting.items() if other.turn.patience is not None)
+        return len(self._waiting[lane]) > patience or sum(map(len, impatient)) > ROOM
 
     def _serve(self) -> None:
         """Seat whoever may be seated."""
-        while self._free and (turn := self._next()) is not None:
-            place = self._waiting[turn][0]
-            self._forget(turn, place)
+        while self._free and (lane := self._next()) is not None:
+            place = self._waiting[lane][0]
+            self._forget(lane, place)
             if place.done():
                 continue  # its caller went away just now
-            if turn in self._waiting:
-                self._waiting.move_to_end(turn)
-            self._running[turn] += 1
+            if lane in self._waiting:
+                self._waiting.move_to_end(lane)
+            self._running[lane] += 1
             self._taken += 1
             place.set_result(self._free.pop())
 
-    def _next(self) -> Turn | None:
-        resting = [turn for turn in self._waiting if not self._running[turn]]
-        following = min(resting, key=self._steps, default=None)
+    def _next(self) -> Lane | None:
         spare = (len(self._free) + self._taken) // _SPARE
-        if following is not None and (not self._steps(following) or len(self._free) > spare):
-            return following
+        resting = [lane for lane in self._waiting if not self._is_busy(lane)]
+        for_all = len(self._free) > spare
+        able = [lane for lane in resting if for_all or not lane.long]
         if resting or len(self._free) <= max(1, spare):
-            return None
-        shared = (turn for turn in self._waiting if turn.shared)
-        return min(shared, key=self._running.__getitem__, default=None)
+            return min(able, key=self._rank, default=None)
+        further = (lane for lane in self._waiting if lane.turn.shared)
+        return min(further, key=lambda lane: (lane.long, self._running[lane]), default=None)
 
-    def _steps(self, turn: Turn) -> int:
-        return int(self._used.of(turn.name) / _MUCH)
+    def _is_busy(self, lane: Lane) -> bool:
+        """Whether a run is in flight: a learner's of either kind, or of a shared turn this kind."""
+        if lane.turn.shared:
+            return bool(self._running[lane])
+        return any(self._running[Lane(lane.turn, long)] for long in (False, True))
 
-    def _leave(self, turn: Turn, seat: Seat[Place]) -> None:
+    def _rank(self, lane: Lane) -> tuple[bool, int]:
+        used = self._used.of(lane.turn.name)
+        return lane.long, min(int(used / _STEP), _STEPS)
+
+    def _leave(self, lane: Lane, seat: Seat[Place]) -> None:
         self._taken -= 1
-        self._running[turn] -= 1
-        if not self._running[turn]:
-            del self._running[turn]
-        if turn in self._waiting:
-            self._waiting.move_to_end(turn)
+        self._running[lane] -= 1
+        if not self._running[lane]:
+            del self._running[lane]
+        if lane in self._waiting:
+            self._waiting.move_to_end(lane)
         if not seat.lost:
             self._free.append(seat.place)
         self._serve()
 
-    def _forget(self, turn: Turn, place: asyncio.Future[Place]) -> None:
-        queue = self._waiting.get(turn)
+    def _forget(self, lane: Lane, place: asyncio.Future[Place]) -> None:
+        queue = self._waiting.get(lane)
         if queue is None or place not in queue:
             return  # all were refused
         queue.remove(place)
         if not queue:
-            del self._waiting[turn]
+            del self._waiting[lane]

@@ -37,6 +37,7 @@ class Run:
     """A run as its caller sees it: it has a *place* while it is in flight."""
 
     turn: Turn
+    long: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
     place: Hashable = None
     loses: bool = False
@@ -59,10 +60,10 @@ class Visits(RuleBasedStateMachine):
         for _ in range(places):
             self.one_place_more()
 
-    @rule(turn=st.sampled_from(TURNS), runs=st.integers(1, 3))
-    def come(self, turn: Turn, runs: int) -> None:
+    @rule(turn=st.sampled_from(TURNS), long=st.booleans(), runs=st.integers(1, 3))
+    def come(self, turn: Turn, long: bool, runs: int) -> None:
         for _ in range(runs):
-            run = Run(turn)
+            run = Run(turn, long)
             self.runs[self.loop.create_task(self._visit(run))] = run
         self._settle()
 
@@ -106,11 +107,12 @@ class Visits(RuleBasedStateMachine):
 
     @invariant()
     def nobody_waits_without_a_reason(self) -> None:
-        """No run waits while its learner has nothing in flight and a seat for them is free."""
+        """No run waits while its learner has nothing in flight and a seat for it is free."""
         free = self.places - len(self.in_flight())
-        for turn in {run.turn for run in self.waiting()} - {run.turn for run in self.in_flight()}:
-            used_much = self.queue._used.of(turn.name) >= 0.5
-            assert free <= (self.places // 4 if used_much else 0)
+        busy = {run.turn for run in self.in_flight()}
+        for run in self.waiting():
+            if run.turn not in busy:
+                assert free <= (self.places // 4 if run.long else 0)
 
     @invariant()
     def no_place_is_lost_or_taken_twice(self) -> None:
@@ -143,7 +145,7 @@ class Visits(RuleBasedStateMachine):
 
     async def _visit(self, run: Run) -> None:
         try:
-            async with self.queue.seat(run.turn) as seat:
+            async with self.queue.seat(run.turn, long=run.long) as seat:
                 run.place = seat.place
                 await run.over.wait()
                 seat.lost = run.loses
@@ -215,31 +217,45 @@ def test_who_has_used_more_waits_behind_who_has_used_less() -> None:
     assert in_time(order()) == ["honest", "new", "loops"]
 
 
-def test_who_has_used_much_leaves_a_seat_to_who_has_used_little() -> None:
-    clock = Clock()
-
+def test_a_quarter_of_the_seats_is_for_short_runs() -> None:
     async def siege() -> list[str]:
-        queue, served = queue_of(8, clock), list[str]()
-        loops = [Turn(f"loops {number}") for number in range(8)]
-        for turn in loops:
-            async with queue.seat(turn):
-                clock.now += 1.0
+        queue, served = queue_of(8), list[str]()
         over = asyncio.Event()
 
         async def loop(turn: Turn) -> None:
-            async with queue.seat(turn):
+            async with queue.seat(turn, long=True):
                 served.append(turn.name)
                 await over.wait()
 
+        loops = [Turn(f"loops {number}") for number in range(5)] + [strangers("192.0.2.1")] * 5
         tasks = [asyncio.create_task(loop(turn)) for turn in loops]
         await asyncio.sleep(0)
         at_once = len(served)
-        await visit(queue, Turn("honest"), served)
+        await visit(queue, strangers("192.0.2.1"), served)
         over.set()
         await asyncio.gather(*tasks)
         return [str(at_once), served[at_once]]
 
-    assert in_time(siege()) == ["6", "honest"]
+    assert in_time(siege()) == ["6", "strangers at 192.0.2.1"]
+
+
+def test_a_short_run_goes_before_long_ones_that_came_first() -> None:
+    async def order() -> list[str]:
+        queue, served = queue_of(1), list[str]()
+
+        async def long_visit(name: str) -> None:
+            async with queue.seat(Turn(name), long=True):
+                served.append(name)
+
+        async with queue.seat(Turn("x")):
+            tasks = [asyncio.create_task(long_visit(name)) for name in ("a", "b")]
+            await asyncio.sleep(0)
+            tasks.append(asyncio.create_task(visit(queue, Turn("short"), served)))
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        return served
+
+    assert in_time(order()) == ["short", "a", "b"]
 
 
 def test_what_was_used_is_forgiven_with_time() -> None:
