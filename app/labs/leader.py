@@ -113,7 +113,7 @@ def _run(
         if signal.SIGHUP in cancelled:
             return {"state": "lost", "cause": _DESERTED}
         if cancelled:
-            return {"state": "cancelled", "cause": "it was cancelled before its turn came"}
+            return {"state": "cancelled", "cause": "it was canceled before its turn came"}
         return {"state": "failed", "cause": "another run has had these devices all the time"}
     count, seconds = int(str(job["ranks"])), float(str(job["seconds"]))
     ranks = _started(folder, count, seconds)
@@ -121,7 +121,7 @@ def _run(
     _end(ranks, state)
     causes: Mapping[str, Callable[[], str]] = {
         "failed": lambda: blame(folder, ranks.codes, ranks.first or 0),
-        "cancelled": lambda: "it was cancelled",
+        "cancelled": lambda: "it was canceled",
         "lost": lambda: _DESERTED,
         "timeout": lambda: _TIMEOUT.format(seconds=seconds),
     }
@@ -235,7 +235,7 @@ def record_error(folder: Path, rank: int, error: BaseException) -> None:
         "at": time.time(),
         "what": f"{type(error).__name__}: {error}"[:_TRACE],
     }
-    (folder / f"error{rank}.json").write_text(json.dumps(says))
+    write_whole(folder / f"error{rank}.json", json.dumps(says))
 
 
 def _write(folder: Path, outcome: Mapping[str, object]) -> None:

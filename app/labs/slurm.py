@@ -102,14 +102,14 @@ class Slurm(Launcher):
             folder=shlex.quote(str(run.folder)),
         )  # fmt: skip
         path = run.folder / "job.sh"
-        path.write_text(script)
+        write_whole(path, script)
         done = _asked("sbatch", "--parsable", *self._options(job, chosen, run.folder), str(path))
         if done.returncode:
             cause = f"Slurm did not take it: {_line(done.stderr)}"
             _write(run.folder, {"state": "failed", "cause": cause})
             raise UnavailableError(cause)
         number = done.stdout.strip().split(";")[0]
-        (run.folder / "slurm.json").write_text(json.dumps({"job": number, "at": time.time()}))
+        write_whole(run.folder / "slurm.json", json.dumps({"job": number, "at": time.time()}))
         self._looked = -math.inf
         return run
 
@@ -232,7 +232,7 @@ class Slurm(Launcher):
 def _judged(run: Run, state: str) -> Mapping[str, object]:
     """How a job of Slurm ended that left no word of its own."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
-        return {"state": "cancelled", "cause": "it was cancelled"}
+        return {"state": "cancelled", "cause": "it was canceled"}
     log = run.log()
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
     seconds = run.asked["seconds"]

@@ -80,7 +80,7 @@ def test_a_run_can_be_cancelled(labs_runner: Runner, faulty: Faulty, what: str) 
     labs_runner.cancel(run)
     ended(run)
     assert report_of(run).state == "cancelled"
-    assert report_of(run).cause == "it was cancelled"
+    assert report_of(run).cause == "it was canceled"
     assert gone(pids_of(run.folder))
 
 
@@ -123,12 +123,14 @@ time.sleep(60)
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
     ) as server:
-        assert server.stdout
-        again = Runner(tmp_path / "runs")
-        run = again.run_called(server.stdout.readline().strip())
-        wait_for_ranks(run)
-        assert report_of(run).state == "running"
-        server.kill()
+        try:
+            assert server.stdout
+            again = Runner(tmp_path / "runs")
+            run = again.run_called(server.stdout.readline().strip())
+            wait_for_ranks(run)
+            assert report_of(run).state == "running"
+        finally:
+            server.kill()
     assert gone(pids_of(run.folder), within=5)
     ended(run)
     assert report_of(run).state == "lost"
