@@ -1,10 +1,10 @@
-"""What can be answered."""
+"""List and show exercises."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.documents import responses
 from app.kinds import SEEDS
@@ -31,6 +31,63 @@ class Listed(BaseModel):
     level: int
 
 
+class Choice(BaseModel):
+    """A question with options, one of which is chosen by its key."""
+
+    prompt: str = Field(description="Markdown")
+    options: list[dict[str, str]] = Field(description="each with its key and its text")
+
+
+class Shown(BaseModel):
+    """An exercise as a seed draws it; what a kind has besides says what to answer with."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "collectives/time-the-tree",
+                    "kind": "lab",
+                    "seed": 0,
+                    "title": "Ring or tree, on the clock",
+                    "prompt": "Four processes all-reduce 4 MiB over an emulated link: ...",
+                    "given": {"size": "4 MiB", "latency": "4 ms", "bandwidth": "50 MB/s"},
+                    "fields": [
+                        {
+                            "name": "time",
+                            "prompt": "Time of the ring",
+                            "unit": "ms",
+                            "tolerance": "1 %",
+                        }
+                    ],
+                    "cause": {
+                        "prompt": "The measured time is a few milliseconds above the formula. Why?",
+                        "options": [
+                            {"key": "late", "text": "A message is held until it is due, ..."},
+                            {"key": "link", "text": "The link between the processes is slower ..."},
+                        ],
+                    },
+                }
+            ]
+        },
+    )
+
+    id: str
+    kind: str
+    seed: int
+    title: str
+    prompt: str = Field(description="the task, Markdown")
+    given: dict[str, str] = Field(description="the drawn values, as the prompt shows them")
+    fields: list[dict[str, str]] = Field(
+        default=[], description="kinds numeric and lab: what is asked for, by name"
+    )
+    cause: Choice | None = Field(
+        default=None,
+        description="kind lab: the question about the cause, asked once the prediction is made; an "
+        'answer is {NAME: number, ..., "cause": KEY}, a NAME for each of fields',
+    )
+
+
 @router.get("/exercises", summary="All exercises")
 async def list_exercises(site: Here) -> list[Listed]:
     """Every exercise, chapter after chapter."""
@@ -49,18 +106,22 @@ async def list_exercises(site: Here) -> list[Listed]:
 @router.get(
     "/exercises/{id:path}",
     summary="One exercise, as a seed draws it",
-    responses=responses(404, 422),
+    response_model=None,
+    responses={200: {"model": Shown, "description": "as drawn"}, **responses(404, 422)},
 )
 async def show_exercise(site: Here, id: Id, seed: Seed = 0) -> dict[str, Any]:
     """The prompt (Markdown) and what to answer with; never the answer."""
     exercise = site.catalog.exercise(id)
     variant = exercise.variant(seed)
-    return {
+    common = {
         "id": exercise.id,
         "kind": exercise.kind,
         "seed": seed,
         "title": exercise.title,
         "prompt": variant.prompt,
         "given": dict(variant.draw.shown),
-        **asdict(exercise.question(seed)),
     }
+    own = asdict(exercise.question(seed))
+    if taken := common.keys() & own.keys():  # a kind's own part must not hide the task
+        raise TypeError(f"{exercise.kind} has its own {', '.join(sorted(taken))}")
+    return {**common, **own}

@@ -22,12 +22,19 @@ CAUSE = "cause"  # the name of the answer that is chosen
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentQuestion:
-    """What is predicted, and the causes to choose from once it is measured."""
+class CauseQuestion:
+    """What is to be explained once it is measured, and the causes to choose from."""
 
-    fields: tuple[Box, ...]
     prompt: str
     options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentQuestion:
+    """What is predicted, and the question about the cause."""
+
+    fields: tuple[Box, ...]
+    cause: CauseQuestion
 
 
 class Predicted(Asked):
@@ -99,7 +106,8 @@ class Experiment(Base):
         )
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
         prompt = self.fill(self.cause.prompt, drawn)
-        return ExperimentQuestion(tuple(boxes), prompt, tuple(shuffled(seed, options)))
+        cause = CauseQuestion(prompt, tuple(shuffled(seed, options)))
+        return ExperimentQuestion(tuple(boxes), cause)
 
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with what the formulas predict, by name."""
@@ -109,7 +117,7 @@ class Experiment(Base):
         }
         return replace(drawn, names={**drawn.names, **right})
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> dict[str, str]:
         """What the formulas say, to twelve figures, and the right cause."""
         texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
         return {**texts, CAUSE: self.cause.correct}
@@ -125,7 +133,6 @@ class Experiment(Base):
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each listed mistake, and each wrong cause, with the rest right."""
         right = self.right_answer(seed)
-        assert isinstance(right, dict)
         for name, key in self.keys(seed).items():
             for value, says in key.mistakes:
                 yield {**right, name: key.asked.typed(value)}, says
@@ -163,8 +170,7 @@ class Experiment(Base):
         if chosen and chosen not in self.cause.options:
             near = nearest(chosen, self.cause.options)
             raise AnswerError(f"no cause is called {chosen!r}{near}")
-        keys = self.keys(seed)
-        parts = {name: keys[name].judge(reading) for name, reading in readings.items()}
+        parts = self.judged(seed, readings)
         says = [f"*{self._title(seed, name)}*: {part.says}" for name, part in parts.items()]
         option = self.cause.options.get(chosen)
         told = self.fill(option.says, self.draw(seed)) if option else ""
@@ -174,7 +180,12 @@ class Experiment(Base):
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         return Verdict(score == 1, score, tuple(says), parts)
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
+        """The judgement on each prediction, with the slip behind a wrong one where it tells."""
+        keys = self.keys(seed)
+        return {name: keys[name].judge(reading) for name, reading in readings.items()}
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """A field "answer.NAME" for each prediction, and "answer.cause"."""
         names = [*self.predict, CAUSE]
         return {n: form[f"answer.{n}"][0] for n in names if form.get(f"answer.{n}")}

@@ -123,10 +123,11 @@ def form_of(exercise: Exercise, seed: int, given: Given, parts: Mapping[str, Par
             return Form(knobs=tuple(_knob(knob, given) for knob in knobs))
         case OrderQuestion(items, strangers):
             return Form(items=_items(items, given), strangers=strangers)
-        case ExperimentQuestion(boxes, _, options):
+        case ExperimentQuestion(boxes, cause):
             chosen = _first(given, f"answer.{CAUSE}")
             views = tuple(
-                OptionView(o.key, inline_html(o.text.strip()), o.key == chosen) for o in options
+                OptionView(o.key, inline_html(o.text.strip()), o.key == chosen)
+                for o in cause.options
             )
             return Form(boxes=tuple(_box(box, given, parts) for box in boxes), options=views)
     return _form_of_one(question, given)

@@ -59,6 +59,34 @@ def test_an_exercise_is_shown_without_its_answer(client: Client, site: Site) -> 
     assert ring["fields"][0]["unit"] == "ms"
 
 
+def test_the_prompt_of_every_exercise_is_its_task(client: Client, catalog: Catalog) -> None:
+    """No part of a kind's own may take the place of what all kinds have."""
+    for exercise in catalog.exercises:
+        shown = client.get(f"/api/v1/exercises/{exercise.id}?seed=5").json()
+        variant = exercise.variant(5)
+        assert shown["prompt"] == variant.prompt, exercise.id
+        assert shown["given"] == dict(variant.draw.shown)
+        common = (exercise.id, exercise.kind, 5, exercise.title)
+        assert tuple(shown[key] for key in ("id", "kind", "seed", "title")) == common
+
+
+def test_a_lab_shows_its_task_and_the_question_about_the_cause(
+    client: Client, bearer: Bearer
+) -> None:
+    shown = client.get("/api/v1/exercises/collectives/time-the-tree").json()
+    assert shown["prompt"].startswith("Four processes all-reduce 4 MiB over an emulated link")
+    assert [field["name"] for field in shown["fields"]] == ["time"]
+    assert "measured time is a few milliseconds above the formula" in shown["cause"]["prompt"]
+    assert {option["key"] for option in shown["cause"]["options"]} == {"late", "link", "model"}
+    assert "correct" not in str(shown)
+    answer = {"time": "149.83 ms", "cause": "late"}
+    body = {"exercise": shown["id"], "seed": 0, "answer": answer}
+    assert client.post("/api/v1/check", json=body, headers=bearer).json()["verdict"] == "correct"
+    described = client.get("/api/v1/openapi.json").json()
+    schema = described["components"]["schemas"]["Shown"]
+    assert {"prompt", "fields", "cause"} <= schema["properties"].keys()
+
+
 def test_a_check_answers_as_promised(client: Client, bearer: Bearer) -> None:
     answer = check(client, bearer, seed=0, answer="70 ms")
     assert answer.status_code == 200
