@@ -10,6 +10,7 @@ import math
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,12 +26,13 @@ from app.labs.launching import launcher_of
 _log = logging.getLogger(__name__)
 _BUSY, _IDLE = 0.2, 1.0  # seconds from one look at the queue to the next
 _CLOSELY = 1.0  # seconds from one close look at a run to the next
-_BEAT = 2.0  # seconds in which a run is written down as followed, at least
-_SILENT = 10.0  # seconds after which whoever followed a run has gone
+_BEAT = 2.0  # seconds in which a run is recorded as followed, at least
+_SILENT = 10.0  # seconds after which the process that followed a run is taken to be gone
 _PATIENCE = 600.0  # seconds that a run waits for devices that the command line has
 _REST = 600.0  # seconds without a run, after which the process with torch is ended
 _PARTING = 4.0  # seconds for runs to end when the server does
 _LOG = 20_000  # characters
+_ADDRESSES, _EACH = 1000, 100  # network addresses of which runs are remembered, and how many
 
 
 @dataclass(slots=True)
@@ -49,7 +51,10 @@ class _Followed:
 class Dispatcher:
     """Starts what is queued for this machine or cluster, and writes down how it goes."""
 
-    def __init__(self, settings: Settings, engine: Engine) -> None:
+    def __init__(
+        self, settings: Settings, engine: Engine, beat: float = _BEAT, silent: float = _SILENT
+    ) -> None:
+        """*beat* and *silent* are in seconds; the latter must be several times the former."""
         self.launcher: Launcher = launcher_of(settings)
         self.most = settings.lab_queue
         self._engine = engine
@@ -57,12 +62,24 @@ class Dispatcher:
         self._followed: dict[str, _Followed] = {}
         self._wake, self._ended = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._looked = self._used = -_SILENT
+        self._beat, self._silent = beat, silent
+        self._looked = self._used = -silent
+        self._asked: dict[str, deque[str]] = {}
 
     @property
     def trouble(self) -> str:
         """Why nothing can be run from the browser; empty when it can."""
         return self.launcher.trouble() if self.most else "here, labs run from the command line only"
+
+    def runs_of(self, address: str) -> "deque[str]":
+        """The latest runs that this process was asked for from *address*; new ones are added."""
+        known = self._asked.pop(address, None)
+        if known is None:
+            known = deque(maxlen=_EACH)
+            while len(self._asked) >= _ADDRESSES:
+                del self._asked[next(iter(self._asked))]  # the one that was asked longest ago
+        self._asked[address] = known
+        return known
 
     def start(self) -> None:
         """Look after the queue."""
@@ -94,8 +111,8 @@ class Dispatcher:
 
     def _look(self) -> None:
         now = time.monotonic()
-        if now - self._looked >= _SILENT / 2:
-            for row in adopt(self._engine, self.launcher.host, self._worker, _SILENT):
+        if now - self._looked >= self._silent / 2:
+            for row in adopt(self._engine, self.launcher.host, self._worker, self._silent):
                 self._followed[row.name] = _Followed(Run(self.launcher.folder / row.name))
             self._looked = time.monotonic()
         for name in list(self._followed):
@@ -125,7 +142,7 @@ class Dispatcher:
         """Write down how run *name* goes, if that has changed; end it if somebody wants that."""
         followed = self._followed[name]
         values = self._news(followed)
-        if not values and time.monotonic() - followed.kept < _BEAT / 4:
+        if not values and time.monotonic() - followed.kept < self._beat / 4:
             return
         cancel = record(self._engine, name, self._worker, **values)
         followed.kept = time.monotonic()
