@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tqdm import tqdm
 
@@ -21,7 +21,7 @@ from app.labs import (
 )
 from app.labs.by_hand import manifest, prepared
 from app.labs.launching import launcher_of
-from app.labs.reporting import shown
+from app.labs.reporting import held_in, ratio_shown, shown
 from app.units import BYTE_PER_SECOND, SECOND, show
 
 _PATIENCE = 600.0  # seconds to wait for the devices
@@ -153,18 +153,17 @@ _LINKS = {
 
 
 def _table(lab: Lab, report: Report) -> None:
+    rows = table_of(lab, report)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def table_of(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
+    """What was measured and predicted: a heading, then one row per place."""
     derived = report.derivations
-    header = [
-        *report.places,
-        "measure",
-        "n",
-        "least",
-        "median",
-        "p90",
-        *derived,
-        "predicted",
-        "ratio",
-    ]
+    header = [*report.places, "measure", "n", "fastest", "median", "p90", *derived, "formula"]
     rows = [
         [
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
@@ -173,11 +172,8 @@ def _table(lab: Lab, report: Report) -> None:
             *(shown(lab, one.name, value) for value in (one.least, one.median, one.p90)),
             *(one.derived[key].shown if key in one.derived else "" for key in derived),
             "" if one.predicted is None else shown(lab, one.name, one.predicted),
-            "" if one.ratio is None else f"{one.ratio:.3f}",
+            "" if one.ratio is None else f"{ratio_shown(one.ratio)} ({held_in(lab, one.name)})",
         ]
         for one in report.measures
     ]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+    return [[*header, "over formula"], *rows]

@@ -1,12 +1,12 @@
 """The queue of runs of labs, each function named by what it does to it or asks of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Engine, func, update
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, col, select
 
 from app.db.session import BEGIN, open_session
@@ -18,7 +18,9 @@ QUEUED, RUNNING = "queued", "running"
 WAITING = (QUEUED, RUNNING)
 _OWN = 3  # runs that one learner may have waiting
 _SENT = 50  # runs of other machines that one learner may send in
-_LISTED = 200
+_LISTED = 200  # runs of this server that are shown, the newest
+_SENT_LISTED = 50  # and of those that were sent in, which must not crowd out the others
+REPORT_LIMIT = 1 << 20  # characters of a report that are read
 SENT = "sent in"  # the host of a run that was made elsewhere
 
 
@@ -26,23 +28,37 @@ class QueueFullError(UnavailableError):
     """Too many runs wait already."""
 
 
-def enqueue(engine: Engine, row: LabRunRow, most: int) -> None:
+def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] = ()) -> None:
     """Put *row* at the end of the queue, in which *most* rows may wait.
 
+    *nearby* are the names of runs that came from the same network address; together they may take
+    half of the queue.
+
     Raises:
-        QueueFullError: so many wait already, or too many of the same learner.
+        QueueFullError: so many wait already, or too many of the same learner or address.
         UnavailableError: the database cannot keep it.
     """
     immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
     with open_session(immediate) as session:
         if _waiting(session, col(LabRunRow.host) == row.host) >= most:
-            raise QueueFullError(f"{most} runs wait already; try again when some have ended")
+            raise QueueFullError(f"{most} runs are in the queue already; try again in a while")
         if _waiting(session, col(LabRunRow.learner) == row.learner) >= _OWN:
             raise QueueFullError(
-                f"{_OWN} of your runs wait already; cancel one, or try again when one has ended"
+                f"{_OWN} of your runs are in the queue already; cancel one, or try again when one "
+                "has finished"
+            )
+        if nearby and _waiting(session, col(LabRunRow.name).in_(nearby)) >= share_of(most):
+            raise QueueFullError(
+                "half of the queue is taken by runs from your network address; try again when one "
+                "has finished"
             )
         session.add(row)
         session.commit()
+
+
+def share_of(most: int) -> int:
+    """How much of a queue of *most* one network address may take."""
+    return max(1, most // 2)
 
 
 def _waiting(session: Session, *which: ColumnElement[bool]) -> int:
@@ -61,7 +77,7 @@ def keep_sent(engine: Engine, row: LabRunRow) -> None:
             col(LabRunRow.learner) == row.learner, col(LabRunRow.host) == SENT
         )
         if int(session.scalar(sent) or 0) >= _SENT:
-            raise QueueFullError(f"you have sent in {_SENT} runs already")
+            raise QueueFullError(f"you have already sent in {_SENT} runs, which is the limit")
         session.add(row)
         session.commit()
 
@@ -112,7 +128,7 @@ def request_cancel(engine: Engine, name: str) -> None:
     """Have run *name* ended; one that still waits is ended at once."""
     own = col(LabRunRow.name) == name
     waits, runs = col(LabRunRow.state) == QUEUED, col(LabRunRow.state) == RUNNING
-    ended = {"state": "cancelled", "says": "it was cancelled before its turn came"}
+    ended = {"state": "cancelled", "says": "it was canceled before its turn came"}
     with connected(engine) as connection, connection.begin():
         connection.execute(update(LabRunRow).where(own, waits).values(**ended))
         connection.execute(update(LabRunRow).where(own, runs).values(cancel=True))
@@ -149,13 +165,35 @@ def ahead_of(session: Session, row: LabRunRow) -> int:
 
 
 def finished_runs(session: Session, lab: str) -> Sequence[LabRunRow]:
-    """The runs of *lab* that came to their end, the newest first."""
+    """The runs of *lab* that are done, the newest first, those of this server before sent ones.
+
+    They come without what they reported and printed: `report_text` has it.
+    """
+    own, sent = col(LabRunRow.host) != SENT, col(LabRunRow.host) == SENT
+    return [*_finished(session, lab, own, _LISTED), *_finished(session, lab, sent, _SENT_LISTED)]
+
+
+def _finished(
+    session: Session, lab: str, which: ColumnElement[bool], most: int
+) -> Sequence[LabRunRow]:
+    light = (
+        defer(getattr(LabRunRow, name), raiseload=True) for name in ("report", "log")
+    )  # they are long
     statement = (
         select(LabRunRow)
-        .where(LabRunRow.lab == lab, LabRunRow.state == "done")
+        .options(*light)
+        .where(LabRunRow.lab == lab, LabRunRow.state == "done", which)
         .order_by(col(LabRunRow.id).desc())
     )
-    return session.exec(statement.limit(_LISTED)).all()
+    return session.exec(statement.limit(most)).all()
+
+
+def report_text(engine: Engine, name: str) -> str:
+    """What run *name* reported, as JSON; nothing where it is longer than any report can be."""
+    text = col(LabRunRow.report)
+    statement = columns(text).where(col(LabRunRow.name) == name, func.length(text) <= REPORT_LIMIT)
+    with open_session(engine) as session:
+        return str(session.scalar(statement) or "")
 
 
 def counted_runs(session: Session) -> Mapping[str, int]:

@@ -5,8 +5,9 @@ which formula predicts it; its `worker.py` is what every rank runs, fixed code t
 only give numbers to. Nothing here imports torch but what the ranks run.
 """
 
+from app.labs.judging import report_of
 from app.labs.reading import Job, Lab, known_labs, lab_called, read_job
-from app.labs.reporting import Measure, Report, report_of
+from app.labs.reporting import Measure, Report
 from app.labs.running import Runner
 from app.labs.runs import Launcher, Run
 

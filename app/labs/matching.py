@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.errors import InputError, NotFoundError
-from app.labs.reading import Job, given_in, lab_called, read_job
-from app.labs.reporting import Measure, Report
+from app.errors import InputError
+from app.labs.reading import Job, lab_called
+from app.labs.reporting import Held, Measure, Report, held_in
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a run measured at one place, in base units; *least* and *p90* tell its spread.
 
-    *value* is the median, or the least where a link is emulated and can only be late.
+    *value* is what is held against a prediction; *held* says which number that is.
     """
 
     value: float
@@ -20,16 +20,7 @@ class Found:
     p90: float
     count: int
     predicted: float | None
-
-
-def job_of(report: Report) -> Job:
-    """What *report* was asked for.
-
-    Raises:
-        NotFoundError: there is no such lab.
-        InputError: its command is none of this version.
-    """
-    return read_job(lab_called(report.lab), given_in(report.command))
+    held: Held
 
 
 def is_of(report: Report, job: Job) -> bool:
@@ -39,12 +30,14 @@ def is_of(report: Report, job: Job) -> bool:
     """
     if report.lab != job.lab.name or report.ranks != job.ranks:
         return False
+    single = {name: one for name, one in job.lab.parameters.items() if not one.several}
     try:
-        other = job_of(report)
-    except (InputError, NotFoundError):
+        return all(
+            one.read(name, report.given.get(name, str(one.start))) == job.values[name]
+            for name, one in single.items()
+        )
+    except InputError:
         return False  # recorded by another version
-    single = [name for name, one in job.lab.parameters.items() if not one.several]
-    return all(job.values[name] == other.values[name] for name in single)
 
 
 def found_in(
@@ -62,8 +55,11 @@ def found_in(
         return above
     if below is None:
         return None
+    if not below.least:
+        return None
     ratio = above.value / below.value
-    return Found(ratio, above.least / below.p90, above.p90 / below.least, above.count, None)
+    low, high = above.least / below.p90, above.p90 / below.least
+    return Found(ratio, low, high, above.count, None, above.held)
 
 
 def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
@@ -84,10 +80,9 @@ def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
 
 def _derived(one: Measure, name: str) -> Found:
     value = one.derived[name].value
-    return Found(value, value, value, one.count, None)
+    return Found(value, value, value, one.count, None, "median")
 
 
 def _plain(report: Report, one: Measure) -> Found:
-    shortest = lab_called(report.lab).measures[one.name].least
-    value = one.least if shortest else one.median
-    return Found(value, one.least, one.p90, one.count, one.predicted)
+    which = held_in(lab_called(report.lab), one.name)
+    return Found(one.held, one.least, one.p90, one.count, one.predicted, which)

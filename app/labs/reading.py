@@ -18,10 +18,12 @@ Links = Literal["real", "emulated", "counted"]
 Value = float | str | tuple[float, ...]
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
 _STEP = 4  # from a size of a range to the next
-_MOST = 24  # values of a range
+_MOST = 24  # values of a parameter that takes several
 RANKS = "ranks"
 _COMMAND = ("wallclock", "lab", "run")
 _EXACTLY = 6  # figures of bytes
+_LONGEST = 500  # characters of a parameter
+_LONGEST_COMMAND = 2000  # characters
 
 
 class _Strict(BaseModel):
@@ -62,7 +64,10 @@ class Parameter(_Strict):
             return self._number(name, text)
         if match := _RANGE.fullmatch(text):
             return tuple(self._between(name, match["low"], match["high"]))
-        return tuple(self._number(name, part) for part in text.split(","))
+        parts = text.split(",", _MOST)
+        if len(parts) > _MOST:
+            raise InputError(f"{name} takes at most {_MOST} values")
+        return tuple(self._number(name, part) for part in parts)
 
     def shown(self, value: Value) -> str:
         """*value* as a person would write it."""
@@ -145,9 +150,22 @@ class Lab(_Strict):
     explains: str
     sources: tuple[str, ...] = ()
 
+    def words(self, values: Mapping[str, object]) -> Mapping[str, str]:
+        """What may be put into the texts of formulas: parameters of which each text is listed here.
+
+        Raises:
+            KeyError: one is missing.
+            ValueError: one is not among those that are listed.
+        """
+        found = {name: str(values[name]) for name, one in self.parameters.items() if one.one_of}
+        for name, word in found.items():
+            if word not in self.parameters[name].one_of:
+                raise ValueError(f"{name} cannot be {word[:60]!r}")
+        return found
+
     def asked_of(self, texts: Mapping[str, str]) -> str:
         """The measure that is predicted, with these parameters."""
-        return self.asks.format(**texts)
+        return self.asks.format(**self.words(texts))
 
     @property
     def worker(self) -> Path:
@@ -189,8 +207,9 @@ class Job:
 
 
 def given_in(command: str) -> Mapping[str, str]:
-    """The parameters in a job's command."""
-    return dict(word.partition("=")[::2] for word in command.split()[len(_COMMAND) + 1 :])
+    """The parameters in the command of a report that does not have them as data."""
+    words = command[:_LONGEST_COMMAND].split()[len(_COMMAND) + 1 :]
+    return dict(word.partition("=")[::2] for word in words)
 
 
 @cache
@@ -221,9 +240,11 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
         InputError: a parameter is unknown, unreadable or out of its bounds.
     """
     known = (RANKS, *lab.parameters)
-    for name in given:
+    for name, text in given.items():
         if name not in known:
             raise InputError(f"{lab.name} has no {name[:60]!r}{nearest(name[:60], known)}")
+        if len(text) > _LONGEST:
+            raise InputError(f"{name} has more than {_LONGEST} characters")
     least, most, start = lab.ranks
     ranks = Parameter(says="ranks", start=start, least=least, most=most, whole=True)
     count = ranks.read(RANKS, given.get(RANKS, str(start)))

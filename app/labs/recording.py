@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from app.labs.judging import report_of
 from app.labs.reading import known_labs
-from app.labs.reporting import REPORT, Report, report_of
+from app.labs.reporting import Report, read_report
 from app.labs.runs import Run
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -15,9 +16,7 @@ _NEWEST = 200  # runs of a folder that are looked at
 @cache
 def recorded() -> tuple[Report, ...]:
     """The runs that are shipped, each with the machine that it ran on."""
-    return tuple(
-        REPORT.validate_json(path.read_bytes()) for path in sorted(RECORDED.glob("*.json"))
-    )
+    return tuple(read_report(path.read_bytes()) for path in sorted(RECORDED.glob("*.json")))
 
 
 def own_runs(folder: Path) -> Sequence[Report]:
@@ -29,7 +28,7 @@ def own_runs(folder: Path) -> Sequence[Report]:
 
 @lru_cache(maxsize=2 * _NEWEST)
 def _finished(folder: Path) -> Report:
-    return report_of(Run(folder))  # what has ended does not change
+    return report_of(Run(folder)).without_samples()  # what has ended does not change
 
 
 def _is_known(folder: Path) -> bool:

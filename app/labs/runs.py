@@ -14,8 +14,9 @@ from pathlib import Path
 
 from app.errors import NotFoundError, UnavailableError, nearest
 from app.labs.blame import blame
+from app.labs.files import write_whole
 from app.labs.machine import describe_machine
-from app.labs.reading import Job
+from app.labs.reading import Job, given_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _POLL, _LOOK = 0.05, 1.0  # seconds from one look at a run to the next, at a glance and closely
@@ -39,6 +40,12 @@ class Run:
     def asked(self) -> Mapping[str, object]:
         """What was asked for, and what it runs on."""
         return dict(json.loads((self.folder / "job.json").read_text()))
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """All its parameters as texts; those of earlier versions are in the command alone."""
+        given = self.asked.get("given")
+        return dict(given) if isinstance(given, dict) else given_in(str(self.asked["command"]))
 
     @property
     def outcome(self) -> Mapping[str, object]:
@@ -211,12 +218,12 @@ def written(folder: Path, job: Job, backend: str, name: str = "", **more: object
         "id": run.id, "lab": job.lab.name, "ranks": job.ranks, "values": job.values,
         "backend": backend, "worker": str(job.lab.worker), "seconds": job.lab.seconds,
         "devices": "gpu" if backend == "nccl" else "cpu", "command": job.command,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": describe_machine(),
-        **more,
+        "given": dict(job.given), "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": describe_machine(), **more,
     }  # fmt: skip
     try:
         run.folder.mkdir(parents=True)
-        (run.folder / "job.json").write_text(json.dumps(asked))
+        write_whole(run.folder / "job.json", json.dumps(asked))
     except OSError as error:
         raise UnavailableError(f"the run cannot be written down: {error}") from error
     return run

@@ -18,6 +18,7 @@ from app.kinds.length import TooLongError, refuse_longer
 from app.network.door import note_trouble
 from app.sandbox.turns import Turn
 from app.site import Here, Site
+from app.web.aside import aside
 from app.web.experiment import answer_of, lock_in
 from app.web.forms import Given
 from app.web.rendering import frame, render
@@ -57,7 +58,7 @@ async def show(
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    sheet = sheet_of(site, exercise, _seed(seed), visiting.learner, {}, Outcome())
+    sheet = await _sheet(site, exercise, _seed(seed), visiting.learner, {}, Outcome())
     return _page(request, sheet)
 
 
@@ -85,10 +86,18 @@ async def answer(
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
         outcome = unavailable(error)
-    sheet = sheet_of(site, exercise, asked.seed, learner, asked.given, outcome)
+    sheet = await _sheet(site, exercise, asked.seed, learner, asked.given, outcome)
     response = _page(request, sheet, outcome.status)
     remember(request, response, learner, site.secret)
     return response
+
+
+async def _sheet(
+    site: Site, exercise: Exercise, seed: int, learner: str, given: Given, outcome: Outcome
+) -> Sheet:
+    if isinstance(exercise, Experiment):  # it reads the runs of others
+        return await aside(sheet_of, site, exercise, seed, learner, given, outcome)
+    return sheet_of(site, exercise, seed, learner, given, outcome)
 
 
 async def _act(site: Site, asked: _Asked) -> Outcome:

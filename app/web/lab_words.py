@@ -1,9 +1,10 @@
-"""What pages of labs call things."""
+"""Labels shared by the pages of labs."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from app.labs import Lab, Report
+from app.labs.reporting import Held
 
 KINDS = {
     "real": "real links",
@@ -17,14 +18,20 @@ LINKS_SAY = {
     "counted": "Counted, not timed: it must be what the formula says, on any machine.",
 }
 STATES = {
-    "queued": "It waits for its turn",
-    "running": "It runs",
-    "done": "It is done",
-    "failed": "It failed",
-    "cancelled": "It was ended",
+    "queued": "In the queue",
+    "running": "Running",
+    "done": "Finished",
+    "failed": "Failed",
+    "cancelled": "Stopped",
     "timeout": "It took too long",
-    "lost": "It was lost",
+    "lost": "Lost",
 }
+HELD: Mapping[Held, str] = {"fastest": "Fastest", "median": "Median"}
+
+
+def held_over(held: Held, other: str) -> str:
+    """The heading of a ratio, which names the two columns that it compares."""
+    return f"{HELD[held]} / {other}"
 
 
 def place_of(report: Report) -> str:

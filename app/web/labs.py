@@ -1,12 +1,13 @@
 """/labs: what can be measured, and the page of one lab, where a run is asked for."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.allowance import network
 from app.db.lab_runs import counted_runs, enqueue
 from app.db.session import open_session
 from app.db.tables import LabRunRow
@@ -19,10 +20,11 @@ from app.labs.runs import named
 from app.markdown import html
 from app.site import Here, Site
 from app.units import RATIO, read, scale_of
+from app.web.aside import aside
 from app.web.kept_runs import Kept, finished
 from app.web.lab_words import KINDS, LINKS_SAY, guess_label, place_of
 from app.web.rendering import Link, frame, render
-from app.web.visitor import FromHere, Visiting, learner_of, remember
+from app.web.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 
 router = APIRouter(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
@@ -109,7 +111,7 @@ async def lab_list(request: Request, site: Here) -> Response:
 async def lab_page(request: Request, site: Here, name: str) -> Response:
     """One lab; parameters in the address are filled in."""
     lab = lab_called(name)
-    page = lab_view(site, lab, request.query_params)
+    page = await aside(lab_view, site, lab, request.query_params)
     return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
@@ -120,11 +122,14 @@ async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Re
     form = await request.form(max_files=0, max_fields=60)
     fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
     learner = learner_of(visiting)
+    spend(request, site.allowances.runs, "lab runs")
+    nearby = site.labs.runs_of(network(address_of(request)))
     try:
         row = _asked(site, lab, fields, learner)
-        enqueue(site.engine, row, site.labs.most)
+        nearby.append(row.name)
+        await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
-        return _refused(request, site, lab, fields, error)
+        return await aside(_refused, request, site, lab, fields, error)
     site.labs.wake()
     response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
     remember(request, response, learner, site.secret)
@@ -148,7 +153,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         trouble=site.labs.trouble,
         problem=problem,
         command=f"wallclock lab run {lab.name}",
-        runs=tuple(map(_row, finished(site, lab.name))),
+        runs=tuple(_rows(finished(site, lab.name))),
         sources=tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
     )
 
@@ -168,12 +173,13 @@ def _settings(lab: Lab, values: Mapping[str, str]) -> tuple[Setting, ...]:
     return tuple(found)
 
 
-def _row(kept: Kept) -> RunRow:
-    report = kept.report
-    assert report is not None  # it is finished
-    what = report.command.removeprefix(f"wallclock lab run {report.lab} ")
-    href = f"/labs/{report.lab}/{report.id}"
-    return RunRow(href, place_of(report), what, report.at[:10], kept.origin)
+def _rows(runs: Sequence[Kept]) -> Iterator[RunRow]:
+    for kept in runs:
+        if report := kept.report:
+            what = " ".join(f"{name}={text}" for name, text in report.given.items())
+            short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 1]}…"
+            href = f"/labs/{report.lab}/{report.id}"
+            yield RunRow(href, place_of(report), short, report.at[:10], kept.origin)
 
 
 def _asked(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:

@@ -7,28 +7,38 @@ from app.charts.bars import Bar, Bars, Part
 from app.charts.drawn import Figure
 from app.charts.plot import Plot, Series
 from app.labs import Lab, Measure, Report
-from app.labs.reporting import shown
+from app.labs.reporting import held_in, ratio_shown, shown
 from app.units import RATIO, scale_of
+from app.web.lab_words import held_over
 
 
 def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
-    """What was measured and predicted: a heading, then a row a place."""
+    """What was measured and predicted: a heading, then one row per place."""
+    which = sorted({held_in(lab, one.name) for one in report.measures if one.ratio is not None})
+    mixed = len(which) > 1
+    over = [held_over(one, "formula") for one in which] if not mixed else ["Over formula"]
     yield (
-        *report.places, "What", "Measured", "Predicted", "Measured over predicted", "n", "Least",
-        "90 of 100 below", *report.derivations,
+        *report.places, "What", "Median", "Fastest", "p90", "n", "Formula", *over,
+        *report.derivations,
     )  # fmt: skip
     for one in report.measures:
         yield (
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             lab.measures[one.name].says,
             shown(lab, one.name, one.median),
-            "" if one.predicted is None else shown(lab, one.name, one.predicted),
-            "" if one.ratio is None else f"{one.ratio:.3f}",
-            str(one.count),
             shown(lab, one.name, one.least),
             shown(lab, one.name, one.p90),
+            str(one.count),
+            "" if one.predicted is None else shown(lab, one.name, one.predicted),
+            *([_ratio(lab, one, mixed=mixed)] if over else ()),
             *(one.derived[key].shown if key in one.derived else "" for key in report.derivations),
         )
+
+
+def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
+    """Measured over predicted; where rows differ in what is held, each says which."""
+    which = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
+    return ratio_shown(one.ratio) + which
 
 
 def figures_of(lab: Lab, report: Report) -> Iterator[Figure]:
@@ -52,10 +62,10 @@ def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
         label = name if len(names) > 1 else "median"
         series.append(Series(kind, label, _points(place, own, lambda one: one.median)))
         if len(names) == 1:
-            series.append(Series("i", "least", _points(place, own, lambda one: one.least)))
+            series.append(Series("i", "fastest", _points(place, own, lambda one: one.least)))
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
-            series.append(Series("b", "predicted", predicted))
+            series.append(Series("b", "formula", predicted))
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
@@ -75,10 +85,9 @@ def _points(
 
 def _bars(lab: Lab, one: Measure) -> Bars:
     says = lab.measures[one.name]
-    held = one.least if says.least else one.median
     bars = (
-        Bar("predicted", (Part("b", "", one.predicted or 0.0),)),
-        Bar("measured", (Part("f", "", held),)),
+        Bar("formula", (Part("b", "", one.predicted or 0.0),)),
+        Bar(held_in(lab, one.name), (Part("f", "", one.held),)),
     )
     axis = Axis(says.says, scale_of(says.unit).unit)
     return Bars(says.says[:1].upper() + says.says[1:], f"{one.name}", axis, bars)

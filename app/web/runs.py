@@ -1,7 +1,7 @@
-"""/labs/LAB/RUN: a run that waits, goes on, or has ended; and ending it."""
+"""/labs/LAB/RUN: a run that is in the queue, running or finished; and canceling it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
@@ -14,13 +14,23 @@ from app.errors import NotFoundError
 from app.glossary import mark
 from app.labs import Lab, Measure, Report, lab_called
 from app.labs.reading import amount
-from app.labs.reporting import shown
+from app.labs.reporting import held_in, ratio_shown, shown
 from app.markdown import html
 from app.site import Here, Site
 from app.units import scale_of
+from app.web.aside import aside
 from app.web.figures import FigureView, figure_file, figure_view
 from app.web.kept_runs import Kept, run_called
-from app.web.lab_words import KINDS, LINKS_SAY, STATES, guess_label, place_of, query_of
+from app.web.lab_words import (
+    HELD,
+    KINDS,
+    LINKS_SAY,
+    STATES,
+    guess_label,
+    held_over,
+    place_of,
+    query_of,
+)
 from app.web.measured import figures_of, table_of
 from app.web.rendering import Link, frame, render
 from app.web.visitor import FromHere, Visiting
@@ -28,16 +38,14 @@ from app.web.visitor import FromHere, Visiting
 router = APIRouter(prefix="/labs")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What was predicted, beside the formula and the measurement."""
+    """What was predicted, beside the formula and the measurement; each ratio names its columns."""
 
     what: str
-    prediction: str
-    formula: str
-    measured: str
+    header: tuple[str, ...]
+    cells: tuple[str, ...]
     spread: str
-    ratio: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +78,10 @@ class RunPage:
 
 @router.post("/{name}/{run}/cancel", dependencies=[FromHere])
 async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Response:
-    """End a run; only whoever asked for it can."""
-    kept = run_called(site, lab_called(name).name, run)
+    """Cancel a run; only the learner who started it may."""
+    kept = await aside(run_called, site, lab_called(name).name, run)
     if not kept.row or not visiting.learner or kept.row.learner != visiting.learner:
-        raise NotFoundError("you have asked for no run of that name, so it is not yours to cancel")
+        raise NotFoundError("you did not start a run of that name, so you cannot cancel it")
     request_cancel(site.engine, run)
     site.labs.wake()
     return Response(status_code=303, headers={"Location": f"/labs/{name}/{run}"})
@@ -85,7 +93,7 @@ async def run_page(
 ) -> Response:
     """One run of a lab."""
     lab = lab_called(name)
-    page = _page(site, lab, run_called(site, lab.name, run), run, visiting.learner)
+    page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, lab.summary, "labs")
     return render("run_state.html" if fragment else "run.html", around, page)
@@ -95,15 +103,19 @@ async def run_page(
 async def samples(site: Here, name: str, run: str) -> Response:
     """Everything that is known of a run."""
     file = f'attachment; filename="{run}.json"'
-    text = _report(site, name, run).as_json()
+    text = (await aside(_report, site, name, run)).as_json()
     return Response(text, media_type="application/json", headers={"Content-Disposition": file})
 
 
 @router.get("/{name}/{run}/{number}.{form}")
 async def download(site: Here, name: str, run: str, number: int, form: str) -> Response:
     """A figure of a run as a picture that stands alone, or its values."""
-    lab, report = lab_called(name), _report(site, name, run)
-    return figure_file(list(figures_of(lab, report)), number, form, run)
+    return await aside(_file, site, name, run, number, form)
+
+
+def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
+    figures = figures_of(lab_called(name), _report(site, name, run))
+    return figure_file(list(figures), number, form, run)
 
 
 def _report(site: Site, name: str, run: str) -> Report:
@@ -111,6 +123,10 @@ def _report(site: Site, name: str, run: str) -> Report:
     if report is None:
         raise NotFoundError("this run has measured nothing")
     return report
+
+
+def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:
+    return _page(site, lab, run_called(site, lab.name, name), name, learner)
 
 
 def _page(site: Site, lab: Lab, kept: Kept, name: str, learner: str) -> RunPage:
@@ -177,22 +193,34 @@ def _compared(lab: Lab, kept: Kept) -> Compared | None:
         return None
     measure = lab.asked_of(json.loads(row.given))
     found = [one for one in report.measures if one.name == measure]
+    known = [("Your prediction", shown(lab, measure, row.predicted))]
     if not found or kept.state != "done":
-        what = shown(lab, measure, row.predicted)
-        return Compared(guess_label(lab, measure), what, "", "", "", "")
-    return _beside(lab, found[-1], row.predicted)
+        return _as_compared(lab, measure, known, "")
+    one = found[-1]
+    known += _beside(lab, one, row.predicted)
+    low, high = shown(lab, measure, one.least), shown(lab, measure, one.p90)
+    spread = f"Fastest to p90: {low} to {high}, n = {one.count}." if one.least != one.p90 else ""
+    return _as_compared(lab, measure, known, spread)
 
 
-def _beside(lab: Lab, one: Measure, predicted: float) -> Compared:
-    held = one.least if lab.measures[one.name].least else one.median
-    spread = f"{shown(lab, one.name, one.least)} to {shown(lab, one.name, one.p90)}"
+def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str]]:
+    """The measurement and the formula, with what each is over the other."""
+    held = held_in(lab, one.name)
+    if one.predicted is not None:
+        yield "Formula", shown(lab, one.name, one.predicted)
+    yield HELD[held], shown(lab, one.name, one.held)
+    if predicted:
+        yield held_over(held, "yours"), ratio_shown(one.held / predicted)
+    if one.ratio is not None:
+        yield held_over(held, "formula"), ratio_shown(one.ratio)
+
+
+def _as_compared(lab: Lab, measure: str, known: Sequence[tuple[str, str]], spread: str) -> Compared:
     return Compared(
-        guess_label(lab, one.name),
-        shown(lab, one.name, predicted),
-        "" if one.predicted is None else shown(lab, one.name, one.predicted),
-        shown(lab, one.name, held),
-        f"least to 90 of 100: {spread}, n = {one.count}" if one.least != one.p90 else "",
-        f"{held / predicted:.3g}" if predicted else "",
+        what=guess_label(lab, measure),
+        header=tuple(heading for heading, _ in known),
+        cells=tuple(cell for _, cell in known),
+        spread=spread,
     )
 
 
@@ -209,7 +237,7 @@ def _line(report: Report) -> str:
         return ""
     second, speed = scale_of("s").unit, scale_of("B/s").unit
     return (
-        f"The line that fits best: {amount(report.line.latency, second)} + size / "
+        f"The line that fits the medians best: {amount(report.line.latency, second)} + size / "
         f"{amount(report.line.bandwidth, speed)}, off by {100 * report.line.median_error:.2g} % "
         "in the median."
     )

@@ -90,12 +90,26 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
 def test_a_full_queue_and_a_greedy_learner_are_told(engine: Engine) -> None:
     for n in range(2):
         enqueue(engine, run(learner=f"l{n}"), most=2)
-    with pytest.raises(QueueFullError, match="2 runs wait already"):
+    with pytest.raises(QueueFullError, match="2 runs are in the queue already"):
         enqueue(engine, run(learner="z"), most=2)
     for _ in range(2):
         enqueue(engine, run(learner="l0"), most=9)
-    with pytest.raises(QueueFullError, match="3 of your runs wait already"):
+    with pytest.raises(QueueFullError, match="3 of your runs are in the queue already"):
         enqueue(engine, run(learner="l0"), most=9)
+
+
+def test_one_address_takes_half_of_the_queue_at_most(engine: Engine) -> None:
+    nearby = []
+    for n in range(3):
+        row = run(learner=f"stranger {n}")
+        nearby.append(row.name)
+        enqueue(engine, row, most=6, nearby=nearby[:-1])
+    with pytest.raises(QueueFullError, match="half of the queue is taken by runs from your"):
+        enqueue(engine, run(learner="stranger 3"), most=6, nearby=nearby)
+    enqueue(engine, run(learner="elsewhere"), most=6)
+    assert claim(engine, "here", "a")
+    assert record(engine, nearby[0], "a", state="done") is False
+    enqueue(engine, run(learner="stranger 4"), most=6, nearby=nearby)
 
 
 def test_a_run_that_waits_is_cancelled_at_once_and_one_that_goes_on_is_asked_to_end(
@@ -132,7 +146,7 @@ def test_what_a_dead_server_followed_is_adopted_by_one_other(engine: Engine) -> 
 def test_runs_that_are_sent_in_are_limited(engine: Engine) -> None:
     for _ in range(50):
         keep_sent(engine, run(host="sent in", state="done"))
-    with pytest.raises(QueueFullError, match="50 runs already"):
+    with pytest.raises(QueueFullError, match="already sent in 50 runs"):
         keep_sent(engine, run(host="sent in", state="done"))
     with open_session(engine) as session:
         assert len(finished_runs(session, "ring-bytes")) == 50

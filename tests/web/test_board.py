@@ -1,4 +1,5 @@
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -58,24 +59,40 @@ def test_what_follows_from_samples_is_worked_out_anew(client: TestClient) -> Non
     assert "an emulated link" in page.text
 
 
+def without_given(run: dict[str, Any]) -> dict[str, Any]:
+    """As earlier versions print it: the parameters are in the command alone."""
+    run.pop("given")
+    for one in run["measures"]:
+        one.pop("held")
+    return run
+
+
+def command(run: dict[str, Any], old: str, new: str) -> None:
+    """Another command, in a run of an earlier version."""
+    without_given(run).update(command=run["command"].replace(old, new))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda run: run.update(state="failed"), "this run is failed"),
-        (lambda run: run.update(command="rm -rf /"), "has no command of algorithms"),
-        (
-            lambda run: run.update(command=run["command"].replace("tree", "oak")),
-            "algorithm must be",
-        ),
-        (lambda run: run.update(command=run["command"] + " x=1"), "has no &#39;x&#39;"),
+        (lambda run: run.update(state="failed"), "only a run that is done can be compared"),
+        (lambda run: run.update(command="rm -rf /"), "does not run algorithms with its parameters"),
+        (lambda run: run["given"].update(algorithm="oak"), "algorithm must be"),
+        (lambda run: run["given"].update(algorithm="ring"), "does not run algorithms with"),
+        (lambda run: run["given"].update(x="1"), "has no &#39;x&#39;"),
+        (lambda run: command(run, "tree", "oak"), "algorithm must be"),
+        (lambda run: command(run, "ranks", "x=1 ranks"), "has no &#39;x&#39;"),
         (lambda run: run.update(ranks=8), "this run had 8 ranks, and its command 4"),
-        (lambda run: run.update(checks={"sums": False}), "has not found its data right"),
-        (lambda run: run.update(measures=[]), "has measured nothing"),
-        (lambda run: run["measures"][0].update(samples=[-1.0]), "are no measurements"),
-        (lambda run: run["measures"][0].update(samples=[float("inf")]), "are no measurements"),
-        (lambda run: run["measures"][0].update(samples=[]), "are no measurements"),
-        (lambda run: run["measures"][0].update(name="tame"), "cannot be read here"),
+        (lambda run: run.update(checks={"sums": False}), "did not find its data right"),
+        (lambda run: run.update(checks={}), "did not find its data right"),
+        (lambda run: run.update(measures=[]), "measures: list should have at least 1"),
+        (lambda run: run["measures"][0].update(samples=[-1.0]), "these are not measurements"),
+        (lambda run: run["measures"][0].update(samples=[math.inf]), "these are not measurements"),
+        (lambda run: run["measures"][0].update(samples=[math.nan]), "these are not measurements"),
+        (lambda run: run["measures"][0].update(samples=[]), "these are not measurements"),
+        (lambda run: run["measures"][0].update(name="tame"), "measures nothing called &#39;tame"),
         (lambda run: run.pop("machine"), "machine: Field required"),
+        (lambda run: run.update(at="yesterday"), "at: "),
         (lambda run: run.update(lab="ring-bytes"), "ring-bytes has no"),
     ],
 )
@@ -85,6 +102,10 @@ def test_what_is_no_run_is_told(client: TestClient, change: Change, says: str) -
     answer = send(client, run)
     assert answer.status_code == 422
     assert says.casefold() in answer.text.casefold()
+
+
+def test_a_run_of_an_earlier_version_is_taken(client: TestClient) -> None:
+    assert send(client, without_given(sent(processor="Old", cores=3))).status_code == 303
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", "\x00"])
