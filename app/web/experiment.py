@@ -1,6 +1,7 @@
 """The part of an exercise's page that predicts, and then shows what was measured."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,12 +11,14 @@ from app.db.queries import forget_prediction, predicted
 from app.db.session import open_session
 from app.db.tables import Prediction
 from app.errors import AnswerError
+from app.formulas import FORMULAS
 from app.kinds.asked import Asked
-from app.kinds.base import Answer
+from app.kinds.base import Answer, PartVerdict
 from app.kinds.experiment import CAUSE, Experiment
 from app.kinds.length import refuse_longer
 from app.labs import Job, lab_called, read_job
 from app.labs.matching import found_in, is_of
+from app.labs.reporting import ratio_shown
 from app.markdown import inline_html
 from app.site import Site
 from app.web.forms import Given
@@ -24,6 +27,20 @@ from app.web.lab_words import KINDS, LINKS_SAY, place_of
 from app.web.rendering import Link
 from app.web.standing import address_of
 
+_DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedView:
+    """One prediction: what the learner said of it, and once that stands, what the formula says."""
+
+    what: Markup
+    yours: str
+    correct: bool | None
+    says: Markup
+    formula: str
+    how: Markup
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredView:
@@ -31,7 +48,7 @@ class MeasuredView:
 
     value: str
     spread: str
-    ratio: str
+    ratios: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +60,7 @@ class RunView:
     measured: tuple[MeasuredView, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentView:
     """What is predicted, and what was measured once that is locked in."""
 
@@ -51,7 +68,9 @@ class ExperimentView:
     kind: str
     links: str
     locked: bool
-    predictions: tuple[tuple[Markup, str, str], ...]  # what, the learner's, the formula's
+    is_wrong: bool
+    score: str
+    predictions: tuple[PredictedView, ...]
     runs: tuple[RunView, ...]
     trouble: str
     hidden: tuple[tuple[str, str], ...]
@@ -80,7 +99,6 @@ async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, giv
     answer = exercise.answer_in(given)
     refuse_longer(answer, site.settings.answer_limit)
     exercise.read(answer)
-    assert isinstance(answer, dict)
     if not locked_in(site, exercise, seed, learner):
         with open_session(site.engine) as session:
             forget_prediction(session, learner, exercise.id, seed)
@@ -105,32 +123,62 @@ def answer_of(site: Site, exercise: Experiment, seed: int, learner: str, given: 
 
 
 def experiment_view(
-    site: Site, exercise: Experiment, seed: int, learner: str, *, graded: bool
+    site: Site,
+    exercise: Experiment,
+    seed: int,
+    learner: str,
+    *,
+    graded: bool,
+    parts: Mapping[str, PartVerdict],
 ) -> ExperimentView:
-    """What the page of *exercise* shows besides its text; the formula's word if it is *graded*."""
+    """What the page of *exercise* shows besides its text.
+
+    What the formula says is shown once the prediction stands, or the exercise is *graded*: *parts*
+    are its verdicts then.
+    """
     lab = lab_called(exercise.lab)
     job = read_job(lab, exercise.parameters(seed))
     locked = locked_in(site, exercise, seed, learner)
-    drawn, keys = exercise.draw(seed), exercise.keys(seed)
+    predictions = tuple(_predictions(exercise, seed, locked, shown=bool(locked) or graded))
+    right = sum(part.correct is True for part in parts.values())
     return ExperimentView(
         lab=Link(f"/labs/{lab.name}", lab.title),
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
         locked=bool(locked),
-        predictions=tuple(
-            (
-                inline_html(exercise.fill(asked.prompt, drawn)),
-                _typed(asked, locked.get(name, "")),
-                asked.shown(keys[name].right) if graded else "",
-            )
-            for name, asked in exercise.predict.items()
-        ),
+        is_wrong=any(one.correct is False for one in predictions),
+        score=f"{right} of {len(parts)} right" if parts else "",
+        predictions=predictions,
         runs=tuple(_runs(site, exercise, seed, job, learner, locked)) if locked or graded else (),
         trouble=site.labs.trouble,
         hidden=tuple(_hidden(exercise, seed, job, locked)),
         command=job.command,
-        cause=inline_html(exercise.fill(exercise.cause.prompt, drawn)),
+        cause=inline_html(exercise.fill(exercise.cause.prompt, exercise.draw(seed))),
     )
+
+
+def _predictions(
+    exercise: Experiment, seed: int, locked: Mapping[str, str], *, shown: bool
+) -> Iterator[PredictedView]:
+    drawn, keys = exercise.draw(seed), exercise.keys(seed)
+    judged = exercise.judged(seed, exercise.read(dict(locked))) if locked else {}
+    for name, asked in exercise.predict.items():
+        part = judged.get(name, PartVerdict(None, ""))
+        yield PredictedView(
+            what=inline_html(exercise.fill(asked.prompt, drawn)),
+            yours=_typed(asked, locked.get(name, "")),
+            correct=part.correct,
+            says=inline_html(part.says),
+            formula=asked.shown(keys[name].right) if shown else "",
+            how=_how(asked.answer) if shown else Markup(),
+        )
+
+
+def _how(expression: str) -> Markup:
+    """*expression* as its author wrote it; each formula in it leads to its page."""
+    parts = _DOTTED.split(expression)
+    link = Markup('<a href="/formulas/{0}">{0}</a>')
+    return Markup().join(link.format(part) if part in FORMULAS else part for part in parts)
 
 
 def _runs(
@@ -161,19 +209,20 @@ def _runs(
 
 
 def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str) -> MeasuredView:
-    asked = exercise.predict[name]
-    assert kept.report is not None
-    found = found_in(kept.report, asked.measured, *exercise.places(name, seed))
+    asked, report = exercise.predict[name], kept.report
+    found = found_in(report, asked.measured, *exercise.places(name, seed)) if report else None
     if found is None:
         return MeasuredView("", "", "")
     spread = ""
     if found.count > 1 and found.least != found.p90:
         low, high = asked.shown(found.least), asked.shown(found.p90)
-        spread = f"{low} to {high}, n = {found.count}"
-    mine = asked.read(typed).value if typed else 0.0
-    return MeasuredView(
-        asked.shown(found.value), spread, f"{found.value / mine:.3g}" if mine else ""
+        spread = f"{found.held} of {found.count}; fastest to p90: {low} to {high}"
+    others = (
+        ("yours", asked.read(typed).value if typed else 0.0),
+        ("the formula", exercise.keys(seed)[name].right),
     )
+    ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in others if value)
+    return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
 
 
 def _origin(kept: Kept, learner: str) -> str:

@@ -206,7 +206,7 @@ def sheet_of(
         if finished
         else (),
         experiment=experiment_view(
-            site, exercise, seed, learner, graded=finished or verdict is not None
+            site, exercise, seed, learner, graded=finished or verdict is not None, parts=parts
         )
         if isinstance(exercise, Experiment)
         else None,

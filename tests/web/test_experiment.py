@@ -51,16 +51,21 @@ def test_nothing_measured_is_shown_before_the_prediction_is_locked_in(client: Te
 def test_a_prediction_is_locked_in_compared_and_explained(client: TestClient) -> None:
     page = post(client, action="predict", answer__time=RIGHT)
     table = rows(page)
-    assert table["You predicted"] == "149.8 ms"
-    assert "The formula" not in table
+    assert table["Your prediction"] == "149.8 ms ✓ right"
+    assert table["The formula"] == "149.8 ms"
+    assert "Time of the ring = collectives.ring_all_reduce_time (size, 4" in words(page)
     (recorded,) = (text for head, text in table.items() if "recorded, gloo" in head)
-    assert re.fullmatch(r"1\d\d\.?\d* ms 1(\.\d+)? × yours 1.* ms to .* ms, n = \d+", recorded)
+    assert re.fullmatch(
+        r"1\d\d\.?\d* ms 1\.\d+ × yours, 1\.\d+ × the formula"
+        r" fastest of \d+; fastest to p90: 1.* ms to .* ms",
+        recorded,
+    )
     # What comes later changes nothing.
     again = post(client, action="predict", answer__time=WRONG)
-    assert rows(again)["You predicted"] == "149.8 ms"
+    assert rows(again)["Your prediction"] == "149.8 ms ✓ right"
     wrong = post(client, action="check", answer__cause="link", answer__time=WRONG)
     assert "The real transfer hides inside the emulated one" in wrong
-    assert rows(wrong)["The formula"] == "149.8 ms"
+    assert "Partly right: 1 of 2 right" in wrong
     right = post(client, action="check", answer__cause="late")
     assert 'data-state="correct"' in right
     assert "Worked solution" in right
@@ -71,10 +76,36 @@ def test_a_wrong_prediction_stays_wrong_and_another_drawing_helps(client: TestCl
     page = post(client, action="check", answer__cause="late", answer__time=RIGHT)
     assert 'data-state="partial"' in page
     assert "140 ms is too small" in page
-    assert "To predict anew, take" in page
+    assert "Partly right: 1 of 2 right" in page
+    assert f'<a href="{TREE}/another" rel="nofollow">Predict again with new numbers</a>' in page
+    assert "Go on to " in page
     other = f"{TREE}?seed=3"
     assert rows(client.get(other).text) == {}
-    assert "You predicted" in rows(post(client, other, action="predict", answer__time=RIGHT))
+    assert "Your prediction" in rows(post(client, other, action="predict", answer__time=RIGHT))
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("75.1 ms", "There are two phases of three steps"),  # foreseen by its author
+        ("149.83 s", "look at the prefixes"),  # a slip that anybody may make
+        ("140 ms", "140 ms is too small"),
+    ],
+)
+def test_a_wrong_prediction_is_diagnosed_at_once_beside_the_formula(
+    client: TestClient, typed: str, says: str
+) -> None:
+    before = client.get(TREE).text
+    assert "149.8" not in before
+    for page in (post(client, action="predict", answer__time=typed), client.get(TREE).text):
+        verdicts = re.findall(r'<div class="fb no"><p>(.*?)</p></div>', page, re.S)
+        assert [says in words(one) for one in verdicts] == [True]
+        table = rows(page)
+        assert table["Your prediction"].endswith("✗ wrong")
+        assert table["The formula"] == "149.8 ms"
+        assert '<a href="/formulas/collectives.ring_all_reduce_time">' in page
+        assert "draws new numbers" in page
+        assert 'name="answer.cause"' in page
 
 
 def test_each_learner_has_predictions_of_their_own(client: TestClient) -> None:
@@ -138,4 +169,5 @@ def test_a_prediction_of_something_else_is_made_anew(client: TestClient, site: S
         session.add(row)
         session.commit()
     assert rows(client.get(TREE).text) == {}
-    assert rows(post(client, action="predict", answer__time=WRONG))["You predicted"] == "140 ms"
+    anew = rows(post(client, action="predict", answer__time=WRONG))
+    assert anew["Your prediction"] == "140 ms ✗ wrong"
