@@ -1,17 +1,20 @@
 import os
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from app.labs import Job, Runner, lab_called, read_job, reading
+from app.labs import Job, Launcher, Run, Runner, lab_called, read_job, reading
 
 FAULTY = """\
 import os, signal, time
 import torch.distributed as dist
 
 def main(rank):
-    (rank.folder / f"pid{rank.rank}").write_text(str(os.getpid()))
+    new = rank.folder / f"new{rank.rank}"
+    new.write_text(str(os.getpid()))
+    new.rename(rank.folder / f"pid{rank.rank}")  # whoever looks sees all of it
     what, bad = rank.word("what"), rank.rank == 1
     if what == "raises" and bad:
         raise ValueError("3 micro-batches for 4 stages")
@@ -64,12 +67,34 @@ Faulty = Callable[..., Job]
 
 
 @pytest.fixture(scope="session")
-def labs_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+def _warm_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     """One process with torch for all the tests."""
     made = Runner(tmp_path_factory.mktemp("runs"))
     made.warm()
     yield made
     made.close()
+
+
+@pytest.fixture
+def labs_runner(_warm_runner: Runner) -> Iterator[Runner]:
+    """A runner whose devices are free; what a test starts ends with it, however it ends."""
+    before = set(_warm_runner.folder.glob("*/job.json"))
+    yield _warm_runner
+    end_all(_warm_runner, set(_warm_runner.folder.glob("*/job.json")) - before)
+
+
+def end_all(launcher: Launcher, jobs: Iterable[Path]) -> None:
+    """End the runs of *jobs*, and wait until each has said so and its ranks are gone."""
+    runs = [Run(job.parent) for job in jobs]
+    end = time.monotonic() + 60
+    for run in runs:
+        while not launcher.outcome_of(run):
+            launcher.cancel(run)
+            assert time.monotonic() < end, f"{run.id} cannot be ended"
+            time.sleep(0.05)
+        while any(map(is_alive, pids_of(run.folder))):
+            assert time.monotonic() < end, f"ranks of {run.id} cannot be ended"
+            time.sleep(0.05)
 
 
 @pytest.fixture

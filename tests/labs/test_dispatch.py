@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from app.db.lab_runs import claim, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.tables import now
-from app.main import create_app
+from app.dispatch import Dispatcher
+from app.main import create_app, create_site
 from tests.db.queue import run
 from tests.labs.conftest import is_alive
 
@@ -65,7 +67,7 @@ def wait(client: TestClient, page: str, *states: str, within: float = 60) -> str
 def test_a_run_is_predicted_queued_followed_and_kept(client: TestClient, tmp_path: Path) -> None:
     first, second = asked(client, "algorithms", **SLOW), asked(client, "ring-bytes", **RING)
     wait(client, first, "running")
-    assert "1 run comes before it" in client.get(second).text
+    assert "1 run is ahead of it" in client.get(second).text
     assert 'http-equiv="refresh"' in client.get(second).text  # without scripts
     fragment = client.get(second, headers={"X-Fragment": "1"}).text
     assert fragment.lstrip().startswith('<div id="run" data-state="queued" data-waits')
@@ -73,7 +75,9 @@ def test_a_run_is_predicted_queued_followed_and_kept(client: TestClient, tmp_pat
     assert wait(client, first, "cancelled", "done") == "cancelled"
     wait(client, second, "done")
     page = client.get(second).text
-    assert "<td>1 MiB</td><td>1 MiB</td><td>1 MiB</td><td>1</td>" in page  # all three agree
+    assert (
+        "<td>1 MiB</td><td>1 MiB</td><td>1 MiB</td><td>1.000</td><td>1.000</td>" in page
+    )  # all three agree
     assert client.get(f"{second}/samples.json").json()["measures"]
     assert second in client.get("/labs/ring-bytes").text
     # What was found is in the database: another server has no folder of it.
@@ -117,6 +121,30 @@ def test_what_cannot_be_run_is_told_and_what_was_typed_stays(
     assert says.casefold() in answer.text.casefold()
     if "run.sise" not in fields:
         assert f'value="{next(iter(fields.values()))}"' in answer.text
+
+
+def test_strangers_of_one_address_fill_half_of_the_queue_at_most(tmp_path: Path) -> None:
+    """Twenty requests without a cookie once filled all of it."""
+    settings = made(tmp_path, lab_queue=6)
+    app = create_app(settings)
+    other = TestClient(app, client=("192.0.2.9", 1), follow_redirects=False)
+    with TestClient(app, follow_redirects=False) as client:
+        client.app.state.site.labs.close()  # type: ignore[attr-defined]  # nothing is started
+        answers = []
+        for _ in range(6):
+            client.cookies.clear()
+            answers.append(client.post("/labs/ring-bytes", data=RING))
+        assert [one.status_code for one in answers] == [303, 303, 303, 503, 503, 503]
+        assert "half of the queue is taken by runs from your" in answers[-1].text.casefold()
+        assert other.post("/labs/ring-bytes", data=RING).status_code == 303
+
+
+def test_an_address_asks_for_so_many_runs_in_an_hour(tmp_path: Path) -> None:
+    with TestClient(create_app(made(tmp_path, runs_allowed=2)), follow_redirects=False) as client:
+        client.app.state.site.labs.close()  # type: ignore[attr-defined]
+        answers = [client.post("/labs/ring-bytes", data=RING) for _ in range(3)]
+        assert [one.status_code for one in answers] == [303, 303, 429]
+        assert "retry-after" in answers[-1].headers
 
 
 def test_a_page_of_another_site_starts_nothing(client: TestClient) -> None:
@@ -177,11 +205,9 @@ def children(parent: int) -> list[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
-    tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, number: signal.Signals
 ) -> None:
     import httpx2
-
-    monkeypatch.setattr("app.dispatch._SILENT", 2.0)  # of the server that comes after
 
     settings = made(tmp_path)
     with serve(settings) as (server, address), httpx2.Client(base_url=address) as browser:
@@ -207,10 +233,10 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
     while any(map(is_alive, pids)):
         assert time.monotonic() < end
         time.sleep(0.05)
-    with TestClient(create_app(settings)) as client:
-        wait(
-            client, pages[0], "lost", within=30
-        )  # told when its server has been silent for a while
+    site = create_site(settings)
+    impatient = Dispatcher(settings, site.engine, beat=0.2, silent=1)
+    with TestClient(create_app(settings, replace(site, labs=impatient))) as client:
+        wait(client, pages[0], "lost", within=30)  # its server has been silent for a while
         wait(client, pages[1], "running", within=30)  # it had waited, and goes on waiting
         assert "ended" in client.get(pages[0]).text
 

@@ -36,6 +36,25 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del os.environ["SLURM_CONF"]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test submits ends with it, however it ends: the next one needs the devices."""
+    yield
+    if "cluster" in request.fixturenames:
+        subprocess.run(["scancel", "--me"], check=False, capture_output=True)
+        end = time.monotonic() + 60
+        while _jobs():
+            assert time.monotonic() < end, "a job cannot be ended"
+            time.sleep(0.1)
+
+
+def _jobs() -> str:
+    """The jobs that Slurm still has in its hands."""
+    states = "--states=PENDING,RUNNING,COMPLETING,CONFIGURING,SUSPENDED"
+    command = ["squeue", "--me", "--noheader", states]
+    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+
+
 def settings(tmp_path: Path, **more: Any) -> Settings:
     return Settings(
         runs=tmp_path / "runs", database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1,
@@ -225,7 +244,7 @@ def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path) -
             time.sleep(0.2)
         for page in reversed(pages):
             assert client.post(f"{page}/cancel").status_code == 303
-        while any("It was ended: it was cancelled" not in client.get(page).text for page in pages):
+        while any("Stopped: it was canceled" not in client.get(page).text for page in pages):
             assert time.monotonic() < end
             time.sleep(0.2)
 
@@ -242,7 +261,11 @@ def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
         )
         for rank in range(3)
     ]  # fmt: skip
-    assert [one.wait(timeout=60) for one in ranks] == [0, 0, 0]
+    try:
+        assert [one.wait(timeout=60) for one in ranks] == [0, 0, 0]
+    finally:
+        for one in ranks:
+            one.kill()
     report = report_of(run)
     assert report.state == "done"
     assert all(one.right for one in report.measures)
