@@ -18,6 +18,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from app.config import Settings
+from app.db import lab_runs
 from app.db.lab_runs import SENT
 from app.db.session import open_session
 from app.db.tables import LabRunRow
@@ -307,8 +308,6 @@ def test_what_is_worked_out_is_worked_out_once(
 def test_runs_of_others_are_read_beside_the_event_loop(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from app.web import board, kept_runs
-
     threads = []
 
     def noted(work: Callable[..., Any]) -> Callable[..., Any]:
@@ -318,9 +317,9 @@ def test_runs_of_others_are_read_beside_the_event_loop(
 
         return call
 
-    monkeypatch.setattr(board, "read_sent", noted(board.read_sent))
-    monkeypatch.setattr(kept_runs, "finished_runs", noted(kept_runs.finished_runs))
-    monkeypatch.setattr(kept_runs, "lab_run", noted(kept_runs.lab_run))
+    monkeypatch.setattr("app.web.board.read_sent", noted(read_sent))
+    monkeypatch.setattr("app.web.kept_runs.finished_runs", noted(lab_runs.finished_runs))
+    monkeypatch.setattr("app.web.kept_runs.lab_run", noted(lab_runs.lab_run))
     assert send(client, good()).status_code == 303
     ring = "/exercises/collectives/time-the-tree"
     client.post(ring, data={"action": "predict", "answer.time": "1 s"})
