@@ -67,7 +67,7 @@ def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int
     page.get_by_label("Nothing is timed").check()
     page.get_by_role("button", name="Check").click()
     expect(page.locator("#result[data-state=correct]")).to_contain_text("Bytes and messages follow")
-    expect(page.get_by_role("row", name="The formula")).to_contain_text("1.5 MiB")
+    expect(page.get_by_role("row", name="The formula 1.5 MiB")).to_contain_text("1.5 MiB")
     assert_good(page, width)
 
 

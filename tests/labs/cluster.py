@@ -96,7 +96,7 @@ def _started(command: list[str], environment: dict[str, str]) -> "subprocess.Pop
 
 
 def _wait_until_idle(folder: Path, environment: dict[str, str]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         done = subprocess.run(
             ["sinfo", "-h", "-o", "%T"],

@@ -26,7 +26,7 @@ from app.db.tables import now
 from app.dispatch import Dispatcher
 from app.main import create_app, create_site
 from tests.db.queue import run
-from tests.labs.conftest import is_alive
+from tests.labs.conftest import PATIENCE, is_alive
 
 RING = {"run.ranks": "2", "run.size": "1 MiB", "guess": "1 MiB"}
 SLOW = {"run.ranks": "2", "run.sizes": "16 MiB", "run.bandwidth": "5 MB/s", "guess": "1 s"}
@@ -56,8 +56,8 @@ def state(client: TestClient, page: str) -> str:
     return found[1]
 
 
-def wait(client: TestClient, page: str, *states: str, within: float = 60) -> str:
-    end = time.monotonic() + within
+def wait(client: TestClient, page: str, *states: str) -> str:
+    end = time.monotonic() + PATIENCE
     while (now := state(client, page)) not in states:
         assert time.monotonic() < end, (now, states)
         time.sleep(0.05)
@@ -211,7 +211,7 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
 
     settings = made(tmp_path)
     with serve(settings) as (server, address), httpx2.Client(base_url=address) as browser:
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 browser.get("/healthz")
@@ -228,16 +228,16 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
         pids = [leader, *children(leader)]
         assert len(pids) == 3
         server.send_signal(number)
-        server.wait(timeout=15)
-    end = time.monotonic() + 5
+        server.wait(timeout=PATIENCE)
+    end = time.monotonic() + PATIENCE
     while any(map(is_alive, pids)):
         assert time.monotonic() < end
         time.sleep(0.05)
     site = create_site(settings)
     impatient = Dispatcher(settings, site.engine, beat=0.2, silent=1)
     with TestClient(create_app(settings, replace(site, labs=impatient))) as client:
-        wait(client, pages[0], "lost", within=30)  # its server has been silent for a while
-        wait(client, pages[1], "running", within=30)  # it had waited, and goes on waiting
+        wait(client, pages[0], "lost")  # its server has been silent for a while
+        wait(client, pages[1], "running")  # it had waited, and goes on waiting
         assert "ended" in client.get(pages[0]).text
 
 
@@ -248,7 +248,7 @@ def test_a_run_whose_learner_deletes_everything_is_ended(
     wait(client, page, "running")
     folder = tmp_path / "runs" / page.rpartition("/")[2]
     client.post("/progress/delete", data={"sure": "yes"})
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not (folder / "outcome.json").exists():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -277,7 +277,7 @@ def test_a_run_that_no_version_knows_any_more_fails(tmp_path: Path) -> None:
     name = row.name
     enqueue(engine, row, most=9)
     with TestClient(create_app(settings)):
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while (found := lab_run(engine, name)) and found.state in ("queued", "running"):
             assert time.monotonic() < end
             time.sleep(0.05)

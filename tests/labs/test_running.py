@@ -11,19 +11,19 @@ import pytest
 from app.errors import InputError, NotFoundError, UnavailableError
 from app.labs import Run, Runner, lab_called, read_job, report_of
 from app.labs.running import chosen_backend
-from tests.labs.conftest import Faulty, is_alive, pids_of
+from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 
 
 def ended(run: Run) -> Run:
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not run.outcome:
         assert time.monotonic() < end
         time.sleep(0.02)
     return run
 
 
-def gone(pids: list[int], within: float = 3.0) -> bool:
-    end = time.monotonic() + within
+def gone(pids: list[int]) -> bool:
+    end = time.monotonic() + PATIENCE
     while any(map(is_alive, pids)) and time.monotonic() < end:
         time.sleep(0.02)
     return not any(map(is_alive, pids))
@@ -31,7 +31,7 @@ def gone(pids: list[int], within: float = 3.0) -> bool:
 
 def wait_for_ranks(run: Run) -> None:
     """Until all three are at work."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while len(pids_of(run.folder)) < 3 and not run.outcome:
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -69,7 +69,7 @@ def test_a_run_that_hangs_is_ended_in_time(labs_runner: Runner, faulty: Faulty, 
     report = report_of(run)
     assert report.state in ("timeout", "failed")
     assert "2 s" in report.cause or "imed out" in report.cause
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < PATIENCE / 2  # the rank would have slept for 600 s
     assert gone(pids_of(run.folder))
 
 
@@ -131,14 +131,15 @@ time.sleep(60)
             assert report_of(run).state == "running"
         finally:
             server.kill()
-    assert gone(pids_of(run.folder), within=5)
+    assert gone(pids_of(run.folder))
     ended(run)
     assert report_of(run).state == "lost"
     assert "ended" in report_of(run).cause
 
 
 def test_ranks_are_there_at_once_when_torch_is(labs_runner: Runner, faulty: Faulty) -> None:
-    times = []
+    """Within less time than torch takes to import, on the machine as it is now."""
+    times, imports = [], []
     for _ in range(3):
         run = labs_runner.start(faulty("nothing", ranks=4))
         begun = (run.folder / "job.json").stat().st_mtime
@@ -146,7 +147,10 @@ def test_ranks_are_there_at_once_when_torch_is(labs_runner: Runner, faulty: Faul
         ready = next(event for event in run.events() if event["kind"] == "ready")
         times.append(float(str(ready["at"])) - begun)
         assert report_of(run).world == 4
-    assert min(times) < 2  # 0.1 s on a quiet machine; torch alone takes longer than this to import
+        before = time.monotonic()
+        subprocess.run([sys.executable, "-c", "import torch.distributed"], check=True)
+        imports.append(time.monotonic() - before)
+    assert min(times) < min(imports)  # 0.1 s on a quiet machine, and 2 s
 
 
 def test_a_report_has_what_is_needed_to_believe_it(labs_runner: Runner, faulty: Faulty) -> None:
