@@ -223,11 +223,11 @@ def test_a_flood_changes_the_board_little_and_hides_nothing_from_here(tmp_path: 
     with TestClient(create_app(settings), follow_redirects=False) as client:
         address = f"/labs/{LAB}/board"
         before = client.get(address).text
-        for n in range(60):
-            if n % 45 == 0:
+        for n in range(42):
+            if n % 40 == 0:
                 client.cookies.clear()
             run = many(200, n)
-            if n % 2:  # other parameters, and so a group of its own
+            if n % 3 == 0:  # other parameters, and so a group of its own
                 run["given"]["sizes"] = f"{64 + n}B"
                 run["given"]["operation"] = "all_gather"
                 run["given"]["ranks"] = run["ranks"] = 2 + n % 7
