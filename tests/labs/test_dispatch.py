@@ -210,7 +210,10 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
     import httpx2
 
     settings = made(tmp_path)
-    with serve(settings) as (server, address), httpx2.Client(base_url=address) as browser:
+    with (
+        serve(settings) as (server, address),
+        httpx2.Client(base_url=address, timeout=PATIENCE) as browser,
+    ):
         end = time.monotonic() + PATIENCE
         while True:
             try:
