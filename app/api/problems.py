@@ -19,7 +19,6 @@ from app.errors import (
 
 _HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
 _PAGES = ("/api/docs",)  # of this address, but for people
-_HEALTH = ("/healthz", "/livez", "/readyz")
 _STATUS: dict[type[AppError], int] = {
     NotFoundError: 404,
     AnswerError: 422,

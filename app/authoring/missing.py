@@ -28,7 +28,7 @@ def prove_shown(script: Script) -> Iterator[Finding]:
 
 def _prove_implied(script: Script) -> Iterator[Finding]:
     for index, name in enumerate(script.exercise.implied):
-        if name not in script.drawings[0].shown:
+        if name not in script.drawn:
             yield Finding(("implied", index), f"{name} is not drawn", "leave it out")
 
 
@@ -53,7 +53,7 @@ def _needed(script: Script, expression: str, shown: set[str]) -> set[str]:
             seen.add(name)
             if name in script.exercise.let:
                 ahead.append(str(script.exercise.let[name]))
-            elif name in script.drawings[0].shown:
+            elif name in script.drawn:
                 missing.add(name)
     return missing
 

@@ -53,6 +53,11 @@ class Script:
         return [self.exercise.solved(one) for one in sorted(found.values(), key=lambda d: d.seed)]
 
     @cached_property
+    def drawn(self) -> frozenset[str]:
+        """The names of what is drawn; the answers are not."""
+        return frozenset(self.exercise.draw(self.drawings[0].seed).shown)
+
+    @cached_property
     def names(self) -> Mapping[str, Quantity]:
         """The numbers of variant 0."""
         return self.drawings[0].names

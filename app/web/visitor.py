@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
-from app.allowance import Allowance
+from app.allowance import Allowance, network
 from app.db.signing import new_learner, sign, unsign
 from app.sandbox.turns import Turn, strangers
 from app.site import Here
@@ -36,8 +36,8 @@ async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
     # A cookie is had for the asking: only one who comes back with it gets a turn of their own.
-    address = request.client.host if request.client else ""
-    return Visitor(learner, Turn(learner) if learner else strangers(address))
+    turn = Turn(learner) if learner else strangers(network(address_of(request)))
+    return Visitor(learner, turn)
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]
