@@ -59,7 +59,7 @@ def figures_in(text: str) -> Iterator[Figure]:
     """Every number in the prose of *text*.
 
     >>> [(f.text, f.value, sorted(f.nouns)) for f in figures_in("Four chunks at 1,024 GB/s")]
-    [('Four chunks', 4, ['chunk']), ('1,024 GB/s', 1024000000000.0, ['gb/s'])]
+    [('Four chunks', 4.0, ['chunk']), ('1,024 GB/s', 1024000000000.0, ['gb/s'])]
     """
     for match in _FIGURE.finditer(blanked(text)):
         number, unit = match["number"], match["unit"] or ""
@@ -139,4 +139,4 @@ def _nouns(script: Script) -> dict[str, set[str]]:
 
 
 def _singular(word: str) -> str:
-    return word.lower().removesuffix("s")
+    return word.lower().removesuffix("s") if word.isalpha() else word.lower()
