@@ -24,14 +24,19 @@ def run(arguments: Namespace) -> int:
     settings = Settings()
     catalog = Catalog.read(exercise_folders(settings))
     with _input(arguments.file) as source, output(arguments.output) as target:
-        total = None if arguments.file == _STANDARD else sum(1 for line in source if line.strip())
-        if total is not None:
-            source.seek(0)
+        total = _count(source) if arguments.file != _STANDARD and source.seekable() else None
         bar: tqdm[NoReturn]
         with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
             tally = asyncio.run(_grade(source, target, catalog, settings, bar))
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1
+
+
+def _count(source: BinaryIO) -> int:
+    """How many answers *source* has, which is then read from its beginning."""
+    count = sum(1 for line in source if line.strip())
+    source.seek(0)
+    return count
 
 
 async def _grade(

@@ -13,6 +13,7 @@ from app.errors import AppError, InputError, UnavailableError
 from app.labs import Lab, lab_called
 from app.labs.runs import named
 from app.labs.sent import FILE_LIMIT, read_sent
+from app.network.door import note_trouble
 from app.site import Here, Site
 from app.web.aside import aside
 from app.web.compared import LETTERS, Entry, Group, entries_of, figure_of, groups_of
@@ -67,6 +68,8 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
         row = await aside(_row, lab, text, learner)
         await aside(keep_sent, site.engine, row)
     except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
         return await aside(_page, request, site, lab, error)
     response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
     remember(request, response, learner, site.secret)

@@ -18,6 +18,7 @@ from app.labs.reading import RANKS
 from app.labs.recording import recorded
 from app.labs.runs import named
 from app.markdown import html
+from app.network.door import note_trouble
 from app.site import Here, Site
 from app.units import RATIO, read, scale_of
 from app.web.aside import aside
@@ -129,6 +130,8 @@ async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Re
         nearby.append(row.name)
         await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
         return await aside(_refused, request, site, lab, fields, error)
     site.labs.wake()
     response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})

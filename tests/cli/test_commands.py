@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -221,6 +222,16 @@ def test_grade_keeps_the_order_and_never_stops(capsys: Capture, tmp_path: Path) 
     said = capsys.readouterr().err
     assert "2 correct, 1 incorrect, 1 unreadable, 2 lines with an error" in said
     assert list(tmp_path.glob("*.partial")) == []
+
+
+def test_grade_reads_a_pipe(capsys: Capture, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    row = json.dumps({"exercise": RING, "seed": 0, "answer": "70 ms"})
+    writing = threading.Thread(target=(tmp_path / "pipe").write_text, args=(row,))
+    writing.start()
+    assert main(["grade", str(tmp_path / "pipe")]) == 0
+    writing.join()
+    assert json.loads(capsys.readouterr().out)["verdict"] == "correct"
 
 
 def test_grade_skips_blank_lines_and_counts_them(capsys: Capture, tmp_path: Path) -> None:
