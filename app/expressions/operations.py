@@ -63,8 +63,12 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
     if abs(exponent.value) > _HIGHEST:
         raise ExpressionError(f"{exponent} is too large an exponent for a unit")
     times = Fraction(exponent.value).limit_denominator(100)
-    a, b, c, d, e = (part * times for part in dimension)
+    a, b, c, d, e = (_lowest(part * times) for part in dimension)
     return a, b, c, d, e
+
+
+def _lowest(power: Fraction) -> int | Fraction:
+    return power.numerator if power.denominator == 1 else power
 
 
 def _times(left: Quantity, right: Quantity) -> Quantity:

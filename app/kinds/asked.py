@@ -1,7 +1,7 @@
 """One quantity that an exercise asks for, and how near an answer must come to it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from pydantic import Field, field_validator
@@ -91,25 +91,11 @@ class Asked(Strict):
             else ""
         )
 
-    def key(self, names: Names, fill: Callable[[str, Names], str]) -> "Key":
-        """What is right where the symbols are *names*; *fill* fills the mistakes' sentences.
 
-        Raises:
-            ExpressionError: an expression has no value there.
-        """
-        right = self.value(self.answer, names)
-        other = self.value(self.accept, names) if self.accept else right
-        slack = self.slack(right)
-        mistakes = tuple(
-            (self.value(e, names), fill(says, names)) for e, says in self.mistakes.items()
-        )
-        low, high = min(right, other) - slack, max(right, other) + slack
-        return Key(self, right, slack, low, high, mistakes)
+Fill = Callable[[str, Names], str]
 
 
-def keys_of(
-    asked: Mapping[str, Asked], names: Names, fill: Callable[[str, Names], str]
-) -> dict[str, "Key"]:
+def keys_of(asked: Mapping[str, Asked], names: Names, fill: Fill) -> dict[str, "Key"]:
     """What is right of each that is asked for; one may build on those before it.
 
     Raises:
@@ -117,8 +103,12 @@ def keys_of(
     """
     known, keys = dict(names), {}
     for name, one in asked.items():
-        known[name] = Quantity(one.value(one.answer, known), one.scale.unit.dimension)
-        keys[name] = one.key(known, fill)
+        right = one.value(one.answer, known)
+        known[name] = Quantity(right, one.scale.unit.dimension)
+        other = one.value(one.accept, known) if one.accept else right
+        slack = one.slack(right)
+        low, high = min(right, other) - slack, max(right, other) + slack
+        keys[name] = Key(one, right, slack, low, high, names=dict(known), fill=fill)
     return keys
 
 
@@ -131,7 +121,20 @@ class Key:
     slack: float
     low: float
     high: float
-    mistakes: tuple[tuple[float, str], ...]
+    names: Names = field(repr=False)
+    fill: Fill = field(repr=False)
+
+    @cached_property
+    def mistakes(self) -> tuple[tuple[float, str], ...]:
+        """The foreseen mistakes, worked out when an answer is wrong.
+
+        Raises:
+            ExpressionError: an expression has no value there.
+        """
+        return tuple(
+            (self.asked.value(expression, self.names), self.fill(says, self.names))
+            for expression, says in self.asked.mistakes.items()
+        )
 
     def holds(self, reading: Reading) -> bool:
         """Whether *reading* counts as right, in one of the ways that it can be understood."""
@@ -246,7 +249,11 @@ class Key:
         return ""
 
     def clashes(self) -> Iterator[tuple[str, str]]:
-        """Each foreseen mistake that cannot be told from the right answer or another, and why."""
+        """Each foreseen mistake that cannot be told from the right answer or another, and why.
+
+        Raises:
+            ExpressionError: a mistake has no value there.
+        """
         seen: dict[str, float] = {}
         for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
             room = self.slack * (_APART - 1)

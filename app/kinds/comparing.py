@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, same_kind
 from app.units import RATIO, Dimension, spelled
@@ -60,11 +59,10 @@ def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]
 def _missing(found: Dimension, wanted: Dimension) -> Mapping[str, Dimension]:
     """What to multiply and to divide by to get from one dimension to another, FLOP aside."""
     byte, second, _, joule, dollar = (w - f for f, w in zip(found, wanted, strict=True))
-    none = Fraction()
 
     def part(sign: int) -> Dimension:
-        powers = [max(sign * power, none) for power in (byte, second, joule, dollar)]
-        return powers[0], powers[1], none, powers[2], powers[3]
+        powers = [max(sign * power, 0) for power in (byte, second, joule, dollar)]
+        return powers[0], powers[1], 0, powers[2], powers[3]
 
     return {"multiply": part(1), "divide": part(-1)}
 

@@ -206,11 +206,12 @@ class Experiment(Base):
         """Predictions have the right unit, and mistakes are apart from them."""
         try:
             keys = self.keys(drawn.seed)
+            clashes = {name: list(key.clashes()) for name, key in keys.items()}
         except ExpressionError as error:
             yield Finding(("predict", next(iter(self.predict)), "answer"), str(error))
             return
-        for name, key in keys.items():
-            for expression, says in key.clashes():
+        for name, found in clashes.items():
+            for expression, says in found:
                 yield Finding(("predict", name, "mistakes", expression), says, TELL)
 
     def keys(self, seed: int) -> Mapping[str, Key]:

@@ -145,14 +145,15 @@ class Numeric(Base):
         """Answers have the right unit, and mistakes are apart from them and from each other."""
         try:
             keys = self.keys(drawn.seed)
+            clashes = {name: list(key.clashes()) for name, key in keys.items()}
         except ExpressionError as error:
             yield Finding(self._where(next(iter(self._asked)), "answer"), str(error))
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
             where = self._where(next(iter(self._asked)), "answer")
             yield Finding(where, "fewer than two mistakes are foreseen", "add them under mistakes")
-        for name, key in keys.items():
-            for expression, says in key.clashes():
+        for name, found in clashes.items():
+            for expression, says in found:
                 yield Finding(self._where(name, "mistakes", expression), says, TELL)
 
     def _where(self, name: str, *more: str) -> Where:

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
+Exponent = int | Fraction  # nearly all are whole, and Python adds ints far faster
 # Exponents of byte, second, FLOP, joule and dollar.
-Dimension = tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
+Dimension = tuple[Exponent, Exponent, Exponent, Exponent, Exponent]
 
 
 def _dimension(
     byte: int = 0, second: int = 0, flop: int = 0, joule: int = 0, dollar: int = 0
 ) -> Dimension:
-    return Fraction(byte), Fraction(second), Fraction(flop), Fraction(joule), Fraction(dollar)
+    return byte, second, flop, joule, dollar
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def spelled(dimension: Dimension) -> str:
     return f"{numerator or 1}/{denominator}"
 
 
-def _power_of(base: str, power: Fraction) -> str:
+def _power_of(base: str, power: Exponent) -> str:
     if power == 1:
         return base
     return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"

@@ -8,7 +8,7 @@ import pytest
 
 from app.catalog import Catalog
 from app.config import Settings
-from app.kinds.asked import Asked, Key
+from app.kinds.asked import Asked, Key, keys_of
 from app.kinds.experiment import Experiment
 from app.kinds.numeric import Numeric
 from app.kinds.slips import slip
@@ -71,6 +71,10 @@ def test_no_slip_is_named_that_the_quantity_cannot_have(catalog: Catalog) -> Non
     assert not misled, f"{len(misled)}: {misled[:5]}"
 
 
+def key_of(asked: Asked) -> Key:
+    return keys_of({"it": asked}, {}, lambda text, _: text)["it"]
+
+
 @pytest.mark.parametrize(
     ("factor", "unit", "says"),
     [
@@ -101,7 +105,7 @@ def test_the_slips_of_the_audit_are_not_named(
     unit: str, right: str, typed: str, never: str
 ) -> None:
     asked = Asked(answer=right, unit=unit)
-    key = asked.key({}, lambda text, _: text)
+    key = key_of(asked)
     assert never not in key.blame(asked.read(typed))
 
 
@@ -120,7 +124,7 @@ def test_a_bare_number_in_another_unit_is_told_so(
     unit: str, right: str, typed: str, says: str
 ) -> None:
     asked = Asked(answer=right, unit=unit)
-    assert says in asked.key({}, lambda text, _: text).blame(asked.read(typed))
+    assert says in key_of(asked).blame(asked.read(typed))
 
 
 @pytest.mark.parametrize(
@@ -137,12 +141,12 @@ def test_a_number_of_another_form_is_told_which_is_wanted(
     unit: str, right: str, typed: str, says: str
 ) -> None:
     asked = Asked(answer=right, unit=unit, tolerance="exact" if right == "886" else "1 %")
-    assert says in asked.key({}, lambda text, _: text).blame(asked.read(typed))
+    assert says in key_of(asked).blame(asked.read(typed))
 
 
 def test_a_mistake_of_nothing_catches_nothing_but_nothing() -> None:
     asked = Asked(answer="6 %", unit="%", tolerance="0.2 points", mistakes={"0": "None at all."})
-    key = asked.key({}, lambda text, _: text)
+    key = key_of(asked)
     assert key.blame(asked.read("0")) == "None at all."
     assert key.blame(asked.read("0.06")) == "A fraction was typed where per cent are wanted."
 
