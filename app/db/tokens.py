@@ -90,15 +90,6 @@ class Tokens:
         return found
 
 
-def name_of_token(engine: Engine, secret: str) -> str | None:
-    """The name of the token that *secret* belongs to; None if it opens nothing.
-
-    Raises:
-        UnavailableError: the database cannot be read.
-    """
-    return name_of_digest(engine, _digest(secret))
-
-
 def name_of_digest(engine: Engine, digest: str) -> str | None:
     """The name of the token that has *digest*; None if there is none."""
     with connected(engine) as connection:

@@ -96,7 +96,9 @@ class Pool:
             try:
                 await self._fill()
             except (UnavailableError, LostError, OSError) as error:
-                self._failed(str(error) or "a worker was lost in its self-test")
+                # What runs waits for the first new start; it may be that one was unlucky.
+                if self._health.state != "ready" or pause > _FIRST_PAUSE:
+                    self._failed(str(error) or "a worker was lost in its self-test")
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:

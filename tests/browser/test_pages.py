@@ -195,7 +195,7 @@ def test_a_term_is_explained_on_focus(open_page: MakePage, theme: str, width: in
     term = page.locator("a.term", has_text="bubble").first
     term.focus()
     shown = term.evaluate("e => getComputedStyle(e, '::after').content")
-    assert "nothing to do" in shown
+    assert "fills and drains" in shown
     assert_fits(page, width)
     assert_accessible(page)
     page.keyboard.press("Enter")

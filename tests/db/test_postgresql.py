@@ -19,7 +19,7 @@ from app.db.personal import delete_everything, everything
 from app.db.queries import Shown, latest_attempts, shown, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, Reveal
-from app.db.tokens import create_token, name_of_token
+from app.db.tokens import Tokens, create_token
 from app.db.writer import Writer, keep
 from app.errors import InputError, UnavailableError
 from tests.db import test_queue as queue
@@ -94,7 +94,7 @@ def test_questions_have_the_same_answers(server: Engine) -> None:
         assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
         assert len(everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")
-    assert name_of_token(server, secret) == "marie"
+    assert Tokens(server).name(secret) == "marie"
     probe(server)
 
 
