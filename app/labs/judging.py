@@ -1,5 +1,6 @@
 """What follows from the samples of a run: medians, predictions, the line that fits, doubts."""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from app.labs.runs import Run
 from app.units import RATIO, scale_of
 
 _LATE = 0.05  # of the predicted time: an emulated link that is later than that was not kept up with
+_ROUNDED = 0.05  # of a size: what ranks that share it equally may leave over
 
 
 def report_of(run: Run) -> Report:
@@ -117,7 +119,7 @@ def _measure(
 ) -> Measure:
     name, samples = str(event["name"]), sorted(float(x) for x in event["samples"])  # type: ignore[attr-defined]
     where: dict[str, float | str] = dict(event["where"])  # type: ignore[call-overload]
-    known = {**_placed(lab, where), **names}  # no place stands for a parameter that was set
+    known = {**names, **_placed(lab, where, names)}
     wanted, trouble = None, ""
     try:
         wanted = predicted(lab, name, known, words)
@@ -153,15 +155,23 @@ def _derived(
     return {key: Derived(value.value, str(value)) for key, value in found.items()}
 
 
-def _placed(lab: Lab, where: Mapping[str, float | str]) -> dict[str, Quantity]:
-    """The place of a measure, as quantities: a size is in the unit of the sizes."""
+def _placed(
+    lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quantity]
+) -> dict[str, Quantity]:
+    """The place of a measure, as quantities: a size is in the unit of the sizes.
+
+    Of a parameter that was set, a place may say what ranks rounded it to, and nothing else: a run
+    that is sent in cannot move what the formula predicts.
+    """
     found = {}
     for name, value in where.items():
         if isinstance(value, str):
             continue
         parameter = lab.parameter_of(name)
         unit = parameter.measured_in if parameter else RATIO
-        found[name] = Quantity(float(value), unit.dimension)
+        chosen = names.get(name)
+        if chosen is None or math.isclose(value, chosen.value, rel_tol=_ROUNDED):
+            found[name] = Quantity(float(value), unit.dimension)
     return found
 
 
