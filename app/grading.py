@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from app.sandbox.runner import Runner
 from app.verdicts import FiledSubmission, Judged, error_row, judged, unreadable, verdict_row
 
 _WINDOW = 4096  # answers that are graded at once, or wait for one that is
-_BREATH = 16  # answers after which the sandbox has its turn
+_BREATH = 2  # answers after which the sandbox has its turn
 _RUNS = 64  # programs that run, or wait for a seat, at once
 _NAMED = 5  # disagreements
 
@@ -103,7 +104,8 @@ class _Grader:
         self._catalog = catalog
         self._limit = settings.answer_limit
         self._tally = tally
-        self._runner = Runner(settings)
+        workers = settings.sandbox_workers or 2 * (os.cpu_count() or 1)  # one starts while one ends
+        self._runner = Runner(settings.model_copy(update={"sandbox_workers": workers}))
         self._starting: asyncio.Task[None] | None = None
         self._runs = asyncio.Semaphore(_RUNS)
 

@@ -29,6 +29,8 @@ from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
+_ANY = -1  # in place of a seed, where all have the same
+
 
 class Function(Coded):
     """Write a function."""
@@ -154,7 +156,7 @@ class Function(Coded):
         if all(passed) and len(passed) == len(calls):
             return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
         says = [hidden.says_of(passed.index(False), report.outcomes)]
-        if diagnosis := await self._diagnosis(seed, calls, report, runner):
+        if diagnosis := await self._diagnosis(seed, hidden, report, runner):
             says.append(diagnosis)
         return Verdict(False, sum(passed) / len(calls), tuple(says))
 
@@ -191,29 +193,33 @@ class Function(Coded):
     def _passes(self, call: Call, outcome: Outcome) -> bool:
         return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
 
-    async def _diagnosis(
-        self, seed: int, calls: Sequence[Call], report: Report, runner: Runner
-    ) -> str:
+    async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
         """The sentence of the foreseen mistake with the same results, or of a common slip."""
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
             return ""
-        for outcomes, says in await self._wrong_outcomes(seed, calls, runner):
-            if same_results(report.outcomes, outcomes):
+        calls = hidden.always or hidden.drawn
+        outcomes = report.outcomes[-len(calls) :]
+        for foreseen, says in await self._wrong_outcomes(seed, calls, runner):
+            if same_results(outcomes, foreseen):
                 return self.fill(says, self.draw(seed))
-        return common_slip(calls, report.outcomes, scale_of(self.unit))
+        return common_slip(hidden.calls, report.outcomes, scale_of(self.unit))
 
     async def _wrong_outcomes(
         self, seed: int, calls: Sequence[Call], runner: Runner
     ) -> list[tuple[tuple[Outcome, ...], str]]:
-        """What each typical wrong program returns; kept unless one of them was stopped."""
-        if seed in self._foreseen:
-            return self._foreseen[seed]
+        """What each typical wrong program returns; kept unless one of them was stopped.
+
+        Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
+        """
+        kept = _ANY if self.always else seed
+        if kept in self._foreseen:
+            return self._foreseen[kept]
         reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
         found = [(report.outcomes, says) for report, says in reports]
         if not any(_stopped(report) for report, _ in reports):
             if len(self._foreseen) >= KEPT:
                 self._foreseen.clear()
-            self._foreseen[seed] = found
+            self._foreseen[kept] = found
         return found
 
     def texts(self) -> Iterator[tuple[Where, str]]:
