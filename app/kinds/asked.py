@@ -147,7 +147,9 @@ class Key:
         """The judgement on *reading*, with its value where the learner wrote arithmetic."""
         if self.holds(reading):
             return PartVerdict(True, self._praise + self.asked.echo(reading))
-        return PartVerdict(False, self.blame(reading) + self.asked.echo(reading))
+        says = self.blame(reading)
+        is_said = says.startswith(self.asked.shown(reading.value))
+        return PartVerdict(False, says if is_said else says + self.asked.echo(reading))
 
     def shown(self) -> str:
         """The right value as a person writes it, to as many figures as count as right."""

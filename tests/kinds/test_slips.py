@@ -239,3 +239,9 @@ def test_a_bare_reading_has_no_unit_and_a_written_one_has() -> None:
     asked = Asked(answer="1", unit="GB")
     assert asked.read("5") == Reading(5e9, 1e9)
     assert asked.read("5 MB").scale == scale_of("MB")
+
+
+def test_what_arithmetic_came_to_is_said_once() -> None:
+    asked = Asked(answer="70 ms", unit="ms")
+    assert key_of(asked).judge(asked.read("2*2*7/8/40 s")).says == "87.5 ms is too large."
+    assert key_of(asked).judge(asked.read("2*2*7/8/50 s")).says.endswith("Read as 70 ms.")
