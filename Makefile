@@ -1,6 +1,8 @@
 # Two commands on a fresh machine: make serve, make test. They need Python 3.11 or newer and make.
 PYTHON ?= python3
 BIN = .venv/bin
+# Two at once, a file each: many tests wait for a browser, a server or a scheduler.
+TEST = $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: serve test check bench audit answers browser
 
@@ -21,14 +23,14 @@ browser: .venv/made-for-tests
 	$(BIN)/python -m tests.browser.install
 
 test: browser
-	$(BIN)/python -m pytest
+	$(TEST)
 
 check: browser
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(BIN)/wallclock lint
-	$(BIN)/python -m pytest
+	$(TEST)
 
 bench: .venv/made-for-tests
 	$(BIN)/python -m tests.bench

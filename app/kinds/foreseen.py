@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.kinds.agreement import CLOSE, alike, as_float
 from app.kinds.calling import Call
 from app.kinds.slips import slip
-from app.sandbox.report import Outcome, Returned
+from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.units import Scale
 
 
@@ -16,6 +16,11 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
         isinstance(a, Returned) and isinstance(b, Returned) and alike(a.value, b.value)
         for a, b in zip(some, others, strict=True)
     )
+
+
+def was_stopped(report: Report) -> bool:
+    """Whether a wall ended the run: on a busy machine another run may come further."""
+    return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
 
 
 def common_slip(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:

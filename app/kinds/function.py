@@ -12,7 +12,7 @@ from app.kinds.adequacy import Contest, sensible
 from app.kinds.agreement import alike
 from app.kinds.base import KEPT, Answer, Finding, Verdict, Where, single
 from app.kinds.calling import Call, Coded, Given, function_in, rounded
-from app.kinds.foreseen import common_slip, same_results
+from app.kinds.foreseen import common_slip, same_results, was_stopped
 from app.kinds.outcomes import in_line, kind_of, says_of
 from app.kinds.program import (
     Example,
@@ -216,7 +216,7 @@ class Function(Coded):
             return self._foreseen[kept]
         reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
         found = [(report.outcomes, says) for report, says in reports]
-        if not any(_stopped(report) for report, _ in reports):
+        if not any(was_stopped(report) for report, _ in reports):
             if len(self._foreseen) >= KEPT:
                 self._foreseen.clear()
             self._foreseen[kept] = found
@@ -296,8 +296,3 @@ def _source(answer: Answer) -> str:
 
 def _pairs(calls: Sequence[Call], report: Report) -> Iterator[tuple[Call, Outcome]]:
     return zip(calls, report.outcomes, strict=False)
-
-
-def _stopped(report: Report) -> bool:
-    """Whether a wall ended the run: on a busy machine another run may come further."""
-    return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
