@@ -24,8 +24,6 @@ SERVER = CORE | {
     "learning",
     "site",
     "templating",
-    "checking",
-    "verdicts",
 }
 MAY: dict[str, set[str]] = {
     "errors": set(),
@@ -82,16 +80,14 @@ MAY: dict[str, set[str]] = {
         "proofs",
         "sandbox",
     },
-    "verdicts": {"errors", "kinds"},
     "learning": {"catalog", "kinds"},
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
     "labs": {"config", "errors", "expressions", "units", "yaml_file"},
     "dispatch": {"config", "db", "errors", "labs"},
     "site": {"allowance", "catalog", "config", "db", "dispatch", "sandbox"},
-    "checking": {"db", "errors", "kinds", "sandbox", "site"},
-    "grading": {"catalog", "config", "errors", "kinds", "sandbox", "verdicts"},
-    "web": SERVER | {"web"},
-    "api": SERVER,
+    "grading": {"catalog", "config", "db", "errors", "kinds", "sandbox", "site"},
+    "web": SERVER | {"grading"},
+    "api": SERVER | {"grading"},
     "main": SERVER | {"api", "packs", "web"},
     "preview": SERVER | {"lint", "main", "web"},
     "commands": SERVER

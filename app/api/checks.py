@@ -18,14 +18,11 @@ from starlette.types import Receive, Scope, Send
 from app.api.documents import KEY, SUBMISSION, responses
 from app.api.retries import key_of, replay_of, sent_before, sent_first
 from app.api.tokens import Grader, grader_of
-from app.checking import check
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.errors import AnswerError, AppError
-from app.kinds.length import TooLongError
-from app.sandbox.turns import grader
-from app.site import Here, Site, site_in
-from app.verdicts import (
+from app.grading.check import check
+from app.grading.verdicts import (
     Judged,
     Submission,
     error_row,
@@ -33,6 +30,9 @@ from app.verdicts import (
     unreadable,
     verdict_row,
 )
+from app.kinds.length import TooLongError
+from app.sandbox.turns import grader
+from app.site import Here, Site, site_in
 
 Remembered = Callable[[Judged], Replay]
 ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"

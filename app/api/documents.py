@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
 from app.api.problems import ProblemDocument
-from app.verdicts import Submission
+from app.grading.verdicts import Submission
 
 _TYPE = "application/problem+json"
 _DEFAULT = "default"

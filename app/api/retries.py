@@ -8,8 +8,8 @@ from starlette.exceptions import HTTPException
 from app.db.replays import Replayed, replayed
 from app.db.tables import KEY_LIMIT, Replay
 from app.errors import UnavailableError
+from app.grading.verdicts import Judged, Submission
 from app.site import Site
-from app.verdicts import Judged, Submission
 
 HEADER = "Idempotency-Key"
 _VISIBLE = range(0x21, 0x7F)  # of ASCII

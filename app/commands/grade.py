@@ -13,7 +13,7 @@ from tqdm import tqdm
 from app.catalog import Catalog
 from app.config import Settings
 from app.errors import InputError
-from app.grading import Tally, grade
+from app.grading.offline import Tally, grade
 from app.packs import exercise_folders
 
 _STANDARD = "-"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from app.checking import check
 from app.db.queries import SOLUTION, Shown, shown
 from app.db.session import open_session
 from app.db.tables import Reveal, now
 from app.errors import AnswerError, NotFoundError, UnavailableError
+from app.grading.check import check
 from app.kinds import SEEDS, Answer, Exercise
 from app.kinds.experiment import Experiment
 from app.kinds.function import Function

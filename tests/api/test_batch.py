@@ -13,7 +13,7 @@ from app.catalog import Catalog
 from app.config import Settings
 from app.db.session import open_session
 from app.db.tokens import create_token
-from app.grading import Tally, grade
+from app.grading.offline import Tally, grade
 from app.main import create_app
 from app.site import Site
 from tests.calling import Caller, json_body

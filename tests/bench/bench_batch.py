@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.catalog import Catalog
 from app.config import ROOT, Settings
-from app.grading import Tally, grade
+from app.grading.offline import Tally, grade
 from tests.bench.figures import Figure
 from tests.bench.load import Running, server
 

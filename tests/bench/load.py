@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from app.commands.serve import CONNECTION
 from app.config import Settings
 from app.main import create_app, create_site
-from app.verdicts import Submission
+from app.grading.verdicts import Submission
 
 class Forgetful:
     def start(self): pass

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from app.catalog import Catalog
 from app.config import Settings
 from app.errors import AnswerError, AppError
+from app.grading.verdicts import FiledSubmission, Judged, error_row, judged, unreadable, verdict_row
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
-from app.verdicts import FiledSubmission, Judged, error_row, judged, unreadable, verdict_row
 
 _WINDOW = 4096  # answers that are graded at once, or wait for one that is
 _BREATH = 2  # answers after which the sandbox has its turn

@@ -1,0 +1,1 @@
+"""Answers are judged: one that is stored, a file of them offline, and what programs hear."""
