@@ -96,12 +96,18 @@ def predicted(session: Session, learner: str, exercise: str, seed: int) -> str |
     return session.exec(statement).first()
 
 
-def forget_prediction(session: Session, learner: str, exercise: str, seed: int) -> None:
-    """Delete what *learner* predicted of that drawing: the exercise asks for something else now."""
+def forget_prediction(
+    session: Session, learner: str, exercise: str, seed: int, answer: str
+) -> None:
+    """Delete *answer*, which *learner* predicted: the exercise asks for something else now.
+
+    Another prediction, which may have been stored a moment ago, stays.
+    """
     own = (
         col(PredictionRow.learner) == learner,
         col(PredictionRow.exercise) == exercise,
         col(PredictionRow.seed) == seed,
+        col(PredictionRow.answer) == answer,
     )
     session.connection().execute(delete(PredictionRow).where(*own))
     session.commit()

@@ -78,14 +78,22 @@ class ExperimentView:
     cause: Markup
 
 
-def locked_in(site: Site, exercise: Experiment, seed: int, learner: str) -> Mapping[str, str]:
+def locked_in(site: Site, exercise: Experiment, seed: int, learner: str) -> dict[str, str]:
     """What *learner* has predicted of that drawing; nothing before."""
+    text = _stored(site, exercise, seed, learner)
+    return json.loads(text) if text and _fits(text, exercise) else {}
+
+
+def _stored(site: Site, exercise: Experiment, seed: int, learner: str) -> str | None:
     if not learner:
-        return {}
+        return None
     with open_session(site.engine) as session:
-        text = predicted(session, learner, exercise.id, seed)
-    found = dict(json.loads(text)) if text else {}
-    return found if found.keys() == exercise.predict.keys() else {}  # else its author changed it
+        return predicted(session, learner, exercise.id, seed)
+
+
+def _fits(prediction: str, exercise: Experiment) -> bool:
+    """Whether *prediction* is of what *exercise* asks for: its author may have changed that."""
+    return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
 async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, given: Given) -> None:
@@ -99,9 +107,10 @@ async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, giv
     answer = exercise.answer_in(given)
     refuse_longer(answer, site.settings.answer_limit)
     exercise.read(answer)
-    if not locked_in(site, exercise, seed, learner):
+    stored = _stored(site, exercise, seed, learner)
+    if stored and not _fits(stored, exercise):
         with open_session(site.engine) as session:
-            forget_prediction(session, learner, exercise.id, seed)
+            forget_prediction(session, learner, exercise.id, seed, stored)
     kept = {name: text.strip() for name, text in answer.items() if name != CAUSE}
     row = Prediction(learner=learner, exercise=exercise.id, seed=seed, answer=json.dumps(kept))
     await site.writer.put(row)

@@ -1,6 +1,8 @@
+import asyncio
 import json
 import re
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 import pytest
 from fastapi.testclient import TestClient
@@ -8,9 +10,12 @@ from sqlmodel import col, select
 
 from app.catalog import Catalog
 from app.db.session import open_session
+from app.db.signing import new_learner, sign
 from app.db.tables import PredictionRow
 from app.kinds.experiment import Experiment
 from app.site import Site
+from app.web.visitor import COOKIE
+from tests.calling import Caller
 
 TREE = "/exercises/collectives/time-the-tree"
 RIGHT, WRONG = "149.83 ms", "140 ms"
@@ -171,3 +176,26 @@ def test_a_prediction_of_something_else_is_made_anew(client: TestClient, site: S
     assert rows(client.get(TREE).text) == {}
     anew = rows(post(client, action="predict", answer__time=WRONG))
     assert anew["Your prediction"] == "140 ms ✗ wrong"
+
+
+def test_of_predictions_sent_at_once_one_is_locked_in(site: Site, client: TestClient) -> None:
+    learner = new_learner()
+    cookie = f"{COOKIE}={sign(learner, site.secret)}"
+    guesses = [f"{140 + n} ms" for n in range(8)]
+
+    async def send() -> list[str]:
+        forms = [urlencode({"action": "predict", "answer.time": guess}) for guess in guesses]
+        calls = [Caller(client.app, TREE, form.encode(), cookie=cookie) for form in forms]
+        pages = await asyncio.gather(*(call.answer() for call in calls))
+        assert [call.status for call in calls] == [200] * len(calls)
+        return [page.decode() for page in pages]
+
+    assert client.portal
+    pages = client.portal.call(send)
+    shown = {rows(page)["Your prediction"] for page in pages}
+    assert len(shown) == 1
+    with open_session(site.engine) as session:
+        found = select(PredictionRow).where(PredictionRow.learner == learner)
+        (row,) = session.exec(found).all()
+    assert json.loads(row.answer)["time"] in guesses
+    assert shown.pop().startswith(json.loads(row.answer)["time"])
