@@ -6,16 +6,19 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
 from app.catalog import Catalog
 from app.config import Settings
 from app.db.session import open_session
+from app.db.signing import new_learner, sign
 from app.db.tokens import create_token
 from app.grading.offline import Tally, grade
 from app.main import create_app
 from app.site import Site
+from app.web.visitor import COOKIE
 from tests.calling import Caller, json_body
 
 RING = "collectives/write-ring-time"
@@ -136,3 +139,25 @@ def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
     assert answered < 200
     assert status == 200
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_a_cookie_gives_a_visitor_a_turn_of_their_own(tmp_path: Path) -> None:
+    """Twenty programs at once are more than one learner may have waiting, and few for strangers."""
+
+    async def visit() -> list[set[int]]:
+        async with serving(tmp_path) as (app, site, _):
+            known = [f"{COOKIE}={sign(new_learner(), site.secret)}" for _ in range(3)]
+            return [
+                await statuses(app, [""] * 20),
+                await statuses(app, known[:1] * 20),
+                await statuses(app, known[1:] * 5),
+                await statuses(app, [f"{COOKIE}=made-up"] * 20),
+            ]
+
+    async def statuses(app: Any, cookies: Sequence[str]) -> set[int]:
+        form = urlencode({"action": "run", "answer": HONEST}).encode()
+        calls = [Caller(app, f"/exercises/{RING}", form, cookie=cookie) for cookie in cookies]
+        await asyncio.gather(*(call.answer() for call in calls))
+        return {call.status for call in calls}
+
+    assert in_time(visit()) == [{200}, {200, 503}, {200}, {200}]

@@ -18,10 +18,11 @@ from uuid import uuid4
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
+from sqlmodel import select
 
 from app.db.replays import REMEMBERED, KeyTakenError, Once, replayed
 from app.db.session import connect, open_session
-from app.db.tables import Replay, now
+from app.db.tables import AttemptRow, Replay, ReplayRow, now
 from app.db.tokens import create_token
 from app.db.writer import Writer, keep
 from app.site import Site
@@ -37,10 +38,14 @@ def send(client: TestClient, bearer: Bearer, key: str, answer: object, **more: o
     return client.post("/api/v1/check", json=body, headers={**bearer, "Idempotency-Key": key})
 
 
+@pytest.fixture
+def engine(site: Site) -> Engine:
+    return site.engine
+
+
 def stored(engine: Engine, answer: str) -> int:
-    with engine.connect() as connection:
-        statement = "SELECT count(*) FROM attempt WHERE answer = ?"
-        return int(connection.exec_driver_sql(statement, (answer,)).scalar_one())
+    with open_session(engine) as session:
+        return len(session.exec(select(AttemptRow).where(AttemptRow.answer == answer)).all())
 
 
 def test_a_retry_is_one_attempt_and_hears_the_same(
@@ -126,9 +131,9 @@ def once(key: str, answer: str, **changes: object) -> Once:
     return Once(attempt(answer=answer), Replay.model_validate({**values, **changes}))
 
 
-def test_of_many_at_once_one_is_stored(site: Site) -> None:
+def test_of_many_at_once_one_is_stored(engine: Engine) -> None:
     async def write() -> list[BaseException | None]:
-        writers = [Writer(site.engine) for _ in range(2)]
+        writers = [Writer(engine) for _ in range(2)]
         for writer in writers:
             writer.start()
         puts = [writer.put(once("many", str(n))) for n in range(10) for writer in writers]
@@ -140,32 +145,31 @@ def test_of_many_at_once_one_is_stored(site: Site) -> None:
     results = asyncio.run(write())
     assert results.count(None) == 1
     assert all(isinstance(result, KeyTakenError) for result in results if result)
-    found = replayed(site.engine, "l", "many")
+    found = replayed(engine, "l", "many")
     assert found is not None
     assert found.verdict in {str(n) for n in range(10)}
 
 
-def test_a_taken_key_does_not_sink_its_neighbours(site: Site) -> None:
-    assert keep(site.engine, [once("taken", "first of it")]) == [None]
+def test_a_taken_key_does_not_sink_its_neighbours(engine: Engine) -> None:
+    assert keep(engine, [once("taken", "first of it")]) == [None]
     kept = keep(
-        site.engine, [attempt(answer="before"), once("taken", "second of it"), once("new", "after")]
+        engine, [attempt(answer="before"), once("taken", "second of it"), once("new", "after")]
     )
     assert [type(refusal) for refusal in kept] == [type(None), KeyTakenError, type(None)]
-    assert stored(site.engine, "second of it") == 0
-    assert stored(site.engine, "after") == 1
+    assert stored(engine, "second of it") == 0
+    assert stored(engine, "after") == 1
 
 
-def test_a_key_is_forgotten_after_a_day(site: Site) -> None:
+def test_a_key_is_forgotten_after_a_day(engine: Engine) -> None:
     old = now() - REMEMBERED - timedelta(seconds=1)
-    keep(site.engine, [once("old", "1", at=old)])
-    assert replayed(site.engine, "l", "old") is None
-    assert keep(site.engine, [once("old", "2")]) == [None]
-    found = replayed(site.engine, "l", "old")
+    keep(engine, [once("old", "1", at=old)])
+    assert replayed(engine, "l", "old") is None
+    assert keep(engine, [once("old", "2")]) == [None]
+    found = replayed(engine, "l", "old")
     assert found is not None
     assert found.verdict == "2"
-    with site.engine.connect() as connection:
-        count = connection.exec_driver_sql("SELECT count(*) FROM replay WHERE key = 'old'")
-        assert count.scalar() == 1
+    with open_session(engine) as session:
+        assert len(session.exec(select(ReplayRow).where(ReplayRow.key == "old")).all()) == 1
 
 
 @contextmanager

@@ -18,10 +18,11 @@ from app.db.migrations import alembic_configuration, exclusive, migrate
 from app.db.personal import delete_everything, everything
 from app.db.queries import Shown, latest_attempts, shown, standings
 from app.db.session import connect, open_session
-from app.db.tables import LabRunRow, Reveal
+from app.db.tables import LabRunRow, ReplayRow, Reveal
 from app.db.tokens import Tokens, create_token
 from app.db.writer import Writer, keep
 from app.errors import InputError, UnavailableError
+from tests.api import test_retries as retries
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
@@ -135,3 +136,17 @@ def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine],
 def test_the_secret_is_one_for_all_servers(server: Engine, proof: Callable[[Engine], None]) -> None:
     proof(server)
     secret.forget(server)
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        retries.test_of_many_at_once_one_is_stored,
+        retries.test_a_taken_key_does_not_sink_its_neighbours,
+        retries.test_a_key_is_forgotten_after_a_day,
+    ],
+)
+def test_a_retry_is_one_attempt(server: Engine, proof: Callable[[Engine], None]) -> None:
+    with server.begin() as connection:
+        connection.execute(delete(ReplayRow))
+    proof(server)
