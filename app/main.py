@@ -11,19 +11,19 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app import api, web
-from app.allowance import Allowances
-from app.catalog import Catalog
 from app.config import Settings
+from app.content.catalog import Catalog
+from app.content.packs import exercise_folders
 from app.db.migrations import migrate
 from app.db.secret import signing_secret
 from app.db.session import connect
 from app.db.tokens import Tokens
 from app.db.writer import Writer
-from app.dispatch import Dispatcher
 from app.errors import AppError, ContentError, UnavailableError
+from app.labs.queue import Dispatcher
+from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
-from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 from app.site import Site
 

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy import Engine
 
-from app.allowance import Allowances
-from app.catalog import Catalog
 from app.config import Settings
+from app.content.catalog import Catalog
 from app.db.tokens import Tokens
 from app.db.writer import Writer
-from app.dispatch import Dispatcher
+from app.labs.queue import Dispatcher
+from app.network.allowance import Allowances
 from app.sandbox.runner import Runner
 
 

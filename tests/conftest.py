@@ -6,8 +6,8 @@ import hypothesis
 import pytest
 from fastapi.testclient import TestClient
 
-from app.catalog import Catalog
 from app.config import ROOT, Settings
+from app.content.catalog import Catalog
 from app.db.session import open_session
 from app.db.tokens import create_token
 from app.main import create_app

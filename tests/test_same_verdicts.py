@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.catalog import Catalog
+from app.content.catalog import Catalog
 from app.kinds import Exercise
-from app.kinds.experiment import Experiment
+from app.kinds.lab import Experiment
 from app.markdown import html
 from app.site import Site
 

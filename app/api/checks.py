@@ -31,7 +31,7 @@ from app.grading.verdicts import (
     verdict_row,
 )
 from app.kinds.length import TooLongError
-from app.sandbox.turns import grader
+from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 
 Remembered = Callable[[Judged], Replay]

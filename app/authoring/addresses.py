@@ -7,11 +7,11 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from app.config import ROOT
-from app.errata import errata
+from app.content.errata import errata
+from app.content.glossary import terms
 from app.errors import NotFoundError, nearest
 from app.explorers import EXPLORERS, opened
 from app.formulas import FORMULAS
-from app.glossary import terms
 from app.labs import lab_called
 from app.markdown import addresses
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.kinds import Exercise, Finding
-from app.kinds.faults import unit_cure
 from app.kinds.numeric import Numeric
+from app.kinds.schema_errors import unit_cure
 
 _WORDS = "names are those under given, cases and let, answers above this one, and formulas"
 _CURES: Mapping[str, str] = {

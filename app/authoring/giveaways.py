@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from app.authoring.numbers import Figure, figures_in
 from app.authoring.texts import Script
+from app.content.glossary import terms
+from app.content.marking import mark, marked
 from app.errors import nearest
 from app.expressions import Quantity
-from app.glossary import mark, marked, terms
 from app.kinds import Finding
 from app.kinds.choice import Choice
-from app.kinds.experiment import Experiment
+from app.kinds.lab import Experiment
 from app.markdown import html
 
 _STEM = 6  # letters that tell words apart

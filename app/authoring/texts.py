@@ -6,11 +6,11 @@ from functools import cached_property
 
 from app.expressions import ExpressionError, Quantity, names_in, parse, slots
 from app.kinds import Exercise, Where
-from app.kinds.asked import Key
 from app.kinds.design import Design
 from app.kinds.drawing import Draw
-from app.kinds.experiment import Experiment
+from app.kinds.lab import Experiment
 from app.kinds.numeric import Numeric
+from app.kinds.quantity import Key
 
 SEEDS = range(20)
 _AFTERWARDS = {"says", "hints", "mistakes", "solution", "require", "shows", "better", "elsewhere"}

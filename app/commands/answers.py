@@ -5,12 +5,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
-from app.catalog import Catalog
 from app.commands.grade import output
 from app.config import Settings
+from app.content.catalog import Catalog
+from app.content.packs import exercise_folders
 from app.errors import InputError
 from app.kinds import SEEDS, Answer, Exercise
-from app.packs import exercise_folders
 
 _BETWEEN = ".."
 

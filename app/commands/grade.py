@@ -10,11 +10,11 @@ from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
-from app.catalog import Catalog
 from app.config import Settings
+from app.content.catalog import Catalog
+from app.content.packs import exercise_folders
 from app.errors import InputError
 from app.grading.offline import Tally, grade
-from app.packs import exercise_folders
 
 _STANDARD = "-"
 

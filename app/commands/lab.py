@@ -19,9 +19,9 @@ from app.labs import (
     read_job,
     report_of,
 )
-from app.labs.by_hand import manifest, prepared
+from app.labs.launch.kubernetes import manifest, prepared
 from app.labs.launching import launcher_of
-from app.labs.reporting import held_in, ratio_shown, shown
+from app.labs.report import held_in, ratio_shown, shown
 from app.units import BYTE_PER_SECOND, SECOND, show
 
 _PATIENCE = 600.0  # seconds to wait for the devices
@@ -80,7 +80,7 @@ def _prepare(arguments: Namespace) -> int:
     sys.stdout.write(
         f"run {run.id}\nEach of {job.ranks} ranks, with RANK and WORLD_SIZE={job.ranks} set "
         f"(LOCAL_RANK, too, with several GPUs on a machine):\n"
-        f"    python -m app.labs.task {run.folder.absolute()}\n"
+        f"    python -m app.labs.launch.rank_main {run.folder.absolute()}\n"
     )
     return 0
 

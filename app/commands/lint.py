@@ -8,10 +8,10 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.authoring.lint import Linted, lint
 from app.config import Settings
+from app.content.packs import exercise_folders
 from app.errors import UnavailableError
-from app.lint import Linted, lint
-from app.packs import exercise_folders
 from app.sandbox.runner import Runner
 
 

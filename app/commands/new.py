@@ -5,8 +5,8 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from app.catalog import TOPIC_FILE
 from app.config import ROOT, Settings
+from app.content.catalog import TOPIC_FILE
 from app.errors import InputError, nearest
 
 _STARTERS = ROOT / "templates" / "starters"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import uvicorn
 
+from app.authoring.preview import preview_app
 from app.commands.serve import address_of, listen
 from app.config import Settings
 from app.main import create_site
-from app.preview import preview_app
 
 
 def run(arguments: Namespace) -> int:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from argparse import Namespace
 
-from app.charts.drawn import drawn
+from app.charts.svg import drawn
 from app.charts.text import gantt
 from app.charts.timeline import SAID, schedule_timeline
 from app.simulators.pipeline import Played, Times, build, play

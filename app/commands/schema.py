@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from app.catalog import TopicFile
+from app.content.catalog import TopicFile
 from app.kinds import EXERCISE
 
 _NOT_WRITTEN = ("id", "digest")

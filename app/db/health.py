@@ -2,9 +2,9 @@
 
 from sqlalchemy import Engine
 
+from app.db.errors import connected
 from app.db.migrations import is_current
 from app.db.session import BEGIN
-from app.db.trouble import connected
 from app.errors import UnavailableError
 
 

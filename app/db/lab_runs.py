@@ -9,9 +9,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, col, select
 
+from app.db.errors import connected
 from app.db.session import BEGIN, open_session
 from app.db.tables import LabRunRow, now
-from app.db.trouble import connected
 from app.errors import UnavailableError
 
 QUEUED, RUNNING = "queued", "running"

@@ -11,8 +11,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 from app.config import ROOT
+from app.db.errors import told
 from app.db.session import BEGIN, connect
-from app.db.trouble import told
 from app.errors import UnavailableError
 
 _PATIENCE = 60.0  # seconds to wait while another server migrates

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, Engine, delete, insert, select
 from sqlmodel import col
 
+from app.db.errors import connected
 from app.db.tables import Attempt, AttemptRow, Replay, ReplayRow, now
-from app.db.trouble import connected
 
 REMEMBERED = timedelta(hours=24)
 

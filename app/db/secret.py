@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
+from app.db.errors import connected
 from app.db.session import BEGIN, database_file
 from app.db.tables import SecretRow
-from app.db.trouble import connected
 from app.errors import UnavailableError
 
 _BYTES = 32

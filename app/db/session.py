@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
-from app.db.trouble import told
+from app.db.errors import told
 from app.errors import InputError, UnavailableError
 
 PATIENCE = 5.0  # seconds that a connection waits for the lock of another one

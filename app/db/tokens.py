@@ -10,8 +10,8 @@ from sqlalchemy import text as sql
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
+from app.db.errors import connected
 from app.db.tables import NAME_LIMIT, TokenRow, now
-from app.db.trouble import connected
 from app.errors import InputError, NotFoundError, nearest
 
 _PREFIX = "wc_"  # lets a scanner of leaked secrets know it

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Engine, Insert, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DataError, IntegrityError
 
+from app.db.errors import connected
 from app.db.replays import KeyTakenError, Once, insert_once
 from app.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
-from app.db.trouble import connected
 from app.errors import UnavailableError
 
 Row = Attempt | Reveal | Prediction | Once

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from app.charts.drawn import Figure
+from app.charts.svg import Figure
 from app.explorers.base import Explored, Explorer, Explorers, Fact, Values
 from app.explorers.checkpoints import CHECKPOINTS
 from app.explorers.collectives import RACE

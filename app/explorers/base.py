@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.charts.axes import percent_text
-from app.charts.drawn import Figure
+from app.charts.svg import Figure
 from app.explorers.controls import Control, Value
 from app.units import RATIO, Unit, figures, show
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.charts.drawn import Figure
+from app.charts.svg import Figure
 from app.explorers.base import Explored, Explorer, Fact, Values
 from app.explorers.controls import read_controls, shown_text
 from app.units import read, scale_of

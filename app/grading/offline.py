@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from app.catalog import Catalog
 from app.config import Settings
+from app.content.catalog import Catalog
 from app.errors import AnswerError, AppError
 from app.grading.verdicts import FiledSubmission, Judged, error_row, judged, unreadable, verdict_row
 from app.kinds import Exercise

@@ -14,12 +14,12 @@ from app.kinds.base import (
     Verdict,
     Where,
 )
-from app.kinds.buggy_line import BuggyLine
 from app.kinds.choice import Choice
+from app.kinds.code.buggy_line import BuggyLine
+from app.kinds.code.function import Function
 from app.kinds.design import Design
-from app.kinds.experiment import Experiment
 from app.kinds.expression import Expression
-from app.kinds.function import Function
+from app.kinds.lab import Experiment
 from app.kinds.match import Match
 from app.kinds.numeric import Numeric
 from app.kinds.order import Order

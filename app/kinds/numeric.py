@@ -8,9 +8,9 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, names_in, parse
-from app.kinds.asked import Asked, Key, keys_of
 from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, UnitName, Verdict, Where
 from app.kinds.drawing import Draw
+from app.kinds.quantity import Asked, Key, keys_of
 from app.sandbox.runner import Runner
 from app.units import Dimension, Reading
 

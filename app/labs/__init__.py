@@ -5,11 +5,11 @@ which formula predicts it; its `worker.py` is what every rank runs, fixed code t
 only give numbers to. Nothing here imports torch but what the ranks run.
 """
 
-from app.labs.judging import report_of
-from app.labs.reading import Job, Lab, known_labs, lab_called, read_job
-from app.labs.reporting import Measure, Report
-from app.labs.running import Runner
-from app.labs.runs import Launcher, Run
+from app.labs.analysis import report_of
+from app.labs.launch.local import Runner
+from app.labs.report import Measure, Report
+from app.labs.run import Launcher, Run
+from app.labs.spec import Job, Lab, known_labs, lab_called, read_job
 
 __all__ = [
     "known_labs",

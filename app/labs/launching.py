@@ -1,9 +1,9 @@
 """Who starts runs, as the settings say."""
 
 from app.config import Settings
-from app.labs.running import Runner
-from app.labs.runs import Launcher
-from app.labs.slurm import Slurm
+from app.labs.launch.local import Runner
+from app.labs.launch.slurm import Slurm
+from app.labs.run import Launcher
 
 
 def launcher_of(settings: Settings) -> Launcher:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from app.catalog import Catalog
+from app.content.catalog import Catalog
 from app.kinds import Exercise
 from app.learning.memory import Memory
 

@@ -9,10 +9,10 @@ from collections.abc import Coroutine, Mapping
 from app.config import Settings
 from app.errors import UnavailableError
 from app.sandbox.component import component_file, ensure, package_paths
+from app.sandbox.fair_queue import FairQueue, Turn
 from app.sandbox.health import NOT_STARTED, READY, STARTING, STOPPING, Health, off
 from app.sandbox.process import LostError, WorkerProcess
-from app.sandbox.turns import FairQueue, Turn
-from app.sandbox.walls import prove, prove_locked
+from app.sandbox.self_test import prove, prove_locked
 
 _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the processor
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds until a start that failed is tried again

@@ -6,13 +6,13 @@ from copy import copy
 from itertools import count
 
 from app.config import Settings
+from app.sandbox.fair_queue import Turn
 from app.sandbox.health import Health
 from app.sandbox.pool import Pool
 from app.sandbox.process import DiedError, LostError, WorkerProcess
 from app.sandbox.replies import report_of
 from app.sandbox.report import Plain, Report, Stopped
 from app.sandbox.submission import request_of
-from app.sandbox.turns import Turn
 
 _LARGE = 20_000  # characters of replies that are read in another thread
 _SHORT = 0.1  # seconds of the processor, in which nearly every honest program ends

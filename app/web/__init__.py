@@ -4,40 +4,31 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
-from app.web import (
-    authoring,
-    board,
-    docs,
-    errata,
-    exercise,
-    explore,
-    formulas,
-    glossary,
-    hardware,
-    home,
-    labs,
-    progress,
-    runs,
-    static,
-    theme,
-)
-from app.web.trouble import page_for
+from app.web import home
+from app.web.exercise import page as exercise_page
+from app.web.explore import page as explorer_page
+from app.web.frame import static, theme
+from app.web.frame.errors import page_for
+from app.web.labs import board, run
+from app.web.labs import index as lab_list
+from app.web.progress import page as progress_page
+from app.web.reference import api, authoring, errata, formulas, glossary, hardware
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
     home,
-    exercise,
-    explore,
+    exercise_page,
+    explorer_page,
     formulas,
     glossary,
     hardware,
-    labs,
+    lab_list,
     board,
-    runs,
+    run,
     errata,
-    progress,
+    progress_page,
     authoring,
-    docs,
+    api,
     theme,
     static,
 )

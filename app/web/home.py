@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.content.marking import mark
 from app.db.days import attempts_by_day, streak
 from app.db.session import open_session
 from app.explorers import EXPLORERS
-from app.glossary import mark
 from app.learning import due
 from app.markdown import html
 from app.site import Here, Site
-from app.web.clock import today
-from app.web.figures import EmbeddedView, embedded_view, taste
-from app.web.rendering import Link, frame, render
-from app.web.standing import (
+from app.web.explore.figures import EmbeddedView, embedded_view, taste
+from app.web.frame.rendering import Link, frame, render
+from app.web.frame.visitor import Visiting
+from app.web.progress.clock import today
+from app.web.progress.standing import (
     Card,
     Row,
     Suggested,
@@ -27,7 +28,6 @@ from app.web.standing import (
     standings_of,
     suggested,
 )
-from app.web.visitor import Visiting
 
 router = APIRouter()
 _SHOWN = 5  # reviews, beside the first

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.catalog import Catalog
+from app.content.catalog import Catalog
 from app.db.session import open_session
 from app.db.tokens import create_token, revoke_token
 from app.kinds import SEEDS

@@ -10,15 +10,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app.catalog import Catalog
 from app.config import Settings
+from app.content.catalog import Catalog
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.db.tokens import create_token
 from app.grading.offline import Tally, grade
 from app.main import create_app
 from app.site import Site
-from app.web.visitor import COOKIE
+from app.web.frame.visitor import COOKIE
 from tests.calling import Caller, json_body
 
 RING = "collectives/write-ring-time"

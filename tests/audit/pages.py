@@ -1,7 +1,7 @@
 """The pages that are looked at: every kind of page, every kind of exercise, every explorer."""
 
 from app.explorers import EXPLORERS
-from app.labs.recording import recorded
+from app.labs.archive import recorded
 
 KINDS = {
     "number": "/exercises/collectives/ring-all-reduce-time",

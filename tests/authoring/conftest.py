@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from app.authoring.lint import Linted, lint
 from app.config import Settings
 from app.errors import Problem
-from app.lint import Linted, lint
 from app.sandbox.runner import Runner
 
 Look = Callable[[Path], Linted]

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from app.catalog import Catalog
+from app.authoring.lint import lint, lint_topic
+from app.content.catalog import Catalog
 from app.errors import ContentError
-from app.lint import lint, lint_topic
 from app.sandbox.runner import Runner
 from tests.authoring.conftest import Lint
+from tests.authoring.test_lint import BUG, FUNCTION
 from tests.authoring.test_words import CHOICE, RING
-from tests.test_catalog import GOOD
-from tests.test_lint import BUG, FUNCTION
+from tests.content.test_catalog import GOOD
 
 Write = Callable[[str], Path]
 CIRCULAR = """\

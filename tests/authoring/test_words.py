@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.authoring.conftest import Lint, Look
-from tests.test_catalog import GOOD
+from tests.content.test_catalog import GOOD
 
 Write = Callable[[str], Path]
 PROMPT = "prompt: How much is {x} twice?"

@@ -4,9 +4,9 @@ import asyncio
 import statistics
 from collections.abc import Iterator
 
-from app.catalog import Catalog
 from app.config import ROOT, Settings
-from app.kinds.function import Function
+from app.content.catalog import Catalog
+from app.kinds.code.function import Function
 from app.sandbox.runner import Runner
 from tests.bench.figures import Figure
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 
-from app.catalog import Catalog
 from app.config import ROOT, Settings
+from app.content.catalog import Catalog
 from app.grading.offline import Tally, grade
 from tests.bench.figures import Figure
 from tests.bench.load import Running, server

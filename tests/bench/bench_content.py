@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from app.catalog import Catalog
+from app.authoring.lint import lint
 from app.config import ROOT, Settings
-from app.lint import lint
+from app.content.catalog import Catalog
 from app.main import create_app
 from app.sandbox.runner import Runner
 from tests.bench.figures import Figure

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 
 from app.explorers import EXPLORERS
-from app.labs.recording import recorded
+from app.labs.archive import recorded
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import (
     BUG,
@@ -21,7 +21,7 @@ from tests.browser.test_solving import (
     NUMERIC,
     ORDER,
 )
-from tests.test_catalog import GOOD
+from tests.content.test_catalog import GOOD
 
 RUN = next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "algorithms")
 PAGES = (

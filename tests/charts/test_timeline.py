@@ -2,10 +2,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from app.charts.drawn import drawn
-from app.charts.gantt import picture
+from app.charts.svg import drawn
 from app.charts.text import gantt
 from app.charts.timeline import schedule_timeline
+from app.charts.timeline_layout import picture
 from app.simulators.pipeline import SCHEDULES, Times, build, play
 
 EQUAL = Times(1, 1, 1)

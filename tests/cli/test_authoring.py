@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from app.__main__ import main
-from app.catalog import TOPIC_FILE, Catalog
 from app.config import ROOT, Settings
+from app.content.catalog import TOPIC_FILE, Catalog
+from app.content.packs import exercise_folders
 from app.errors import InputError
-from app.packs import exercise_folders
-from tests.test_catalog import GOOD
+from tests.content.test_catalog import GOOD
 
 Capture = pytest.CaptureFixture[str]
 KINDS = (

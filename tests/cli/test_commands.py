@@ -14,8 +14,8 @@ from urllib.request import urlopen
 import pytest
 
 from app.__main__ import main
-from app.catalog import Catalog
 from app.config import ROOT, Settings
+from app.content.catalog import Catalog
 from app.formulas import FORMULAS
 
 RING = "collectives/ring-all-reduce-time"

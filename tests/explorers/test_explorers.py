@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.catalog import Catalog
 from app.charts.plot import Plot
 from app.charts.timeline import Timeline
+from app.content.catalog import Catalog
 from app.explorers import (
     EXPLORERS,
     Explored,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.charts.drawn import drawn
+from app.charts.svg import drawn
 from app.explorers import EXPLORERS, Explored, Explorer, Slider, Values, read_controls
 
 NOISE = re.compile(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.errors import AnswerError
 from app.expressions import ExpressionError
 from app.expressions.arithmetic import work_out
-from app.kinds.asked import Asked
+from app.kinds.quantity import Asked
 from app.units import scale_of
 
 # unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog, read_exercise
 from app.errors import AnswerError
 from app.kinds import Verdict
 from app.kinds.base import Answer

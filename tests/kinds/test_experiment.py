@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.catalog import Catalog, read_exercise
+from app.authoring.proofs import prove_lab
+from app.content.catalog import Catalog, read_exercise
 from app.errors import AnswerError, ContentError
 from app.kinds import Verdict
 from app.kinds.base import Answer
-from app.kinds.experiment import Experiment
-from app.proofs import prove_lab
+from app.kinds.lab import Experiment
 from app.sandbox.runner import Runner
 
 RING = "collectives/count-the-ring"

@@ -5,12 +5,12 @@ import math
 
 import pytest
 
-from app.catalog import Catalog
-from app.kinds.buggy_line import BuggyLine, symptom_of
-from app.kinds.calling import function_in
-from app.kinds.guilt import dead_lines, mended_elsewhere
-from app.kinds.listing import FailedError, ListingError, Program
-from app.kinds.mutation import Effect, Listing
+from app.content.catalog import Catalog
+from app.kinds.code.buggy_line import BuggyLine, symptom_of
+from app.kinds.code.calls import function_in
+from app.kinds.code.guilt import dead_lines, mended_elsewhere
+from app.kinds.code.interpreter import FailedError, ListingError, Program
+from app.kinds.code.mutation import Effect, Listing
 from app.sandbox.report import Plain
 from tests.kinds.test_mutation import CALLS
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.catalog import Catalog
+from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.kinds import Verdict
 from app.kinds.base import Answer

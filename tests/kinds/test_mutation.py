@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from app.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog, read_exercise
 from app.errors import ContentError
 from app.expressions import ExpressionError
-from app.kinds.buggy_line import BuggyLine
-from app.kinds.calling import Call
-from app.kinds.edits import Operator
-from app.kinds.guilt import equally_guilty
-from app.kinds.listing import ListingError, Program
-from app.kinds.mutation import Listing, Mutant, Mutants
+from app.kinds.code.buggy_line import BuggyLine
+from app.kinds.code.calls import Call
+from app.kinds.code.edits import Operator
+from app.kinds.code.guilt import equally_guilty
+from app.kinds.code.interpreter import ListingError, Program
+from app.kinds.code.mutation import Listing, Mutant, Mutants
 from app.sandbox.report import Plain
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")

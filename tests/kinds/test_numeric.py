@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from app.catalog import Catalog
 from app.config import Settings
+from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.kinds import Verdict
 from app.sandbox.runner import Runner

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.catalog import Catalog
 from app.config import Settings
-from app.kinds.asked import Asked, Key, keys_of
-from app.kinds.experiment import Experiment
+from app.content.catalog import Catalog
+from app.kinds.common_mistakes import slip
+from app.kinds.lab import Experiment
 from app.kinds.numeric import Numeric
-from app.kinds.slips import slip
+from app.kinds.quantity import Asked, Key, keys_of
 from app.sandbox.runner import Runner
 from app.units import Reading, scale_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labs import Job, Launcher, Run, Runner, lab_called, read_job, reading
+from app.labs import Job, Launcher, Run, Runner, lab_called, read_job, spec
 
 FAULTY = """\
 import os, signal, time
@@ -108,14 +108,14 @@ def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "worker.py").write_text(FAULTY)
         (folder / "lab.yaml").write_text(SPECIFICATION.format(seconds=seconds))
-        monkeypatch.setattr(reading, "LIBRARY", folder.parent)
-        reading.known_labs.cache_clear()
+        monkeypatch.setattr(spec, "LIBRARY", folder.parent)
+        spec.known_labs.cache_clear()
         given: Mapping[str, str] = {"what": what, "ranks": str(ranks)}
         return read_job(lab_called("faulty"), given)
 
     yield make
     monkeypatch.undo()
-    reading.known_labs.cache_clear()
+    spec.known_labs.cache_clear()
 
 
 def pids_of(folder: Path) -> list[int]:

@@ -23,7 +23,7 @@ from app.db.lab_runs import claim, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.tables import now
-from app.dispatch import Dispatcher
+from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from tests.db.queue import run
 from tests.labs.conftest import PATIENCE, is_alive
@@ -161,7 +161,7 @@ def test_where_labs_are_switched_off_the_page_says_so(tmp_path: Path) -> None:
 def test_without_torch_the_page_says_how_to_get_it(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.labs.running.find_spec", lambda _: None)
+    monkeypatch.setattr("app.labs.launch.local.find_spec", lambda _: None)
     page = client.get("/labs/ring-bytes").text
     assert "labs need torch: pip install &#39;wallclock[lab]&#39;" in page
     assert "recorded" in page

@@ -10,7 +10,7 @@ import pytest
 
 from app.errors import InputError, NotFoundError, UnavailableError
 from app.labs import Run, Runner, lab_called, read_job, report_of
-from app.labs.running import chosen_backend
+from app.labs.launch.local import chosen_backend
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 
 
@@ -113,8 +113,8 @@ def test_when_the_server_dies_no_rank_is_left_and_the_run_is_found_again(
     code = f"""
 import sys, time
 from pathlib import Path
-from app.labs import reading
-reading.LIBRARY = Path({str(job.lab.worker.parent.parent)!r})
+from app.labs import spec
+spec.LIBRARY = Path({str(job.lab.worker.parent.parent)!r})
 from app.labs import Runner, lab_called, read_job
 runner = Runner(Path({str(tmp_path)!r}) / "runs")
 print(runner.start(read_job(lab_called("faulty"), {{"what": "hangs"}})).id, flush=True)

@@ -18,9 +18,9 @@ from app.__main__ import main
 from app.config import Settings
 from app.errors import InputError, UnavailableError
 from app.labs import Launcher, Report, Run, lab_called, read_job, report_of
-from app.labs.by_hand import prepared
+from app.labs.launch.kubernetes import prepared
+from app.labs.launch.slurm import Slurm
 from app.labs.launching import launcher_of
-from app.labs.slurm import Slurm
 from app.main import create_app
 from tests.labs.cluster import is_possible, slurm
 from tests.labs.conftest import PATIENCE, Faulty
@@ -133,7 +133,7 @@ def test_a_run_that_hangs_is_cancelled_and_leaves_nothing(
 def test_a_run_that_hangs_is_ended_in_time(
     cluster: Path, tmp_path: Path, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.labs.slurm._STARTING", 2)
+    monkeypatch.setattr("app.labs.launch.slurm._STARTING", 2)
     launcher = launcher_of(settings(tmp_path))
     report = ended(launcher, launcher.start(faulty("hangs", seconds=8)))
     assert (report.state, report.cause) == ("timeout", "it took more than its 8 s")
@@ -255,7 +255,7 @@ def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
     """As an indexed Job of Kubernetes starts them: a place in the environment, a folder, no more."""
     run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
     assert run.outcome == {}
-    command = [sys.executable, "-m", "app.labs.task", str(run.folder)]
+    command = [sys.executable, "-m", "app.labs.launch.rank_main", str(run.folder)]
     ranks = [
         subprocess.Popen(
             command, env={**os.environ, "JOB_COMPLETION_INDEX": str(rank), "WORLD_SIZE": "3"},
@@ -275,7 +275,7 @@ def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
 
 def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
     run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
-    command = [sys.executable, "-m", "app.labs.task", str(run.folder)]
+    command = [sys.executable, "-m", "app.labs.launch.rank_main", str(run.folder)]
     environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "2"}
     done = subprocess.run(command, env=environment, check=False, capture_output=True)
     assert done.returncode == 1
@@ -298,7 +298,7 @@ def test_a_manifest_starts_a_pod_a_rank(
     assert len(job["metadata"]["name"]) <= 63
     assert pod["resources"] == {"limits": {"nvidia.com/gpu": 1}}
     folder = Path(pod["command"][-1])
-    assert pod["command"][:3] == ["python", "-m", "app.labs.task"]
+    assert pod["command"][:3] == ["python", "-m", "app.labs.launch.rank_main"]
     assert folder.parent == Path(pod["volumeMounts"][0]["mountPath"])
     assert json.loads((folder / "job.json").read_text())["backend"] == "nccl"
     assert main(["lab", "show", text.split()[4]]) == 0

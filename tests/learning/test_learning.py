@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from app.catalog import Catalog
+from app.content.catalog import Catalog
 from app.learning import Day, due, mastery_by_skill, mastery_of, memories, suggestion
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

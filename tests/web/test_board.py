@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.labs.recording import recorded
+from app.labs.archive import recorded
 
 Change = Callable[[dict[str, Any]], object]
 

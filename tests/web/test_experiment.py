@@ -8,13 +8,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import col, select
 
-from app.catalog import Catalog
+from app.content.catalog import Catalog
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.db.tables import PredictionRow
-from app.kinds.experiment import Experiment
+from app.kinds.lab import Experiment
 from app.site import Site
-from app.web.visitor import COOKIE
+from app.web.frame.visitor import COOKIE
 from tests.calling import Caller
 
 TREE = "/exercises/collectives/time-the-tree"

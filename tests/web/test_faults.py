@@ -22,7 +22,7 @@ from sqlalchemy.exc import OperationalError
 from app.config import Settings
 from app.db.session import open_session
 from app.db.tokens import create_token
-from app.dispatch import Dispatcher
+from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.sandbox.runner import Runner
 from app.site import Site

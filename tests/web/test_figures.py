@@ -7,7 +7,7 @@ from app.db.queries import efforts, latest_attempts
 from app.db.session import open_session
 from app.db.signing import unsign
 from app.site import Site
-from app.web.visitor import COOKIE
+from app.web.frame.visitor import COOKIE
 
 INTERLEAVED = "/exercises/pipelines/interleaved"
 RING = "/exercises/collectives/bytes-sent-by-a-ring"

@@ -8,11 +8,11 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.catalog import Catalog
 from app.commands.lab import table_of
-from app.kinds.experiment import Experiment
+from app.content.catalog import Catalog
+from app.kinds.lab import Experiment
 from app.labs import Report, known_labs, lab_called
-from app.labs.recording import recorded
+from app.labs.archive import recorded
 from app.units import RATIO, Reading, read, scale_of
 
 Rows = Sequence[Sequence[str]]
@@ -153,8 +153,8 @@ def same_unit_agree(ratio: str, above: str, below: str) -> bool:
 def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
     """Beside the learner's own prediction, too."""
     from app.db.lab_runs import SENT
-    from app.web.kept_runs import Kept
-    from app.web.runs import _compared
+    from app.web.labs.results import Kept
+    from app.web.labs.run import _compared
     from tests.db.queue import run as queued
 
     for report in recorded():

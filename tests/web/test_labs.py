@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from app.config import Settings
 from app.labs import known_labs, lab_called
-from app.labs.recording import RECORDED, own_runs, recorded
+from app.labs.archive import RECORDED, own_runs, recorded
 from app.main import create_app
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from fastapi.testclient import TestClient
 from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 
-from app.catalog import Catalog
 from app.config import ROOT
+from app.content.catalog import Catalog
 from app.expressions import latex, parse
 from app.formulas import FORMULAS
 from app.markdown import html

@@ -11,7 +11,7 @@ from app.config import Settings
 from app.explorers import EXPLORERS
 from app.kinds import Exercise
 from app.labs import known_labs
-from app.labs.recording import recorded
+from app.labs.archive import recorded
 from app.main import create_app
 from app.site import Site
 

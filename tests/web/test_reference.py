@@ -2,7 +2,7 @@ import re
 
 from fastapi.testclient import TestClient
 
-from app.errata import errata
+from app.content.errata import errata
 from app.formulas import FORMULAS, MODULES
 from app.formulas.presets import CLUSTERS, GPUS, LAYOUTS, LINKS, MODELS, RECIPES
 

@@ -1,7 +1,7 @@
 """Every page that was written is served, and served once."""
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from fastapi.routing import APIRoute
 
@@ -10,7 +10,7 @@ from app.web import PARTS
 
 
 def test_every_module_with_a_router_is_a_part_of_the_site_once() -> None:
-    modules = (import_module(f"app.web.{found.name}") for found in iter_modules(web.__path__))
+    modules = (import_module(found.name) for found in walk_packages(web.__path__, "app.web."))
     written = sorted(module.__name__ for module in modules if hasattr(module, "router"))
     assert sorted(part.__name__ for part in PARTS) == written
 

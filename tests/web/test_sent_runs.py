@@ -22,8 +22,8 @@ from app.db import lab_runs
 from app.db.lab_runs import SENT
 from app.db.session import open_session
 from app.db.tables import LabRunRow
-from app.labs.recording import recorded
-from app.labs.sent import FILE_LIMIT, read_sent
+from app.labs.archive import recorded
+from app.labs.upload import FILE_LIMIT, read_sent
 from app.main import create_app
 from app.site import Site
 from tests.db.queue import run as queued
@@ -187,8 +187,8 @@ def test_what_is_taken_hurts_no_page_that_shows_it(client: TestClient, number: i
 
 def test_a_place_never_becomes_part_of_a_formula() -> None:
     """Even where it passes as a text: a report of a run of our own, with the same places."""
-    from app.labs.judging import judged_anew
-    from app.labs.reading import lab_called, read_job
+    from app.labs.analysis import judged_anew
+    from app.labs.spec import lab_called, read_job
 
     report = next(one for one in recorded() if one.lab == "algorithms" and "=ring" in one.command)
     hostile = {"algorithm": "ring_all_reduce_time(1 B, 2, 1 B/s, 0.777 s) + 0 * collectives.ring"}
@@ -201,7 +201,7 @@ def test_a_place_never_becomes_part_of_a_formula() -> None:
 
 
 def test_only_choices_that_a_lab_lists_become_part_of_its_formulas() -> None:
-    from app.labs.reading import known_labs, read_job
+    from app.labs.spec import known_labs, read_job
 
     for lab in known_labs().values():
         values = dict(read_job(lab, {}).values)
@@ -287,7 +287,7 @@ def test_what_is_worked_out_is_worked_out_once(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A view of a board reads no report that it has read before."""
-    from app.web import kept_runs
+    from app.web.labs import results
 
     counted = []
 
@@ -296,7 +296,7 @@ def test_what_is_worked_out_is_worked_out_once(
         return read_sent(text)
 
     assert send(client, many(200, 77)).status_code == 303
-    monkeypatch.setattr(kept_runs, "read_sent", counting)
+    monkeypatch.setattr(results, "read_sent", counting)
     for _ in range(5):
         assert "cpu 77, 77 cores" in client.get(f"/labs/{LAB}/board").text
     assert len(counted) <= 50
@@ -317,9 +317,9 @@ def test_runs_of_others_are_read_beside_the_event_loop(
 
         return call
 
-    monkeypatch.setattr("app.web.board.read_sent", noted(read_sent))
-    monkeypatch.setattr("app.web.kept_runs.finished_runs", noted(lab_runs.finished_runs))
-    monkeypatch.setattr("app.web.kept_runs.lab_run", noted(lab_runs.lab_run))
+    monkeypatch.setattr("app.web.labs.board.read_sent", noted(read_sent))
+    monkeypatch.setattr("app.web.labs.results.finished_runs", noted(lab_runs.finished_runs))
+    monkeypatch.setattr("app.web.labs.results.lab_run", noted(lab_runs.lab_run))
     assert send(client, good()).status_code == 303
     ring = "/exercises/collectives/time-the-tree"
     client.post(ring, data={"action": "predict", "answer.time": "1 s"})

@@ -1,0 +1,202 @@
+"""Proofs that an exercise file says what its author means; every finding has a file and a line."""
+
+import asyncio
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
+from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.proofs import (
+    prove,
+    prove_figures,
+    prove_lab,
+    prove_links,
+    prove_sources,
+    prove_use,
+    trouble_of_figure,
+)
+from app.authoring.shape import prove_shape_of
+from app.config import ROOT
+from app.content.catalog import TOPIC_FILE, Catalog, TopicFile, read_exercise, read_topic, topic_of
+from app.errors import ContentError, InputError, Problem
+from app.expressions import ExpressionError
+from app.kinds import Exercise, Finding
+from app.markdown import MathematicsError, html
+from app.sandbox.runner import Runner
+
+_AT_ONCE = 4  # files
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that is worth knowing of a right file; a warning is worth a change."""
+
+    path: Path
+    says: str
+    level: Literal["note", "warning"] = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What was looked at, what is wrong with it, and what is worth knowing."""
+
+    files: int
+    problems: tuple[Problem, ...]
+    notes: tuple[Note, ...]
+
+
+async def lint(
+    paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False
+) -> Linted:
+    """Prove every exercise file in *paths*, which are files, chapters or folders of chapters.
+
+    With *links* the sources are asked whether they are still there.
+    Folders of chapters must go together with those in *beside*, which are there already.
+
+    Raises:
+        InputError: a path does not exist, or holds no exercise file.
+        UnavailableError: the sandbox cannot run the code of an exercise.
+    """
+    files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
+    topics = [file for path in paths for file in _topic_files(path)]
+    places = _places(beside, (*files, *topics))
+    turns = asyncio.Semaphore(_AT_ONCE)
+    linted = [
+        *await asyncio.gather(*(_in_turn(file, runner, turns, places, links) for file in files)),
+        *(lint_topic(file, places) for file in topics),
+        *_chapters(paths, beside),
+    ]
+    problems = [problem for one in linted for problem in one.problems]
+    problems.sort(key=lambda problem: (problem.path, problem.line))
+    notes = tuple(note for one in linted for note in one.notes)
+    return Linted(len(files), tuple(dict.fromkeys(problems)), notes)
+
+
+async def lint_file(
+    file: Path, runner: Runner, places: Places | None = None, *, links: bool = False
+) -> Linted:
+    """Prove one exercise file; its links may lead to *places*.
+
+    Raises:
+        UnavailableError: the sandbox cannot run its code.
+    """
+    try:
+        exercise, document = read_exercise(file, topic_of(file))
+    except ContentError as error:
+        return Linted(1, error.problems, ())
+    findings = [
+        *prove_characters(document.values),
+        *prove_use(exercise, document.values),
+        *prove_links(exercise, places or _places((), (file,))),
+        *prove_figures(exercise),
+        *prove_lab(exercise),
+        *_words(exercise),
+    ]
+    findings += await prove(exercise, runner)
+    if links:
+        findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
+    told = (cured(finding, exercise) for finding in findings)
+    problems = [document.problem(one.where, one.says, one.cure) for one in told]
+    return Linted(1, tuple(problems), () if problems else tuple(_notes(file, exercise)))
+
+
+def lint_topic(file: Path, places: Places | None = None) -> Linted:
+    """Prove the texts and figures of one chapter's own file; its links may lead to *places*."""
+    try:
+        topic, document = read_topic(file)
+    except ContentError as error:
+        return Linted(0, error.problems, ())
+    findings = [
+        *prove_characters(document.values),
+        *_prove_chapter(topic, places or _places((), (file,))),
+    ]
+    for index, figure in enumerate(topic.figures):
+        state = {name: str(text) for name, text in figure.state.items()}
+        if says := trouble_of_figure(figure, state):
+            findings.append(Finding(("figures", index), says))
+    told = (cured(finding) for finding in findings)
+    return Linted(0, tuple(document.problem(one.where, one.says, one.cure) for one in told), ())
+
+
+def _prove_chapter(topic: TopicFile, places: Places) -> Iterator[Finding]:
+    for where, text in (("opening", topic.opening), ("closing", topic.closing)):
+        try:
+            html(text)
+        except MathematicsError as error:
+            yield Finding((where,), str(error))
+        yield from prove_shape_of((where,), text)
+        for says, cure in trouble_of_addresses(text, places):
+            yield Finding((where,), says, cure)
+
+
+def _words(exercise: Exercise) -> list[Finding]:
+    """What is wrong with the words of *exercise*, as far as it can be drawn."""
+    found = []
+    try:
+        for finding in prove_words(exercise):
+            found.append(finding)
+    except (ExpressionError, MathematicsError):  # told by what proves the drawings
+        return found
+    return found
+
+
+def _notes(file: Path, exercise: Exercise) -> Iterator[Note]:
+    yield from (Note(file, says) for says in exercise.notes())
+    yield from (Note(file, says, "warning") for says in too_long(exercise))
+
+
+def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:
+    """What links in *files* may lead to: our chapters, and those of the folders around."""
+    around = {Path(os.path.abspath(file)).parent.parent for file in files}
+    return Places((ROOT / "exercises", *beside, *sorted(around)))
+
+
+async def _in_turn(
+    file: Path, runner: Runner, turns: asyncio.Semaphore, places: Places, links: bool
+) -> Linted:
+    async with turns:
+        return await lint_file(file, runner, places, links=links)
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if not path.is_dir():
+        if not os.path.lexists(path):
+            raise InputError(f"{path} does not exist")
+        return [path] if path.name != TOPIC_FILE else []
+    found = [file for file in path.rglob("*.yaml") if file.name != TOPIC_FILE]
+    if not found:
+        raise InputError(f"{path} holds no exercise file (*.yaml)")
+    return found
+
+
+def _topic_files(path: Path) -> Iterable[Path]:
+    if path.is_file():
+        return [path] if path.name == TOPIC_FILE else []
+    return sorted(path.rglob(TOPIC_FILE))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]:
+    """What is to be said of the chapters in each folder of *paths* as a whole."""
+    for folder in paths:
+        if not folder.is_dir() or (folder / TOPIC_FILE).exists():
+            continue
+        try:
+            catalog = Catalog.read([*(one for one in beside if not _same(one, folder)), folder])
+        except ContentError as error:
+            yield Linted(0, error.problems, ())
+            continue
+        notes = (
+            Note(folder / topic.id, says, "warning")
+            for topic in catalog.topics
+            if (folder / topic.id).is_dir()
+            for says in longest_is_right(topic.id, topic.exercises)
+        )
+        yield Linted(0, (), tuple(notes))

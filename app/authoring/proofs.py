@@ -1,0 +1,258 @@
+"""What is proven of one exercise: it draws sense, accepts its answer and refuses its mistakes."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from app.authoring import SEEDS
+from app.authoring.addresses import Places, trouble_of_addresses
+from app.errors import AppError, nearest
+from app.explorers import EXPLORERS, opened
+from app.expressions import ExpressionError
+from app.kinds import Exercise, Finding
+from app.kinds.base import Answer, single
+from app.kinds.embedding import Embedded
+from app.kinds.expression import Expression
+from app.kinds.lab import Experiment
+from app.kinds.numeric import Numeric
+from app.labs import Job, lab_called, read_job
+from app.labs.archive import recorded
+from app.labs.match import found_in, is_of
+from app.markdown import MathematicsError, html
+from app.sandbox.runner import Runner
+
+_CODE_SEEDS = range(5)
+_LONGEST = 120  # characters of what a seed draws
+_TELLING = 3  # characters of a figure that cannot be there by chance
+_SAME = 1e-9  # of two ways to work out a number
+_PATIENCE = 10  # seconds for an address to answer
+_NUDGE = "say how to get there instead"
+
+
+async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
+    """Everything wrong with *exercise*, each thing once.
+
+    Raises:
+        UnavailableError: the sandbox cannot run its code.
+    """
+    findings: list[Finding] = []
+    for seed in SEEDS:
+        await asyncio.sleep(0)  # what is worked out here must not keep a run's answer waiting
+        if findings := await _prove_seed(exercise, seed, runner):
+            break  # other drawings would mostly say the same again
+    if not findings and (alike := _always_alike(exercise)):
+        findings.append(alike)
+    return findings + await exercise.prove_code(_CODE_SEEDS, runner)
+
+
+def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
+    """What is drawn or named, and not used anywhere."""
+    used = str({key: value for key, value in values.items() if key not in ("given", "cases")})
+    names = {name: ("given", name) for name in exercise.given}
+    names |= {name: ("cases", "0") for case in exercise.cases for name in case}
+    for name, where in names.items():
+        if not re.search(rf"\b{re.escape(name)}\b", used):
+            says = f"{name} is drawn, and nothing uses it"
+            yield Finding(where, says, "use it in the prompt, or leave it out")
+    for name in exercise.let:
+        if len(re.findall(rf"\b{re.escape(name)}\b", used)) < len(("its name", "a use")):
+            yield Finding(("let", name), "is named, and nothing uses it", "leave it out")
+
+
+def prove_links(exercise: Exercise, places: Places) -> Iterator[Finding]:
+    """Links and images of variant 0 that lead nowhere."""
+    for where, text in (*exercise.texts(), (("solution",), exercise.solution)):
+        try:
+            filled = exercise.fill(text, exercise.draw(0))
+        except ExpressionError:  # names an answer, or is told where it is proven
+            filled = text
+        for says, cure in trouble_of_addresses(filled, places):
+            yield Finding(where, says, cure)
+
+
+def prove_figures(exercise: Exercise) -> Iterator[Finding]:
+    """Figures of explorers that cannot be drawn with the values of some seed."""
+    for index, figure in enumerate(exercise.figures):
+        for seed in SEEDS:
+            try:
+                state = exercise.state_of(figure, seed)
+            except ExpressionError as error:
+                says = str(error)
+            else:
+                says = trouble_of_figure(figure, state)
+            if says:
+                yield Finding(("figures", index), f"seed {seed}: {says}")
+                break
+
+
+def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
+    """Why *figure* cannot be drawn in *state*; nothing where it can."""
+    try:
+        shown = opened(EXPLORERS, figure.explorer, state).shown
+    except ValueError as error:
+        return str(error)
+    if figure.figure is not None and figure.figure >= len(shown.figures):
+        return f"{figure.explorer} has figures 0 to {len(shown.figures) - 1}, not {figure.figure}"
+    return ""
+
+
+def prove_lab(exercise: Exercise) -> Iterator[Finding]:
+    """A lab that there is not, predictions that are not the lab's own, and a missing recording."""
+    if not isinstance(exercise, Experiment):
+        return
+    for seed in SEEDS:
+        try:
+            job = read_job(lab_called(exercise.lab), exercise.parameters(seed))
+            findings = list(_prove_runs(exercise, seed, job))
+        except AppError as error:
+            findings = [Finding(("run",), str(error))]
+        except ExpressionError:
+            return  # told where the expression stands
+        if findings:
+            yield from (Finding(f.where, f"seed {seed}: {f.says}", f.cure) for f in findings)
+            return
+
+
+def _prove_runs(exercise: Experiment, seed: int, job: Job) -> Iterator[Finding]:
+    """Each prediction is in a recorded run, where it is what the lab itself predicts."""
+    runs = [report for report in recorded() if is_of(report, job)]
+    for name, key in exercise.keys(seed).items():
+        measured, places = exercise.predict[name].measured, exercise.places(name, seed)
+        where = ("predict", name, "measured")
+        if measured.partition("/")[0] not in job.lab.measures:
+            near = nearest(measured, job.lab.measures)
+            yield Finding(where, f"{job.lab.name} measures no {measured!r}{near}")
+            continue
+        found = [one for report in runs if (one := found_in(report, measured, *places))]
+        if not found:
+            says = f"no recorded run measures {measured} at this place"
+            yield Finding(where, says, f"record one: {job.command} --json")
+        for one in found:
+            known = one.value if job.lab.links == "counted" else one.predicted
+            if known is not None and abs(known / key.right - 1) > _SAME:
+                says = f"the lab says {key.asked.shown(known)}"
+                yield Finding(("predict", name, "answer"), says, "predict the same thing")
+                break
+
+
+def prove_sources(exercise: Exercise) -> Iterator[Finding]:
+    """Sources that do not answer; this asks the network."""
+    for index, url in enumerate(exercise.sources):
+        if says := _trouble_of(str(url)):
+            yield Finding(("sources", index), says, "name where it is now, or another source")
+
+
+@lru_cache(maxsize=1024)
+def _trouble_of(url: str) -> str:
+    """Why *url* leads nowhere; nothing where it answers, or will not talk to a program."""
+    asked = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
+    try:
+        with urlopen(asked, timeout=_PATIENCE):
+            return ""
+    except HTTPError as error:
+        gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+        return f"{url} leads nowhere: {error.code} {error.reason}" if gone else ""
+    except OSError as error:
+        return f"{url} cannot be reached: {getattr(error, 'reason', error)}"
+
+
+async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:
+    try:
+        drawn = exercise.draw(seed)
+    except ExpressionError as error:
+        return [Finding(("given",), f"seed {seed}: {error}")]
+    findings = [*_prove_texts(exercise, seed), *exercise.prove(drawn)]
+    findings += _prove_solution(exercise, seed, {finding.says for finding in findings})
+    if not findings:
+        findings += _prove_hints(exercise, seed)
+    if not findings and exercise.kind != "function":  # its prove_code grades, and once is enough
+        findings += await _prove_answers(exercise, seed, runner)
+    seen = _drawn(exercise, seed)
+    return [Finding(f.where, f"seed {seed}{seen}: {f.says}", f.cure) for f in findings]
+
+
+def _drawn(exercise: Exercise, seed: int) -> str:
+    """What *seed* draws, in brackets; nothing where nothing is drawn."""
+    shown = ", ".join(f"{name} {text}" for name, text in exercise.draw(seed).shown.items() if text)
+    return f" ({shown[:_LONGEST]})" if shown else ""
+
+
+def _always_alike(exercise: Exercise) -> Finding | None:
+    """A finding if choices of values are there, and all seeds draw the same."""
+    choices = [len(values) for values in exercise.given.values()] + [len(exercise.cases)]
+    drawn = {tuple(exercise.draw(seed).shown.items()) for seed in SEEDS}
+    if max(choices) > 1 and len(drawn) == 1:
+        says = f"{len(SEEDS)} seeds draw the same values"
+        return Finding(("where",), says, "let `where` allow more than one drawing")
+    return None
+
+
+def _prove_texts(exercise: Exercise, seed: int) -> Iterator[Finding]:
+    drawn = exercise.draw(seed)
+    for where, text in exercise.texts():
+        if "mistakes" in where:  # filled with the answers known, when the mistakes are proven
+            continue
+        try:
+            html(exercise.fill(text, drawn))
+        except (ExpressionError, MathematicsError) as error:
+            yield Finding(where, str(error))
+
+
+def _prove_solution(exercise: Exercise, seed: int, said: set[str]) -> list[Finding]:
+    try:
+        html(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
+    except (ExpressionError, MathematicsError) as error:
+        # A wrong key is told where it stands; that the solution mentions it adds nothing.
+        return [] if str(error) in said else [Finding(("solution",), str(error))]
+    return []
+
+
+def _prove_hints(exercise: Exercise, seed: int) -> Iterator[Finding]:
+    """No hint contains the answer."""
+    variant = exercise.variant(seed)
+    for index, hint in enumerate(variant.hints):
+        for figure in _telling(exercise, seed):
+            if _mentions(hint, figure) and not _mentions(variant.prompt, figure):
+                yield Finding(("hints", index), f"gives the answer away: {figure}", _NUDGE)
+
+
+def _telling(exercise: Exercise, seed: int) -> set[str]:
+    """The texts that no hint may contain."""
+    if isinstance(exercise, Expression):
+        return {exercise.answer}
+    if exercise.kind == "buggy_line":
+        return {f"line {exercise.right_answer(seed)}"}
+    if not isinstance(exercise, Numeric | Experiment):
+        return set()
+    shown = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
+    figures = shown | {figure.replace(",", "") for figure in shown}
+    return {figure for figure in figures if len(figure) >= _TELLING}
+
+
+def _mentions(hint: str, figure: str) -> bool:
+    return re.search(rf"(?<![\w.,]){re.escape(figure)}(?![\d]|[.,]\d)", hint) is not None
+
+
+async def _prove_answers(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:
+    findings = []
+    right = exercise.right_answer(seed)
+    try:
+        if not (await exercise.grade(seed, right, runner)).correct:
+            findings.append(Finding((), f"does not accept its own answer {_short(right)}"))
+        for answer, says in exercise.mistakes(seed):
+            verdict = await exercise.grade(seed, answer, runner)
+            if verdict.correct:
+                findings.append(Finding((), f"accepts the mistake {_short(answer)}"))
+            elif not any(says in sentence for sentence in verdict.feedback):
+                findings.append(Finding((), f"the mistake {_short(answer)} does not get: {says}"))
+    except AppError as error:
+        findings.append(Finding((), str(error)))
+    return findings
+
+
+def _short(answer: Answer) -> str:
+    return repr(single(answer) if isinstance(answer, str) else answer)[:100]

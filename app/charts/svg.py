@@ -1,0 +1,32 @@
+"""Any figure as SVG, and as a table."""
+
+from functools import cache
+
+from app.charts.bars import Bars, bars_picture
+from app.charts.drawing import Drawing
+from app.charts.plot import Plot, plot_picture
+from app.charts.timeline import Timeline
+from app.charts.timeline_layout import picture
+from app.templating import environment
+
+Figure = Bars | Plot | Timeline | Drawing
+
+
+def drawn(figure: Figure, *, alone: bool) -> str:
+    """*figure* as SVG: a file that stands *alone*, or a piece of a page with its style sheet."""
+    match figure:
+        case Bars():
+            return _filled("bars", picture=bars_picture(figure), alone=alone)
+        case Plot():
+            return _filled("plot", picture=plot_picture(figure), alone=alone)
+        case Timeline():
+            return _filled("timeline" if alone else "schedule", picture=picture(figure))
+        case Drawing():
+            return _filled("drawing", drawing=figure, alone=alone)
+
+
+def _filled(name: str, **given: object) -> str:
+    return _templates().get_template(f"figures/{name}.svg").render(**given)
+
+
+_templates = cache(environment)

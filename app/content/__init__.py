@@ -1,0 +1,1 @@
+"""The course: its exercises and packs, the errata, and the glossary."""

@@ -1,0 +1,230 @@
+"""The exercises and chapters that the files under `exercises/` describe."""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from app.errors import ContentError, NotFoundError, Problem, nearest
+from app.kinds import EXERCISE, Exercise
+from app.kinds.embedding import Embedded
+from app.kinds.schema_errors import faults
+from app.kinds.strict import Strict
+from app.yaml_file import Document, read_document
+
+TOPIC_FILE = "topic.yaml"
+_SUFFIX = ".yaml"
+_NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+_NEW_CHAPTER = (
+    "write one with title, position, summary and opening, or give the folder the name of a "
+    "chapter that there is"
+)
+
+
+class TopicFile(Strict):
+    """What `topic.yaml` says."""
+
+    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
+    position: float = Field(description="place among the chapters: ours are 1, 2, ...")
+    summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
+    opening: str = Field(min_length=1, description="Markdown, above the exercises")
+    closing: str = Field(default="", description="Markdown, below them")
+    figures: list[Embedded] = Field(default=[], description="explorers, under the opening")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A chapter, and its exercises in order: the core ones first."""
+
+    id: str
+    title: str
+    position: float
+    summary: str
+    opening: str
+    closing: str
+    exercises: tuple[Exercise, ...]
+    figures: tuple[Embedded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All chapters and exercises, in order."""
+
+    topics: tuple[Topic, ...]
+    by_id: Mapping[str, Exercise]
+
+    @classmethod
+    def read(cls, folders: Iterable[Path]) -> "Catalog":
+        """The catalog of *folders*, each of which holds a folder a chapter.
+
+        Raises:
+            ContentError: with every problem of every file.
+        """
+        problems: list[Problem] = []
+        topics: dict[str, Topic] = {}
+        for folder in _topic_folders(folders, problems):
+            topic = _topic(folder, topics.get(folder.name), problems)
+            if topic:
+                topics[topic.id] = topic
+        if problems:
+            raise ContentError(problems)
+        ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
+        return cls(ordered, {e.id: e for topic in ordered for e in topic.exercises})
+
+    def with_exercise(self, exercise: Exercise) -> "Catalog":
+        """This catalog with *exercise* in place of the one of its id, or added to its chapter."""
+        name = exercise.id.partition("/")[0]
+        new = Topic(name, name.replace("-", " ").capitalize(), math.inf, "", "", "", ())
+        topic = next((topic for topic in self.topics if topic.id == name), new)
+        others = [other for other in topic.exercises if other.id != exercise.id]
+        changed = replace(topic, exercises=(*others, exercise))
+        topics = (*(other for other in self.topics if other.id != name), changed)
+        return Catalog(topics, {e.id: e for topic in topics for e in topic.exercises})
+
+    @property
+    def exercises(self) -> tuple[Exercise, ...]:
+        """Every exercise, chapter after chapter."""
+        return tuple(self.by_id.values())
+
+    def exercise(self, name: str) -> Exercise:
+        """The exercise with the id *name*.
+
+        Raises:
+            NotFoundError: there is none; the message offers the closest.
+        """
+        if name in self.by_id:
+            return self.by_id[name]
+        raise NotFoundError(
+            f"no exercise is called {name[:200]!r}{nearest(name[:200], self.by_id)}"
+        )
+
+    def topic(self, name: str) -> Topic:
+        """The chapter with the id *name*.
+
+        Raises:
+            NotFoundError: there is none; the message offers the closest.
+        """
+        for topic in self.topics:
+            if topic.id == name:
+                return topic
+        known = [topic.id for topic in self.topics]
+        raise NotFoundError(f"no chapter is called {name[:200]!r}{nearest(name[:200], known)}")
+
+    def topic_of(self, exercise: Exercise) -> Topic:
+        """The chapter of *exercise*."""
+        return self.topic(exercise.id.partition("/")[0])
+
+    def after(self, exercise: Exercise) -> Exercise | None:
+        """The next exercise of the same chapter."""
+        return self._beside(exercise, 1)
+
+    def before(self, exercise: Exercise) -> Exercise | None:
+        """The exercise before it in the same chapter."""
+        return self._beside(exercise, -1)
+
+    def _beside(self, exercise: Exercise, step: int) -> Exercise | None:
+        siblings = self.topic_of(exercise).exercises
+        place = siblings.index(exercise) + step
+        return siblings[place] if 0 <= place < len(siblings) else None
+
+
+def topic_of(path: Path) -> str:
+    """The chapter of the exercise file at *path*: its folder, also where it is a link."""
+    return Path(os.path.abspath(path)).parent.name
+
+
+def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
+    """The exercise in the file at *path*, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    if stray := set(path.stem) - set(_NAME):
+        says = f"a file's name has small letters, digits and hyphens, not {sorted(stray)}"
+        raise ContentError([Problem(path, 1, says, "rename the file")])
+    own = [
+        document.problem((key,), "belongs to the file, not into it", "leave it out")
+        for key in ("id", "digest")
+        if key in document.values
+    ]
+    if own:
+        raise ContentError(own)
+    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
+    try:
+        return EXERCISE.validate_python(values), document
+    except ValidationError as error:
+        found = faults(error, document.values)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
+
+
+def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
+    for folder in folders:
+        if not folder.is_dir():
+            problems.append(Problem(folder, 1, "is not a folder", "name a folder of chapters"))
+            continue
+        yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
+
+
+def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topic | None:
+    """The chapter in *folder*; without a topic file it adds to the *earlier* one of its name."""
+    if not any(folder.glob(f"*{_SUFFIX}")):
+        return None  # a folder of something else
+    kept = earlier.exercises if earlier else ()
+    exercises = [*kept, *_exercises(folder, {exercise.id for exercise in kept}, problems)]
+    exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
+    path = folder / TOPIC_FILE
+    if earlier and not path.exists():
+        return replace(earlier, exercises=tuple(exercises))
+    if earlier:
+        says = f"there is a chapter {folder.name!r} already"
+        cure = "remove this file to add exercises to that chapter, or rename the folder"
+        problems.append(Problem(path, 1, says, cure))
+        return None
+    if not os.path.lexists(path):
+        says = f"the chapter {folder.name!r} has no {TOPIC_FILE}"
+        problems.append(Problem(path, 1, says, _NEW_CHAPTER))
+        return None
+    try:
+        said = read_topic(path)[0]
+    except ContentError as error:
+        problems += error.problems
+        return None
+    return Topic(
+        folder.name, said.title, said.position, said.summary, said.opening, said.closing,
+        tuple(exercises), tuple(said.figures),
+    )  # fmt: skip
+
+
+def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:
+    """The exercises of *folder*, none of which may have an id that is *known*."""
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        if path.name == TOPIC_FILE:
+            continue
+        try:
+            exercise = read_exercise(path, folder.name)[0]
+        except ContentError as error:
+            problems += error.problems
+            continue
+        if exercise.id in known:
+            says = f"there is an exercise {exercise.id!r} already"
+            problems.append(Problem(path, 1, says, "give the file another name"))
+        yield exercise
+
+
+def read_topic(path: Path) -> tuple[TopicFile, Document]:
+    """The chapter in the file at *path*, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    try:
+        return TopicFile.model_validate(document.values), document
+    except ValidationError as error:
+        found = faults(error, document.values, TopicFile)
+        raise ContentError([document.problem(*fault) for fault in found]) from error

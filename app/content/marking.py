@@ -1,0 +1,81 @@
+"""Terms marked in a text, each where it occurs first."""
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from markupsafe import Markup
+
+from app.content.glossary import Term, terms
+
+_TAG = re.compile(r"(<[^>]+>)")
+_NAME = re.compile(r"</?([a-zA-Z0-9]+)")
+_LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')
+# A term in one of these is no prose, or leads somewhere else already.
+_CLOSED = {"a", "code", "pre", "math", "svg", "h1", "h2", "h3", "th", "button", "label"}
+
+
+@lru_cache(maxsize=2048)
+def mark(html: Markup, unmarked: tuple[str, ...] = ()) -> Markup:
+    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term.
+
+    Those that *unmarked* names, in any of their spellings, are left as they are.
+    """
+    known = _spellings()
+    seen = {known[name.casefold()][0] for name in unmarked if name.casefold() in known}
+    closed: list[str] = []
+    parts = []
+    for part in _TAG.split(html):
+        if part.startswith("<"):
+            _enter_or_leave(part, closed)
+            parts.append(part)
+        else:
+            parts.append(part if closed else _marked(part, seen))
+    return Markup("".join(parts))  # made of the same markup, and of escaped terms
+
+
+def marked(html: Markup) -> list[str]:
+    """The keys of the terms that are marked in *html*."""
+    return _LINK.findall(html)
+
+
+def _enter_or_leave(tag: str, closed: list[str]) -> None:
+    found = _NAME.match(tag)
+    name = found[1].lower() if found else ""
+    if name not in _CLOSED or tag.endswith("/>"):
+        return
+    if tag.startswith("</"):
+        if closed and closed[-1] == name:
+            closed.pop()
+    else:
+        closed.append(name)
+
+
+def _marked(text: str, seen: set[str]) -> str:
+    def one(match: re.Match[str]) -> str:
+        key, term = _spellings()[match[0].casefold()]
+        if key in seen:
+            return match[0]
+        seen.add(key)
+        return Markup(
+            '<a class="term" href="/glossary#{}" data-says="{}" aria-description="{}">{}</a>'
+        ).format(key, term.says, term.says, Markup(match[0]))
+
+    return _pattern().sub(one, text)
+
+
+@cache
+def _spellings() -> Mapping[str, tuple[str, Term]]:
+    return {
+        spelling.casefold(): (key, term)
+        for key, term in terms().items()
+        if not term.quiet
+        for spelling in (term.term, *term.also)
+    }
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    longest_first = sorted(_spellings(), key=len, reverse=True)
+    words = "|".join(re.escape(spelling) for spelling in longest_first)
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)

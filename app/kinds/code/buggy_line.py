@@ -1,0 +1,284 @@
+"""Exercises that show a listing in which exactly one line is wrong."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from app.errors import AnswerError, UnavailableError
+from app.expressions import ExpressionError
+from app.kinds.base import KEPT, Answer, Finding, Markdown, Verdict, Where, single
+from app.kinds.code.adequacy import sensible
+from app.kinds.code.agreement import alike
+from app.kinds.code.calls import Call, Coded, function_in, rounded
+from app.kinds.code.edits import Operator
+from app.kinds.code.guilt import dead_lines, equally_guilty, mended_elsewhere
+from app.kinds.code.interpreter import ListingError
+from app.kinds.code.mutation import SAYS, Effect, Listing, Mutant, Mutants, effect_of
+from app.kinds.code.searching import combinations
+from app.kinds.drawing import Draw, shuffled
+from app.kinds.strict import Strict
+from app.sandbox.report import Returned
+from app.sandbox.runner import Runner
+from app.units import figures
+
+_MORE = 60  # calls, at most, to describe what a bug does
+_DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
+
+
+@dataclass(frozen=True, slots=True)
+class BuggyLineQuestion:
+    """The listing."""
+
+    lines: tuple[str, ...]
+
+
+class Bug(Strict):
+    """One line that is shown instead of the right one."""
+
+    line: int = Field(ge=1)
+    shown: str = Field(min_length=1, description="the wrong line, with its indentation")
+    says: Markdown = Field(description="why it is wrong, and what would be right")
+    symptom: str = Field(default="", description="what {symptom} stands for in the texts")
+
+
+class BuggyLine(Coded):
+    """Find the line at fault."""
+
+    kind: Literal["buggy_line"]
+    code: str = Field(min_length=1, description="the RIGHT listing")
+    bugs: list[Bug] = Field(
+        default_factory=list, description="line, shown, says, symptom; one of them is drawn"
+    )
+    mutate: list[Operator] = Field(
+        default_factory=list,
+        description="draw bugs from the listing: constant, operator, factor, off-by-one, swap",
+    )
+    elsewhere: dict[int, Markdown] = Field(
+        default_factory=dict, description="what to say of a line that is right"
+    )
+    entry: str = Field(default="", description="the function to call; the first one if empty")
+    _drawn_bugs: dict[int, Bug] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _lines_exist(self) -> Self:
+        if not (self.bugs or self.mutate):
+            raise ValueError("give bugs, or say with mutate how to draw them")
+        lines = self.code.splitlines()
+        for line in (*self.elsewhere, *(bug.line for bug in self.bugs)):
+            if not 1 <= line <= len(lines):
+                raise ValueError(f"there is no line {line}: the code has {len(lines)}")
+        for bug in self.bugs:
+            if lines[bug.line - 1].strip() == bug.shown.strip():
+                raise ValueError(f"the wrong line {bug.line} is the same as the right one")
+        function_in(self.code)
+        return self
+
+    @property
+    def anew(self) -> str:
+        """What another seed changes."""
+        return "Draws another bug." if self.mutate or len(self.bugs) > 1 else super().anew
+
+    def bug(self, seed: int) -> Bug:
+        """The bug that *seed* draws; at 0 the first one.
+
+        Raises:
+            ExpressionError: none can be drawn from the listing.
+        """
+        if seed == 0 and self.bugs:
+            return self.bugs[0]
+        share = random.Random(f"bug {seed}").random()
+        if not self.mutate:
+            return self.bugs[int(share * len(self.bugs))]
+        if share < len(self.bugs) / (len(self.bugs) + _DRAWN):
+            return self.bugs[int(share * (len(self.bugs) + _DRAWN))]
+        return self._first_mutant(seed)
+
+    def _first_mutant(self, seed: int) -> Bug:
+        if seed not in self._drawn_bugs:
+            if len(self._drawn_bugs) >= KEPT:
+                self._drawn_bugs.clear()
+            found = next(self.mutants(seed), None)
+            if found is None:
+                raise ExpressionError("no change of one line is told by the drawn calls")
+            self._drawn_bugs[seed] = self._bug_of(found)
+        return self._drawn_bugs[seed]
+
+    def mutants(self, seed: int) -> Iterator[Mutant]:
+        """What the listing yields, in the order that belongs to *seed*.
+
+        Raises:
+            ExpressionError: it is more than arithmetic.
+        """
+        try:
+            yield from self._mutants.drawn(lambda edits: shuffled(seed, edits))
+        except ListingError as error:
+            raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
+
+    @cached_property
+    def _mutants(self) -> Mutants:
+        return Mutants(self._right_listing, self.mutate)
+
+    @cached_property
+    def _right_listing(self) -> Listing:
+        """The right listing, with calls that tell bugs, and more that describe them."""
+        columns = self.arguments.values()
+        places = sensible(self.arguments, self.makes_sense)[:: 1 + prod(map(len, columns)) // _MORE]
+        rows = combinations(list(columns), places)
+        more = [self.call(self._called, row) for row in rows]
+        return Listing(self.code.splitlines(), self._called, self.calls(self._called, 0), more)
+
+    @property
+    def _called(self) -> str:
+        """The function that is called."""
+        return self.entry or function_in(self.code)
+
+    def _bug_of(self, mutant: Mutant) -> Bug:
+        """*mutant*, with what its line is about where the author says it."""
+        says = SAYS[mutant.operator]
+        if about := self.elsewhere.get(mutant.line):
+            says = f"{says} {about}"
+        symptom = symptom_of(mutant.effect)
+        return Bug(line=mutant.line, shown=mutant.shown, says=says, symptom=symptom)
+
+    def drawn_anew(self, seed: int) -> Draw:
+        """The drawn values, and the symptom of the bug that is shown."""
+        drawn = super().drawn_anew(seed)
+        return replace(drawn, shown={**drawn.shown, "symptom": self.bug(seed).symptom})
+
+    def listing(self, bug: Bug) -> list[str]:
+        """The lines with *bug* among them."""
+        lines = self.code.splitlines()
+        lines[bug.line - 1] = bug.shown.rstrip()
+        return lines
+
+    def question(self, seed: int) -> BuggyLineQuestion:
+        """The listing with the bug."""
+        return BuggyLineQuestion(tuple(self.listing(self.bug(seed))))
+
+    def right_answer(self, seed: int) -> Answer:
+        """The number of the line."""
+        return str(self.bug(seed).line)
+
+    def reveal(self, seed: int) -> str:
+        """The line, and how it reads when it is right."""
+        line = self.bug(seed).line
+        right = self.code.splitlines()[line - 1].strip()
+        return f"Line **{line}**. It should read `{right}`."
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each right line that the author speaks of."""
+        drawn = self.draw(seed)
+        for line, says in self.elsewhere.items():
+            if line != self.bug(seed).line:
+                yield str(line), self.fill(says, drawn)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare the number of the line."""
+        bug, drawn = self.bug(seed), self.draw(seed)
+        line = self._line(answer)
+        if line == bug.line:
+            return Verdict(True, 1.0, (self.fill(bug.says, drawn), self.reveal(seed)))
+        if line in self.elsewhere:
+            return Verdict(False, 0.0, (self.fill(self.elsewhere[line], drawn),))
+        return Verdict(False, 0.0, (f"Line {line} is right as it stands.",))
+
+    def _line(self, answer: Answer) -> int:
+        text = single(answer).strip().lower().removeprefix("line").strip(" #")
+        count = len(self.code.splitlines())
+        if not text:
+            raise AnswerError("no line is chosen yet")
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
+            raise AnswerError(f"the number of a line is wanted, 1 to {count}, not {text[:20]!r}")
+        if not 1 <= int(text) <= count:
+            raise AnswerError(f"there is no line {int(text)}: the listing has {count}")
+        return int(text)
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of bugs and of other lines, too."""
+        yield from super().texts()
+        for index, bug in enumerate(self.bugs):
+            yield ("bugs", index, "says"), bug.says
+        for line, says in self.elsewhere.items():
+            yield ("elsewhere", line), says
+
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+        """The right listing agrees with the reference, and each bug shows in a result."""
+        entry = self._called
+        try:
+            calls = [call for seed in seeds for call in self.calls(entry, seed)]
+        except ExpressionError as error:
+            return [Finding(("reference",), str(error))]
+        findings = []
+        if disagreement := await self._disagreement(self.code, entry, calls, runner):
+            findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
+        for line in dead_lines(self._right_listing):
+            findings.append(Finding(("code",), f"line {line} changes no result", "leave it out"))
+        drawn = [self._bug_of(mutant) for mutant in self.mutants(0)] if self.mutate else []
+        for index, bug in enumerate((*self.bugs, *drawn)):
+            where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
+            source = "\n".join(self.listing(bug))
+            if not await self._disagreement(source, entry, calls, runner):
+                says = f"line {bug.line} changes no result"
+                findings.append(Finding(where, says, "draw arguments that show it"))
+            findings += self._prove_guilt(where, bug)
+        return findings
+
+    def _prove_guilt(self, where: Where, bug: Bug) -> Iterator[Finding]:
+        """Mending the line of *bug* is the only cure, and its symptom says what happens."""
+        wrong = replace(self._right_listing, lines=self.listing(bug))
+        raises = effect_of(wrong).raises
+        if raises and "raise" not in bug.symptom:
+            yield Finding(where, f"raises {raises}, which its symptom does not say")
+        argued = () if bug in self.bugs else self.elsewhere  # a listed one can be chosen better
+        cure = "say under elsewhere why that line is right, or change the listing"
+        says = f"could be mended instead of line {bug.line}"
+        if other := equally_guilty(wrong, bug.line, self.elsewhere):
+            yield Finding(where, f"line {other} {says}", cure)
+        elif found := mended_elsewhere(wrong, bug.line, argued):
+            yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
+
+    def notes(self) -> Iterator[str]:
+        """How many bugs the listing yields, by what is changed."""
+        if self.mutate:
+            by = Counter(mutant.operator for mutant in self.mutants(0))
+            parts = ", ".join(f"{name} {count}" for name, count in by.most_common())
+            yield f"{by.total()} bugs can be drawn from the code ({parts})"
+
+    async def _disagreement(
+        self, source: str, entry: str, calls: Sequence[Call], runner: Runner
+    ) -> str:
+        """The first call whose result is not that of the reference; nothing if all agree."""
+        report = await runner.run(source, entry, [call.arguments for call in calls])
+        if report.body:
+            return str(report.body)
+        for call, outcome in zip(calls, report.outcomes, strict=False):
+            if not isinstance(outcome, Returned):
+                return f"{call.text}: {outcome}"
+            if not alike(outcome.value, call.expected):
+                return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
+        if len(report.outcomes) < len(calls):
+            raise UnavailableError("the sandbox lost a run")
+        return ""
+
+
+def symptom_of(effect: Effect) -> str:
+    """How the result looks, compared with the right one."""
+    if effect.raises:
+        article = "an" if effect.raises[0] in "AEIOUae" else "a"
+        return f"raises {article} {effect.raises}{'' if effect.always else ' for some arguments'}"
+    if effect.ratio is None:
+        return f"comes out too {effect.lean}" if effect.lean else "comes out wrong"
+    if effect.ratio == 0:
+        return "comes out as 0"
+    if effect.ratio < 0:
+        much = "" if effect.ratio == -1 else f" and at {figures(-effect.ratio)} of the right size"
+        return f"comes out with the wrong sign{much}"
+    if effect.ratio > 1:
+        return f"comes out {figures(effect.ratio)} times too large"
+    return f"comes out at {figures(effect.ratio)} of the right value"

@@ -1,0 +1,298 @@
+"""Exercises whose answer is a Python function, called in the sandbox with drawn arguments."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from app.errors import AnswerError, UnavailableError
+from app.expressions import ExpressionError
+from app.kinds.base import KEPT, Answer, Finding, Verdict, Where, single
+from app.kinds.code.adequacy import Contest, sensible
+from app.kinds.code.agreement import alike
+from app.kinds.code.calls import Call, Coded, Given, function_in, rounded
+from app.kinds.code.feedback import (
+    Example,
+    FunctionQuestion,
+    Hidden,
+    Trial,
+    TrialRun,
+    Worked,
+    Wrong,
+    returned,
+    says_of_call,
+)
+from app.kinds.code.foreseen import common_slip, same_results, was_stopped
+from app.kinds.code.outcomes import in_line, kind_of, says_of
+from app.sandbox.report import Outcome, Report, Returned, Stopped
+from app.sandbox.runner import Runner
+from app.units import scale_of
+
+_ANY = -1  # in place of a seed, where all have the same
+
+
+class Function(Coded):
+    """Write a function."""
+
+    kind: Literal["function"]
+    reference: str = Field(
+        default="",
+        description="a formula's name, or an expression of the arguments; without one, the right "
+        "program is the reference, and each example says what it returns",
+    )
+    starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
+    right: str = Field(min_length=1, description="a whole right program")
+    examples: list[list[Given] | Worked] = Field(
+        min_length=1,
+        max_length=6,
+        description="visible calls: their arguments in order, or call and returns",
+    )
+    wrong: list[Wrong] = Field(
+        min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
+    )
+    always: list[list[Given]] = Field(
+        default_factory=list,
+        max_length=40,
+        description="hidden calls of every seed, which tell nearly right programs from right ones; "
+        "`wallclock lint` finds them",
+    )
+    _entry: str = PrivateAttr(default="")
+    _expected: dict[int, Hidden] = PrivateAttr(default_factory=dict)
+    _foreseen: dict[int, list[tuple[tuple[Outcome, ...], str]]] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _examples_fit(self) -> Self:
+        self._entry = function_in(self.starter)
+        for example in self.examples:
+            row = example.call if isinstance(example, Worked) else example
+            if isinstance(example, Worked) == bool(self.reference):
+                raise ValueError(
+                    f"the example {row} needs no `returns`: the reference says it"
+                    if self.reference
+                    else f"the example {row} needs call and `returns`: there is no reference"
+                )
+            self._fits("example", row)
+        for row in self.always:
+            self._fits("call", row)
+        return self
+
+    def _fits(self, what: str, row: Sequence[Given]) -> None:
+        if len(row) != len(self.arguments):
+            raise ValueError(f"the {what} {row} does not give {', '.join(self.arguments)}")
+
+    @property
+    def entry(self) -> str:
+        """The name of the function to write."""
+        return self._entry
+
+    def question(self, seed: int) -> FunctionQuestion:
+        """The function to write, and visible examples of it."""
+        examples = tuple(Example(call.text, rounded(call.expected)) for call in self._visible())
+        return FunctionQuestion(self.entry, self.starter, examples)
+
+    def _visible(self) -> tuple[Call, ...]:
+        """The calls of the examples."""
+        return tuple(
+            replace(self.call(self.entry, example.call), expected=returned(example))
+            if isinstance(example, Worked)
+            else self.call(self.entry, example)
+            for example in self.examples
+        )
+
+    async def _hidden(self, seed: int, runner: Runner) -> Hidden:
+        """The calls that grade, with what the reference or the right program returns.
+
+        Raises:
+            UnavailableError: the right program was stopped, or there is nothing to call.
+        """
+        if seed not in self._expected:
+            if len(self._expected) >= KEPT:
+                self._expected.clear()
+            self._expected[seed] = await self._worked_out(seed, runner)
+        return self._expected[seed]
+
+    async def _worked_out(self, seed: int, runner: Runner) -> Hidden:
+        always = [self.call(self.entry, row) for row in self.always]
+        texts = {call.text for call in always}
+        drawn = [call for call in self.calls(self.entry, seed) if call.text not in texts]
+        calls = [*drawn, *always]
+        if not self.reference:
+            report = await self._run(self.right, calls, runner, "")
+            calls = [
+                replace(call, expected=outcome.value)
+                for call, outcome in _pairs(calls, report)
+                if isinstance(outcome, Returned)
+            ]
+        if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
+            raise UnavailableError(
+                "the right results of this exercise could not be worked out: please send it again"
+            )
+        return Hidden(tuple(calls[: len(drawn)]), tuple(calls[len(drawn) :]))
+
+    def right_answer(self, seed: int) -> Answer:
+        """A right program."""
+        return self.right
+
+    def reveal(self, seed: int) -> str:
+        """A right program, as a listing."""
+        return f"```python\n{self.right.rstrip()}\n```"
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each typical wrong program."""
+        drawn = self.draw(seed)
+        for wrong in self.wrong:
+            yield wrong.code, self.fill(wrong.says, drawn)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Run the program on drawn calls; the first failing one is shown."""
+        source = _source(answer)
+        hidden = await self._hidden(seed, runner)
+        calls = hidden.calls
+        report = await self._run(source, calls, runner, learner)
+        if report.body:
+            return Verdict(False, 0.0, (says_of(report.body),))
+        passed = [self._passes(call, outcome) for call, outcome in _pairs(calls, report)]
+        if all(passed) and len(passed) == len(calls):
+            return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
+        says = [hidden.says_of(passed.index(False), report.outcomes)]
+        if diagnosis := await self._diagnosis(seed, hidden, report, runner):
+            says.append(diagnosis)
+        return Verdict(False, sum(passed) / len(calls), tuple(says))
+
+    async def try_out(self, seed: int, source: str, runner: Runner, learner: str = "") -> Trial:
+        """Run the visible examples.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            UnavailableError: the sandbox cannot run it.
+        """
+        calls = self._visible()
+        report = await self._run(_source(source), calls, runner, learner)
+        if report.body:
+            return Trial(says_of(report.body), in_line(report.body), report.printed, ())
+        runs = (self._trial(call, outcome) for call, outcome in _pairs(calls, report))
+        return Trial("", None, report.printed, tuple(runs))
+
+    def _trial(self, call: Call, outcome: Outcome) -> TrialRun:
+        passed = self._passes(call, outcome)
+        got = rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome)
+        says = "" if passed else says_of_call(call, outcome)
+        expected = rounded(call.expected)
+        return TrialRun(call.text, expected, got, outcome.printed, passed, says, in_line(outcome))
+
+    async def _run(
+        self, source: str, calls: Sequence[Call], runner: Runner, learner: str
+    ) -> Report:
+        report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
+        for outcome in (report.body, *report.outcomes):
+            if isinstance(outcome, Stopped) and outcome.reason == "lost":
+                raise UnavailableError("this run was lost by the server: please send it again")
+        return report
+
+    def _passes(self, call: Call, outcome: Outcome) -> bool:
+        return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
+
+    async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
+        """The sentence of the foreseen mistake with the same results, or of a common slip."""
+        if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
+            return ""
+        calls = hidden.always or hidden.drawn
+        outcomes = report.outcomes[-len(calls) :]
+        for foreseen, says in await self._wrong_outcomes(seed, calls, runner):
+            if same_results(outcomes, foreseen):
+                return self.fill(says, self.draw(seed))
+        return common_slip(hidden.calls, report.outcomes, scale_of(self.unit))
+
+    async def _wrong_outcomes(
+        self, seed: int, calls: Sequence[Call], runner: Runner
+    ) -> list[tuple[tuple[Outcome, ...], str]]:
+        """What each typical wrong program returns; kept unless one of them was stopped.
+
+        Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
+        """
+        kept = _ANY if self.always else seed
+        if kept in self._foreseen:
+            return self._foreseen[kept]
+        reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
+        found = [(report.outcomes, says) for report, says in reports]
+        if not any(was_stopped(report) for report, _ in reports):
+            if len(self._foreseen) >= KEPT:
+                self._foreseen.clear()
+            self._foreseen[kept] = found
+        return found
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of wrong programs, too."""
+        yield from super().texts()
+        for index, wrong in enumerate(self.wrong):
+            yield ("wrong", index, "says"), wrong.says
+
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+        """The right program passes, wrong ones fail at any seed and get their sentences."""
+        try:
+            findings = await self._prove_right(runner)
+            findings = findings or await self.contest().findings(runner)
+            for seed in seeds:
+                findings += [] if findings else await self._prove(seed, runner)
+        except ExpressionError as error:
+            return [Finding(("reference",), str(error))]
+        return findings
+
+    def contest(self) -> Contest:
+        """The right program against nearly right ones."""
+        return Contest(
+            entry=self.entry,
+            right=self.right,
+            wrong=[wrong.code for wrong in self.wrong],
+            arguments=self.arguments,
+            always=self._at_every_seed(),
+            places=sensible(self.arguments, self.makes_sense),
+            floats=bool(self.reference) and self.result == "float",
+        )
+
+    def _at_every_seed(self) -> list[list[Given]]:
+        """Calls that are made whatever the seed: of a single argument every value is drawn."""
+        columns = list(self.arguments.values())
+        alone = [[value] for value in columns[0]] if len(columns) == 1 else []
+        return [*self.always, *(row for row in alone if self.makes_sense(row))]
+
+    async def _prove(self, seed: int, runner: Runner) -> list[Finding]:
+        findings = []
+        verdict = await self.grade(seed, self.right, runner)
+        if not verdict.correct:
+            findings.append(Finding(("right",), f"the right program fails: {verdict.feedback[0]}"))
+        for index, wrong in enumerate(self.wrong):
+            verdict = await self.grade(seed, wrong.code, runner)
+            if verdict.correct:
+                says = f"seed {seed}: passes every drawn call: the arguments are too tame"
+                cure = "add arguments for which it goes wrong"
+                findings.append(Finding(("wrong", index), says, cure))
+            elif self.fill(wrong.says, self.draw(seed)) not in verdict.feedback:
+                says = f"seed {seed}: does not get its sentence, but: {' '.join(verdict.feedback)}"
+                findings.append(Finding(("wrong", index), says))
+        return findings
+
+    async def _prove_right(self, runner: Runner) -> list[Finding]:
+        """The right program runs, and returns what the examples say."""
+        trial = await self.try_out(0, self.right, runner)
+        if trial.problem:
+            return [Finding(("right",), f"the right program fails: {trial.problem}")]
+        failed = [(index, run.says) for index, run in enumerate(trial.runs) if not run.passed]
+        if failed and self.reference:
+            return [Finding(("right",), f"the right program fails: {failed[0][1]}")]
+        return [
+            Finding(("examples", index), f"the right program disagrees: {says}")
+            for index, says in failed
+        ]
+
+
+def _source(answer: Answer) -> str:
+    source = single(answer)
+    if not source.strip():
+        raise AnswerError("nothing is written here yet: a function is wanted")
+    return source
+
+
+def _pairs(calls: Sequence[Call], report: Report) -> Iterator[tuple[Call, Outcome]]:
+    return zip(calls, report.outcomes, strict=False)

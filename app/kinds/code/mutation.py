@@ -1,0 +1,200 @@
+"""Bugs drawn from a right listing: one small change of one line, proven to matter."""
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.kinds.code.calls import Call
+from app.kinds.code.edits import Edit, Operator, all_edits
+from app.kinds.code.interpreter import FailedError, ListingError, Program
+from app.sandbox.report import Plain
+
+Result = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
+SAYS: dict[Operator, str] = {
+    "constant": "The constant in this line is not the right one.",
+    "operator": "The operator in this line is not the right one.",
+    "factor": "This line has lost a factor.",
+    "off-by-one": "This line is off by one.",
+    "swap": "This line uses the wrong variable.",
+}
+_CLOSE = 1e-6
+_TELLING = 0.5  # of the calls must come out wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How the results of a changed listing differ from the right ones."""
+
+    ratio: float | None = None  # of the wrong result to the right one, where it is always the same
+    lean: Literal["", "large", "small"] = ""  # never on the other side of the right result
+    raises: str = ""  # the exception that Python raises
+    always: bool = True  # it raises at every call
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One changed line of a listing, *shown* instead of the right one."""
+
+    line: int
+    shown: str
+    operator: Operator
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A listing, calls of its function *entry* that tell bugs, and *more* to describe them."""
+
+    lines: Sequence[str]
+    entry: str
+    calls: Sequence[Call]
+    more: Sequence[Call] = ()
+
+    def results(self, calls: Sequence[Call]) -> list[Result]:
+        """What each of *calls* comes to, and what it should.
+
+        Raises:
+            ListingError: a call does what is more than arithmetic.
+        """
+        program = Program(_parsed(self.lines), self.entry)
+        return [(_result(program, call), call.expected) for call in calls]
+
+    def changed(self, edit: Edit) -> "Listing":
+        """This listing with *edit* in it."""
+        lines = [*self.lines[: edit.line - 1], edit.text, *self.lines[edit.line :]]
+        return replace(self, lines=lines)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every call returns what it should."""
+        return self.is_right_as(_parsed(self.lines))
+
+    def is_right_as(self, tree: ast.Module) -> bool:
+        """Whether every call returns what it should when the listing is *tree*."""
+        try:
+            program = Program(tree, self.entry)
+            return all(_agree(_result(program, c), c.expected) for c in self.calls)
+        except ListingError:
+            return False
+
+
+class Mutants:
+    """Small changes of one line of a right listing that show in its results.
+
+    A change is kept when the changed listing is wrong on half of the calls or more, and no change
+    of another line makes all of them right again: then exactly one line is at fault.
+    """
+
+    def __init__(self, right: Listing, operators: Sequence[Operator]) -> None:
+        """Look at *right*.
+
+        Raises:
+            ListingError: it is more than arithmetic, or does not return what it should.
+        """
+        for (value, expected), call in zip(right.results(right.calls), right.calls, strict=True):
+            if not _agree(value, expected):
+                raise ListingError(f"{call.text} does not return {expected}")
+        self._right = right
+        self._all = all_edits(right.lines)
+        self._edits = [edit for edit in self._all if edit.operator in operators]
+        self._known: dict[Edit, Mutant | None] = {}
+
+    def drawn(self, mixed: Callable[[list[Edit]], list[Edit]]) -> Iterator[Mutant]:
+        """Those that are kept, in a *mixed* order."""
+        for edit in mixed(self._edits):
+            if edit not in self._known:
+                self._known[edit] = self._judged(edit)
+            if mutant := self._known[edit]:
+                yield mutant
+
+    def _judged(self, edit: Edit) -> Mutant | None:
+        changed = self._right.changed(edit)
+        others = [other for other in self._all if other.line != edit.line]
+        if not _is_told(changed) or cured_by(changed, others):
+            return None
+        return Mutant(edit.line, edit.text, edit.operator, effect_of(changed))
+
+
+def effect_of(listing: Listing) -> Effect:
+    """How the wrong *listing* shows itself."""
+    try:
+        pairs = listing.results([*listing.calls, *listing.more])
+    except ListingError:
+        pairs = listing.results(listing.calls)
+    raised = [value.kind for value, _ in pairs if isinstance(value, FailedError)]
+    if raised:
+        kinds = set(raised)
+        kind = kinds.pop() if len(kinds) == 1 else "exception"
+        return Effect(raises=kind, always=len(raised) == len(pairs))
+    numbers = [
+        (value, right)
+        for value, right in pairs
+        if isinstance(value, int | float) and isinstance(right, int | float)
+    ]
+    return Effect(_ratio(numbers), _lean(numbers)) if len(numbers) == len(pairs) else Effect()
+
+
+def _is_told(listing: Listing) -> bool:
+    """Whether a listing with one change is wrong often enough, and runs at all."""
+    try:
+        pairs = listing.results(listing.calls)
+    except (SyntaxError, ListingError):
+        return False
+    if not all(isinstance(v, FailedError) or _comparable(v, right) for v, right in pairs):
+        return False
+    wrong = [isinstance(v, FailedError) or not _agree(v, right) for v, right in pairs]
+    return sum(wrong) >= _TELLING * len(pairs)
+
+
+def cured_by(listing: Listing, others: Sequence[Edit]) -> int | None:
+    """The line of the first of *others* that makes every call right."""
+    for other in others:
+        try:
+            if listing.changed(other).is_right:
+                return other.line
+        except SyntaxError:
+            continue
+    return None
+
+
+def _parsed(lines: Sequence[str]) -> ast.Module:
+    return ast.parse("\n".join(lines))
+
+
+def _result(program: Program, call: Call) -> "Plain | FailedError":
+    """What *call* returns, or the exception that it raises."""
+    try:
+        return program.run(call.arguments)
+    except FailedError as error:
+        return error
+
+
+def _comparable(value: Plain, expected: Plain) -> bool:
+    """Whether the type alone would not give the mutant away."""
+    return type(value) is type(expected) or (type(value) is int and type(expected) is float)
+
+
+def _agree(value: "Plain | FailedError", expected: Plain) -> bool:
+    if isinstance(value, int | float) and isinstance(expected, int | float):
+        return math.isclose(value, expected, rel_tol=_CLOSE, abs_tol=1e-12)
+    return value == expected
+
+
+def _ratio(numbers: Sequence[tuple[float, float]]) -> float | None:
+    """How many times too large every result is, where that is always the same."""
+    if any(value and not right for value, right in numbers):
+        return None
+    ratios = {float(f"{value / right:.6g}") for value, right in numbers if right}
+    return ratios.pop() if len(ratios) == 1 else None
+
+
+def _lean(numbers: Sequence[tuple[float, float]]) -> Literal["", "large", "small"]:
+    """The side on which every result is that is wrong, where none is negative."""
+    if any(value < 0 or right < 0 for value, right in numbers):
+        return ""
+    wrong = [(value, right) for value, right in numbers if not _agree(value, right)]
+    if all(value > right for value, right in wrong):
+        return "large"
+    return "small" if all(value < right for value, right in wrong) else ""

@@ -1,0 +1,235 @@
+"""Exercises that predict what a lab will measure, and then say why it came out otherwise."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from app.errors import AnswerError, nearest
+from app.expressions import ExpressionError, Quantity, fill
+from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, PartVerdict, Verdict, Where
+from app.kinds.choice import Key as OptionKey
+from app.kinds.choice import Offered, Option
+from app.kinds.drawing import Draw, shuffled
+from app.kinds.numeric import TELL, Box
+from app.kinds.quantity import Asked, Key, keys_of
+from app.kinds.strict import Strict
+from app.sandbox.runner import Runner
+from app.units import Reading
+
+CAUSE = "cause"  # the name of the answer that is chosen
+
+
+@dataclass(frozen=True, slots=True)
+class CauseQuestion:
+    """What is to be explained once it is measured, and the causes to choose from."""
+
+    prompt: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentQuestion:
+    """What is predicted, and the question about the cause."""
+
+    fields: tuple[Box, ...]
+    cause: CauseQuestion
+
+
+class Predicted(Asked):
+    """One quantity that is predicted by a formula, and that the lab measures."""
+
+    measured: str = Field(description="the lab's measure, or MEASURE/DERIVED")
+    at: dict[str, str | int | float] = Field(
+        default_factory=dict, description="where, as in size: 4 MiB; else the last place"
+    )
+    over: dict[str, str | int | float] = Field(
+        default_factory=dict, description="divided by what is measured there"
+    )
+
+
+class Cause(Strict):
+    """Why what is measured differs from the formula, or does not."""
+
+    prompt: Markdown = Field(description="what is to be explained, once it is measured")
+    options: dict[OptionKey, Offered] = Field(min_length=2, description="key: text and says")
+    correct: str = Field(description="the key of the right one")
+
+    @model_validator(mode="after")
+    def _names_an_option(self) -> Self:
+        if self.correct not in self.options:
+            near = nearest(self.correct, self.options)
+            raise ValueError(f"no option is called {self.correct!r}{near}")
+        return self
+
+
+class Experiment(Base):
+    """Predict, measure, explain."""
+
+    kind: Literal["lab"]
+    lab: str = Field(description="a name that `wallclock lab list` knows")
+    run: dict[str, str | int | float] = Field(
+        default_factory=dict, description="its parameters; others stay as the lab starts"
+    )
+    predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
+    cause: Cause = Field(description="prompt, options and correct: why it came out so")
+    _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _keeps_names_apart(self) -> Self:
+        if CAUSE in self.predict:
+            raise ValueError(f"a prediction cannot be called {CAUSE!r}: that is the choice")
+        return self
+
+    def parameters(self, seed: int) -> Mapping[str, str]:
+        """The lab's parameters as *seed* sets them."""
+        return self._set(self.run, seed)
+
+    def places(self, name: str, seed: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Where the lab measures what *name* predicts, and what that is divided by."""
+        asked = self.predict[name]
+        return self._set(asked.at, seed), self._set(asked.over, seed)
+
+    def _set(self, texts: Mapping[str, str | int | float], seed: int) -> Mapping[str, str]:
+        """*texts* with drawn values as the lab takes them: 4,096 would be two of several."""
+        drawn = self.draw(seed)
+        plain = {name: text.replace(",", "") for name, text in drawn.shown.items()}
+        return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
+
+    def question(self, seed: int) -> ExperimentQuestion:
+        """The boxes, and the causes in the order that *seed* shuffles them to."""
+        drawn = self.draw(seed)
+        boxes = (
+            Box(name, self.fill(asked.prompt, drawn), asked.unit, asked.tolerance)
+            for name, asked in self.predict.items()
+        )
+        options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
+        prompt = self.fill(self.cause.prompt, drawn)
+        cause = CauseQuestion(prompt, tuple(shuffled(seed, options)))
+        return ExperimentQuestion(tuple(boxes), cause)
+
+    def solved(self, drawn: Draw) -> Draw:
+        """*drawn* with what the formulas predict, by name."""
+        right = {
+            name: Quantity(key.right, key.asked.scale.unit.dimension)
+            for name, key in self.keys(drawn.seed).items()
+        }
+        return replace(drawn, names={**drawn.names, **right})
+
+    def right_answer(self, seed: int) -> dict[str, str]:
+        """What the formulas say, to twelve figures, and the right cause."""
+        texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
+        return {**texts, CAUSE: self.cause.correct}
+
+    def reveal(self, seed: int) -> str:
+        """What the formulas say, and the right cause."""
+        shown = [
+            f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()
+        ]
+        text = self.fill(self.cause.options[self.cause.correct].text, self.draw(seed))
+        return "\n".join(f"- {one}" for one in [*shown, text])
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each listed mistake, and each wrong cause, with the rest right."""
+        right = self.right_answer(seed)
+        for name, key in self.keys(seed).items():
+            for value, says in key.mistakes:
+                yield {**right, name: key.asked.typed(value)}, says
+        drawn = self.draw(seed)
+        for name, option in self.cause.options.items():
+            if name != self.cause.correct:
+                yield {**right, CAUSE: name}, self.fill(option.says, drawn)
+
+    def read(self, answer: Answer) -> Mapping[str, Reading]:
+        """The predictions in *answer*, which must all be there.
+
+        Raises:
+            AnswerError: one is missing or cannot be read, or there is something else.
+        """
+        if not isinstance(answer, dict):
+            wanted = ", ".join([*self.predict, CAUSE])
+            raise AnswerError(f"an object with {wanted} is wanted as the answer")
+        for name in answer:
+            if name != CAUSE and name not in self.predict:
+                raise AnswerError(f"nothing here is called {name!r}{nearest(name, self.predict)}")
+        readings = {}
+        for name, asked in self.predict.items():
+            if not answer.get(name, "").strip():
+                raise AnswerError(f"{name}: nothing is predicted yet: a number is wanted")
+            try:
+                readings[name] = asked.read(answer[name])
+            except AnswerError as error:
+                raise AnswerError(f"{name}: {error}") from error
+        return readings
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare predictions with the formulas, and the cause with the right one."""
+        readings = self.read(answer)
+        chosen = answer.get(CAUSE, "").strip() if isinstance(answer, dict) else ""
+        if chosen and chosen not in self.cause.options:
+            near = nearest(chosen, self.cause.options)
+            raise AnswerError(f"no cause is called {chosen!r}{near}")
+        parts = self.judged(seed, readings)
+        says = [f"*{self._title(seed, name)}*: {part.says}" for name, part in parts.items()]
+        option = self.cause.options.get(chosen)
+        told = self.fill(option.says, self.draw(seed)) if option else ""
+        right = chosen == self.cause.correct if option else None
+        parts[CAUSE] = PartVerdict(right, told)
+        says.append(told or "Still to choose: the cause.")
+        score = sum(part.correct is True for part in parts.values()) / len(parts)
+        return Verdict(score == 1, score, tuple(says), parts)
+
+    def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
+        """The judgement on each prediction, with the slip behind a wrong one where it tells."""
+        keys = self.keys(seed)
+        return {name: keys[name].judge(reading) for name, reading in readings.items()}
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """A field "answer.NAME" for each prediction, and "answer.cause"."""
+        names = [*self.predict, CAUSE]
+        return {n: form[f"answer.{n}"][0] for n in names if form.get(f"answer.{n}")}
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """What is predicted, its mistakes, and the causes, too."""
+        yield from super().texts()
+        for name, asked in self.predict.items():
+            yield ("predict", name, "prompt"), asked.prompt
+            for expression, says in asked.mistakes.items():
+                yield ("predict", name, "mistakes", expression), says
+        yield ("cause", "prompt"), self.cause.prompt
+        for key, option in self.cause.options.items():
+            yield ("cause", "options", key, "text"), option.text
+            yield ("cause", "options", key, "says"), option.says
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """Predictions have the right unit, and mistakes are apart from them."""
+        try:
+            keys = self.keys(drawn.seed)
+            clashes = {name: list(key.clashes()) for name, key in keys.items()}
+        except ExpressionError as error:
+            yield Finding(("predict", next(iter(self.predict)), "answer"), str(error))
+            return
+        for name, found in clashes.items():
+            for expression, says in found:
+                yield Finding(("predict", name, "mistakes", expression), says, TELL)
+
+    def keys(self, seed: int) -> Mapping[str, Key]:
+        """What the formulas say of each prediction.
+
+        Raises:
+            ExpressionError: an expression has no value for what *seed* draws.
+        """
+        if seed not in self._keys:
+            if len(self._keys) >= KEPT:
+                self._keys.clear()
+            drawn = self.draw(seed)
+            self._keys[seed] = keys_of(
+                self.predict,
+                drawn.names,
+                lambda text, at: self.fill(text, replace(drawn, names=at)),
+            )
+        return self._keys[seed]
+
+    def _title(self, seed: int, name: str) -> str:
+        return self.fill(self.predict[name].prompt, self.draw(seed)) or name

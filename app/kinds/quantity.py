@@ -1,0 +1,275 @@
+"""One quantity that an exercise asks for, and how near an answer must come to it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+from pydantic import Field, field_validator
+
+from app.errors import AnswerError
+from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
+from app.kinds.base import PartVerdict, UnitName
+from app.kinds.common_mistakes import in_another_unit, slip
+from app.kinds.strict import Strict
+from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
+from app.units import parse as parse_quantity
+
+_EXACT = 1e-9
+_FIGURES, _ALL_FIGURES = 4, 13  # of a value that is shown: as few as do
+_READ_AS = 6  # figures of a value that somebody typed
+_SHOWN_OF_RANGE = 0.9  # of all that counts as right, where the range is rounded inward
+_NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
+_APART = 2.0  # tolerances between a mistake and the right answer
+
+
+class Asked(Strict):
+    """One quantity that is asked for."""
+
+    prompt: str = Field(default="", description="what this answer is, where there are several")
+    answer: str = Field(description="a formula's name, or an expression of the drawn values")
+    unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
+    tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
+    accept: str = Field(default="", description="a second value: all between the two is right")
+    mistakes: dict[str, str] = Field(default_factory=dict, description="expression: sentence")
+
+    @field_validator("tolerance")
+    @classmethod
+    def _is_a_tolerance(cls, tolerance: str) -> str:
+        if tolerance != "exact" and not 0 < _share(tolerance) < 1 / 2:
+            raise ValueError(f"a tolerance of {tolerance} is not between 0 and 50 %")
+        return tolerance
+
+    @property
+    def scale(self) -> Scale:
+        """The unit of a bare number."""
+        return scale_of(self.unit)
+
+    def slack(self, right: float) -> float:
+        """How far from *right* an answer may be."""
+        if self.tolerance == "exact":
+            return abs(right) * _EXACT
+        share = _share(self.tolerance)
+        # The rounding of a double must not decide at the very edge.
+        return (share if "point" in self.tolerance else abs(right) * share) * (1 + _EXACT)
+
+    def value(self, expression: str, names: Names) -> float:
+        """What *expression* comes to, in the base unit of this answer.
+
+        Raises:
+            ExpressionError: it has no value, or one of another dimension.
+        """
+        found = evaluate(expression, names)
+        if found.dimension != self.scale.unit.dimension and found.value:
+            wanted = self.unit or "a plain number"
+            raise ExpressionError(f"{expression!r} is {found}, and the answer is in {wanted}")
+        return found.value
+
+    def typed(self, value: float) -> str:
+        """*value* as somebody who has it to twelve figures types it."""
+        return f"{value / self.scale.factor:.12g} {self.unit}".strip()
+
+    def shown(self, value: float) -> str:
+        """*value* as a person writes it, in the unit of this answer."""
+        return show_in(value, self.scale)
+
+    def read(self, text: str) -> Reading:
+        """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
+
+        Raises:
+            AnswerError: it stands for none.
+        """
+        try:
+            return read_answer(text, self.scale)
+        except ExpressionError as error:
+            raise AnswerError(str(error)) from error
+
+    def echo(self, reading: Reading) -> str:
+        """The end of a verdict on arithmetic: what it came to."""
+        return (
+            f" Read as {show_in(reading.value, self.scale, _READ_AS)}."
+            if reading.worked_out
+            else ""
+        )
+
+
+Fill = Callable[[str, Names], str]
+
+
+def keys_of(asked: Mapping[str, Asked], names: Names, fill: Fill) -> dict[str, "Key"]:
+    """What is right of each that is asked for; one may build on those before it.
+
+    Raises:
+        ExpressionError: an expression has no value there.
+    """
+    known, keys = dict(names), {}
+    for name, one in asked.items():
+        right = one.value(one.answer, known)
+        known[name] = Quantity(right, one.scale.unit.dimension)
+        other = one.value(one.accept, known) if one.accept else right
+        slack = one.slack(right)
+        low, high = min(right, other) - slack, max(right, other) + slack
+        keys[name] = Key(one, right, slack, low, high, names=dict(known), fill=fill)
+    return keys
+
+
+@dataclass(frozen=True)
+class Key:
+    """What one variant takes for right, and its foreseen mistakes with their sentences."""
+
+    asked: Asked
+    right: float
+    slack: float
+    low: float
+    high: float
+    names: Names = field(repr=False)
+    fill: Fill = field(repr=False)
+
+    @cached_property
+    def mistakes(self) -> tuple[tuple[float, str], ...]:
+        """The foreseen mistakes, worked out when an answer is wrong.
+
+        Raises:
+            ExpressionError: an expression has no value there.
+        """
+        return tuple(
+            (self.asked.value(expression, self.names), self.fill(says, self.names))
+            for expression, says in self.asked.mistakes.items()
+        )
+
+    def holds(self, reading: Reading) -> bool:
+        """Whether *reading* counts as right, in one of the ways that it can be understood."""
+        return any(
+            value is not None and self.low <= value <= self.high
+            for value in (reading.value, reading.other)
+        )
+
+    def judge(self, reading: Reading) -> PartVerdict:
+        """The judgement on *reading*, with its value where the learner wrote arithmetic."""
+        if self.holds(reading):
+            return PartVerdict(True, self._praise + self.asked.echo(reading))
+        says = self.blame(reading)
+        is_said = says.startswith(self.asked.shown(reading.value))
+        return PartVerdict(False, says if is_said else says + self.asked.echo(reading))
+
+    def shown(self) -> str:
+        """The right value as a person writes it, to as many figures as count as right."""
+        scale = self.asked.scale
+        for digits in range(_FIGURES, _ALL_FIGURES):
+            if (
+                self.low
+                <= float(f"{self.right / scale.factor:.{digits}g}") * scale.factor
+                <= self.high
+            ):
+                return show_in(self.right, scale, digits)
+        return self.asked.typed(self.right)
+
+    def praise(self) -> str:
+        """What to say of a right answer."""
+        return self._praise
+
+    @cached_property
+    def _praise(self) -> str:
+        if self.asked.tolerance == "exact":
+            return f"Right: {self.shown()}."
+        low, high = self._ends()
+        return f"Right: {self.shown()}. Everything from {low} to {high} counts."
+
+    def _ends(self) -> tuple[str, str]:
+        """The least and the most that counts, to as many figures as tell them well apart."""
+        factor = self.asked.scale.factor
+        least, most = self.low / factor, self.high / factor
+        for digits in range(_FIGURES, _ALL_FIGURES):
+            low, high = inward(least, most, digits)
+            if high - low >= _SHOWN_OF_RANGE * (most - least):
+                break
+        scale = self.asked.scale
+        return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
+
+    def blame(self, reading: Reading) -> str:
+        """What to say of a wrong answer: the mistake behind it where its figure tells."""
+        return (
+            self._foreseen(reading)
+            or self._slip(reading)
+            or self._too_coarse(reading)
+            or self._not_whole(reading)
+            or self._no_factor(reading)
+            or f"{self.asked.shown(reading.value)} is "
+            f"too {'large' if reading.value > self.right else 'small'}."
+        )
+
+    def _foreseen(self, reading: Reading) -> str:
+        for value, says in self.mistakes:
+            # A tolerance in points is wide beside a small value, and says nothing beside 0.
+            near = min(self.asked.slack(value), abs(value) * _NEAR_A_MISTAKE)
+            if abs(reading.value - value) <= near:
+                return says
+        return ""
+
+    def _slip(self, reading: Reading) -> str:
+        shown = self.asked.scale
+        bare = reading.scale is None
+        if bare and (says := in_another_unit(reading.value, self.right, self.slack, shown)):
+            return says
+        if not self.right:
+            return ""
+        ratio = reading.value / self.right
+        return slip(ratio, reading.scale or shown, self.slack / abs(self.right))
+
+    def _too_coarse(self, reading: Reading) -> str:
+        if not reading.step or abs(reading.value - self.right) > reading.step / 2:
+            return ""
+        exact = self.asked.tolerance == "exact"
+        wanted = "the exact value" if exact else f"{self.asked.tolerance}"
+        return (
+            f"Right as far as you wrote it, but {wanted} is wanted here: "
+            "give at least one more digit."
+        )
+
+    def _not_whole(self, reading: Reading) -> str:
+        """What to say of 885.14 where 886 is right."""
+        plain = self.asked.scale.unit is RATIO and self.asked.tolerance == "exact"
+        near = abs(reading.value - self.right) < self.asked.scale.factor
+        if not (plain and near and self._is_whole(self.right)) or self._is_whole(reading.value):
+            return ""
+        way = "up" if reading.value < self.right else "down"
+        typed = show_in(reading.value, self.asked.scale, _READ_AS)
+        return f"A whole number is wanted here: round {typed} {way}."
+
+    def _is_whole(self, value: float) -> bool:
+        return (value / self.asked.scale.factor).is_integer()
+
+    def _no_factor(self, reading: Reading) -> str:
+        """What to say of 33 % where "1.33 times" is right."""
+        asked, typed = self.asked.scale, reading.scale
+        if typed is None or typed.factor >= 1 or asked.unit is not RATIO or asked.factor != 1:
+            return ""
+        share = show_in(reading.value, typed)
+        if abs(1 + reading.value - self.right) <= max(self.slack, reading.step / 2):
+            return f"{share} more is the right idea, but the factor is wanted: 1 + {share}."
+        if reading.value < 1 < self.right:
+            return f"{share} is a share, and a factor is wanted here: how many times."
+        return ""
+
+    def clashes(self) -> Iterator[tuple[str, str]]:
+        """Each foreseen mistake that cannot be told from the right answer or another, and why.
+
+        Raises:
+            ExpressionError: a mistake has no value there.
+        """
+        seen: dict[str, float] = {}
+        for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
+            room = self.slack * (_APART - 1)
+            if self.low - room <= value <= self.high + room:
+                near, right = self.asked.shown(value), self.asked.shown(self.right)
+                says = f"comes to {near}, within twice the tolerance of the right answer, {right}"
+                yield expression, says
+            for other, earlier in seen.items():
+                if abs(value - earlier) <= _APART * self.asked.slack(earlier):
+                    yield expression, f"cannot be told from the mistake {other!r}"
+            seen[expression] = value
+
+
+@cache
+def _share(tolerance: str) -> float:
+    number, _, word = tolerance.partition(" ")
+    return parse_quantity(f"{number} %" if word.startswith("point") else tolerance, RATIO)

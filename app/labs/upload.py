@@ -1,0 +1,193 @@
+"""Runs of other machines, as `wallclock lab run --json` prints them: read, never trusted.
+
+Of such a file only what is listed here is read, each part within a limit; all that follows from
+the samples is worked out anew. The same limits hold for what is in the database already.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
+
+from app.errors import InputError, NotFoundError
+from app.labs.analysis import judged_anew
+from app.labs.report import Measure, Report
+from app.labs.spec import Job, given_in, lab_called, read_job
+
+FILE_LIMIT = 256 * 1024  # bytes of a file: four times what the longest run of ours prints
+_WORDS = 200  # characters of a text
+_NAME = 60  # characters of a name
+_COMMAND = 2000  # characters
+_SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
+_PARAMETERS, _VERSIONS, _CHECKS, _GPUS, _RANKS = 30, 20, 50, 1024, 65_536
+_FAR = 1e15  # a size, a number of tokens: nothing that is measured here is as large
+_LONG = 1e30  # samples in base units
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("a control character, or one that cannot be seen")
+    return text
+
+
+def _cut(value: object) -> object:
+    """A number or a short text, for what only describes a machine."""
+    if isinstance(value, int | float) and abs(value) <= _LONG:
+        return value
+    return str(value)[:_WORDS]
+
+
+def _is_a_moment(text: str) -> str:
+    datetime.fromisoformat(text)  # raises ValueError
+    return text
+
+
+_Text = Annotated[str, StringConstraints(max_length=_WORDS), AfterValidator(_printable)]
+_Name = Annotated[str, StringConstraints(max_length=_NAME), AfterValidator(_printable)]
+_Place = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
+_Moment = Annotated[_Name, AfterValidator(_is_a_moment)]
+_Described = Annotated[int | float | _Text, BeforeValidator(_cut)]
+_Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
+_Sample = Annotated[float, Field(ge=0, le=_LONG)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Machine(_Part):
+    """Where it ran."""
+
+    processor: _Described | None = None
+    cores: _Described | None = None
+    memory_bytes: _Described | None = None
+    load: _Described | None = None
+    system: _Described | None = None
+    python: _Described | None = None
+    driver: _Described | None = None
+    gpus: list[_Described] = Field(default=[], max_length=_GPUS)
+
+
+class _Measured(_Part):
+    """Samples of one thing at one place."""
+
+    name: _Name
+    where: dict[_Place, _Number] = Field(max_length=_PLACES)
+    samples: list[_Sample] = Field(min_length=1, max_length=_SAMPLES)
+
+
+class _Sent(_Part):
+    """A run as a file has it."""
+
+    id: _Text
+    lab: _Name
+    state: Literal["done"]
+    at: _Moment
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    command: Annotated[str, StringConstraints(max_length=_COMMAND)]
+    given: dict[_Place, Annotated[str, StringConstraints(max_length=_COMMAND)]] = Field(
+        default={}, max_length=_PARAMETERS
+    )
+    ranks: int = Field(ge=1, le=_RANKS)
+    world: int | None = Field(ge=1, le=_RANKS)
+    backend: Literal["gloo", "nccl"]
+    machine: _Machine
+    versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
+    checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
+    measures: list[_Measured] = Field(min_length=1, max_length=_MEASURES)
+
+
+def read_sent(text: str) -> Report:
+    """The run that *text* describes; all that follows from its samples is worked out anew.
+
+    Raises:
+        InputError: it is not a finished run of a lab that is known here.
+    """
+    try:
+        sent = _Sent.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(_told(error)) from None
+    try:
+        job = _job_of(sent)
+        return judged_anew(_report_of(sent, job), job.ranks, job.values)
+    except (NotFoundError, ValueError, ArithmeticError) as error:
+        raise InputError(f"this run cannot be read here: {error}") from None
+
+
+_PLAINLY = {
+    "state": "only a run that is done can be compared",
+    "checks": "the run did not find its data right, so its times say nothing",
+    "samples": "these are not measurements",
+}
+
+
+def _told(error: ValidationError) -> str:
+    """What is wrong with a file, first of all, without repeating much of it."""
+    found = error.errors(include_url=False, include_input=False)[0]
+    parts = [str(part) for part in found["loc"]]
+    where = ".".join(parts)[:_NAME] or "the text"
+    says = next((says for name, says in _PLAINLY.items() if name in parts), "")
+    why = found["msg"] if found["type"] == "missing" or not says else f"{says} ({found['msg']})"
+    return f"this is not a run as `wallclock lab run ... --json` prints it: {where}: {why[:_WORDS]}"
+
+
+def _job_of(sent: _Sent) -> Job:
+    lab = lab_called(sent.lab)
+    job = read_job(lab, sent.given or given_in(sent.command))
+    if sent.command != job.command:
+        raise InputError(f"this run's command does not run {lab.name} with its parameters")
+    if job.ranks != sent.ranks:
+        raise InputError(f"this run had {sent.ranks} ranks, and its command {job.ranks}")
+    if unknown := {one.name for one in sent.measures} - lab.measures.keys():
+        raise InputError(f"{lab.name} measures nothing called {min(unknown)!r}")
+    if lab.fits and any(one.name == lab.fits and "size" not in one.where for one in sent.measures):
+        raise InputError("a measure of this run lacks its size")
+    return job
+
+
+def _report_of(sent: _Sent, job: Job) -> Report:
+    """*sent* as a report, in which nothing is worked out yet."""
+    return Report(
+        id=sent.id,
+        lab=sent.lab,
+        state=sent.state,
+        cause="",
+        seconds=sent.seconds,
+        at=sent.at,
+        command=job.command,
+        ranks=job.ranks,
+        world=sent.world,
+        backend=sent.backend,
+        links=job.lab.links,
+        machine=sent.machine.model_dump(exclude_none=True),
+        versions=sent.versions,
+        checks=dict(sent.checks),
+        measures=tuple(map(_measure_of, sent.measures)),
+        line=None,
+        notes=(),
+        given=job.given,
+    )
+
+
+def _measure_of(one: _Measured) -> Measure:
+    return Measure(
+        name=one.name,
+        where=dict(one.where),
+        count=len(one.samples),
+        least=0.0,
+        median=0.0,
+        p90=0.0,
+        samples=tuple(one.samples),
+        predicted=None,
+        ratio=None,
+        right=None,
+        derived={},
+    )

@@ -1,0 +1,1 @@
+"""The explorers, and their figures in other pages."""

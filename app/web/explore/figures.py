@@ -1,0 +1,170 @@
+"""Figures of explorers, on their own pages and in others."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from urllib.parse import urlencode
+
+from fastapi import Response
+from markupsafe import Markup
+
+from app.charts.svg import drawn
+from app.charts.timeline import Timeline
+from app.content.marking import mark
+from app.errors import NotFoundError
+from app.explorers import (
+    EXPLORERS,
+    Explorer,
+    Figure,
+    Opened,
+    Values,
+    address_text,
+    opened,
+    question,
+)
+from app.kinds.embedding import Embedded
+from app.markdown import inline_html
+
+_KEPT = 64  # figures of chapters and exercises that are kept drawn
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A figure, drawn, with the same in a table; *plays*: it runs over time."""
+
+    anchor: str
+    title: str
+    svg: Markup
+    table: tuple[tuple[str, ...], ...]
+    href: str
+    svg_href: str
+    csv_href: str
+    plays: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GuessForm:
+    """What a learner may predict: the question, the name of the number, the state it is for."""
+
+    action: str
+    question: Markup
+    label: str
+    state: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedView:
+    """Figures of an explorer on another page; with *guess*, they come after a prediction."""
+
+    title: str
+    href: str
+    figures: tuple[FigureView, ...]
+    guess: GuessForm | None
+
+
+def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
+    """*figure* with its controls set to *state*."""
+    return _embedded(figure.explorer, tuple(state.items()), figure.figure, figure.predict)
+
+
+@lru_cache(maxsize=_KEPT)
+def _embedded(
+    name: str, state: tuple[tuple[str, str], ...], number: int | None, predict: bool
+) -> EmbeddedView:
+    found = opened(EXPLORERS, name, dict(state))
+    explorer = found.explorer
+    guess = guess_form(explorer, found.values) if predict else None
+    return EmbeddedView(
+        explorer.title, address_of_state(explorer, found.values),
+        () if guess else _chosen(number, found), guess,
+    )  # fmt: skip
+
+
+@cache
+def taste() -> EmbeddedView:
+    """A pipeline whose bubble is to be predicted, drawn without the figures that tell it."""
+    found = opened(EXPLORERS, "pipeline")
+    timeline = found.shown.figures[0]
+    if isinstance(timeline, Timeline):
+        timeline = replace(timeline, summary="")
+    views = figure_views(found.explorer, found.values, (timeline,))
+    guess = guess_form(found.explorer, found.values)
+    return EmbeddedView(found.explorer.title, "/explore/pipeline", views, guess)
+
+
+def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
+    views = figure_views(found.explorer, found.values, found.shown.figures)
+    return views if number is None else views[number : number + 1]
+
+
+def figure_views(
+    explorer: Explorer, values: Values, figures: Iterable[Figure]
+) -> tuple[FigureView, ...]:
+    """All *figures* of *explorer*, drawn."""
+    base, query = f"/explore/{explorer.name}", f"?{query_of(explorer, values)}"
+    return tuple(
+        figure_view(figure, base, n, query, explorer.name) for n, figure in enumerate(figures)
+    )
+
+
+def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
+    """The form that asks for a prediction, where there is a number to predict."""
+    if not explorer.predicts:
+        return None
+    return GuessForm(
+        f"/explore/{explorer.name}",
+        mark(inline_html(question(explorer, values))),
+        explorer.predicts,
+        tuple(state_of(explorer, values).items()),
+    )
+
+
+def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
+    """The controls as an address has them."""
+    return {c.name: address_text(c, values[c.name]) for c in explorer.controls}
+
+
+def query_of(explorer: Explorer, values: Values) -> str:
+    """The query of the address that shows *values*."""
+    return urlencode(state_of(explorer, values))
+
+
+def address_of_state(explorer: Explorer, values: Values) -> str:
+    """The address that shows *values*."""
+    return f"/explore/{explorer.name}?{query_of(explorer, values)}"
+
+
+def figure_view(
+    figure: Figure, base: str, number: int, query: str = "", name: str = ""
+) -> FigureView:
+    """*figure*, the one of that *number* on the page at *base*, drawn."""
+    anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
+    return FigureView(
+        anchor,
+        figure.title,
+        Markup(drawn(figure, alone=False)),  # made by our own template, which escapes
+        figure.table,
+        f"{base}{query}#{anchor}",
+        f"{base}/{number}.svg{query}",
+        f"{base}/{number}.csv{query}",
+        isinstance(figure, Timeline),
+    )
+
+
+def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) -> Response:
+    """One of *figures* as a picture that stands alone, or its values.
+
+    Raises:
+        NotFoundError: there is no such figure, or form of it.
+    """
+    if form not in ("svg", "csv") or not 0 <= number < len(figures):
+        raise NotFoundError(f"{name} has {len(figures)} figures, as .svg and .csv")
+    figure = figures[number]
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}
+    if form == "svg":
+        return Response(drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
+    text = io.StringIO()
+    csv.writer(text).writerows(figure.table)
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)

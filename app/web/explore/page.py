@@ -1,0 +1,229 @@
+"""/explore: the explorers. What is shown is in the address, and worked out here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from app.charts.svg import drawn
+from app.content.marking import mark
+from app.errors import InputError, NotFoundError, nearest
+from app.explorers import (
+    EXPLORERS,
+    Control,
+    Explored,
+    Explorer,
+    Fact,
+    Guess,
+    Select,
+    Slider,
+    Value,
+    Values,
+    address_text,
+    judged,
+    opened,
+    predicted,
+    question,
+    read_controls,
+    slider_place,
+    untold,
+)
+from app.markdown import html, inline_html
+from app.site import Here
+from app.web.explore.figures import (
+    FigureView,
+    GuessForm,
+    address_of_state,
+    figure_file,
+    figure_views,
+    guess_form,
+)
+from app.web.frame.rendering import Link, frame, render
+
+router = APIRouter(prefix="/explore")
+_LONGEST = 200  # characters of a value in an address
+
+
+@dataclass(frozen=True, slots=True)
+class ControlView:
+    """A control with its present value; *place* is that of the slider, where there is one.
+
+    *scaling* says how the slider goes: evenly, by factors (log) or by powers of two (doubles).
+    """
+
+    name: str
+    label: str
+    value: str
+    unit: str
+    options: tuple[tuple[str, str], ...]
+    place: tuple[float, float, float, str] | None
+    scaling: str
+    low: float
+    high: float
+    plays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorePage:
+    """An explorer as it stands; while it is *hidden*, it waits for a prediction of *question*."""
+
+    name: str
+    title: str
+    summary: str
+    guess: GuessForm | None
+    guessed: Guess | None
+    typed: str
+    hidden: bool
+    question: Markup
+    chapter: Link
+    formulas: tuple[Link, ...]
+    controls: tuple[ControlView, ...]
+    corrections: tuple[str, ...]
+    problem: str
+    says: Markup
+    facts: tuple[Fact, ...]
+    figures: tuple[FigureView, ...]
+    address: str
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreCard:
+    """An explorer in the list, with its first figure as it starts."""
+
+    name: str
+    title: str
+    summary: str
+    thumbnail: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreList:
+    """All explorers."""
+
+    cards: tuple[ExploreCard, ...]
+
+
+@router.get("")
+async def explore_list(request: Request) -> Response:
+    """Every explorer."""
+    says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
+    around = frame(request, "Explore", says, "explore")
+    return render("explorers.html", around, ExploreList(_cards()))
+
+
+@cache
+def _cards() -> tuple[ExploreCard, ...]:
+    starts = ((one, opened(EXPLORERS, name).shown) for name, one in EXPLORERS.items())
+    return tuple(
+        ExploreCard(
+            one.name, one.title, one.summary,
+            Markup(drawn(shown.figures[0], alone=False)),  # made by our own template
+        )
+        for one, shown in starts
+    )  # fmt: skip
+
+
+@router.get("/{name}")
+async def explore(request: Request, site: Here, name: str) -> Response:
+    """One explorer, as its address says."""
+    explorer = _explorer(name)
+    values, corrections = _read(explorer, request.query_params)
+    shown, problem = _shown(explorer, values)
+    topic = site.catalog.topic(explorer.chapter)
+    typed = request.query_params.get("guess", "").strip()[:_LONGEST]
+    fact = predicted(explorer, shown)
+    guessed = judged(fact, typed) if typed and fact else None
+    hidden = _waits(explorer, request.query_params, guessed)
+    figures = tuple(untold(explorer, shown)) if hidden and not problem else shown.figures
+    page = ExplorePage(
+        explorer.name,
+        explorer.title,
+        explorer.summary,
+        guess_form(explorer, values) if fact else None,
+        guessed,
+        typed,
+        hidden,
+        mark(inline_html(question(explorer, values))),
+        Link(f"/chapters/{topic.id}", topic.title),
+        tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
+        tuple(_control(control, values[control.name]) for control in explorer.controls),
+        corrections,
+        problem,
+        html(shown.says),
+        shown.facts,
+        figure_views(explorer, values, figures),
+        address_of_state(explorer, values),
+        shown.ended,
+    )
+    fragment = request.headers.get("x-fragment") == "1"
+    around = frame(request, explorer.title, explorer.summary, "explore")
+    return render("asked_and_explored.html" if fragment else "explorer.html", around, page)
+
+
+@router.get("/{name}/{number}.{form}")
+async def download(request: Request, name: str, number: int, form: str) -> Response:
+    """One figure as a picture that stands alone, or its values."""
+    explorer = _explorer(name)
+    values, _ = _read(explorer, request.query_params)
+    shown, problem = _shown(explorer, values)
+    if problem:
+        raise InputError(problem)
+    return figure_file(shown.figures, number, form, explorer.name)
+
+
+def _explorer(name: str) -> Explorer:
+    if name not in EXPLORERS:
+        near = nearest(name[:80], EXPLORERS)
+        raise NotFoundError(f"no explorer is called {name[:80]!r}{near}")
+    return EXPLORERS[name]
+
+
+def _read(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[str, ...]]:
+    given = {name: text[:_LONGEST] for name, text in query.items()}
+    values, corrections = read_controls(explorer.controls, given)
+    return Values(values), corrections
+
+
+def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
+    """What is shown, and why nothing is where the values do not go together."""
+    try:
+        return explorer.explore(values), ""
+    except ValueError as error:
+        return Explored("", (), ()), str(error)
+
+
+def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) -> bool:
+    """Whether a prediction comes first: on a bare address, or where the address asks for it.
+
+    An address with a state is somebody's link to what is shown there.
+    """
+    if guessed and guessed.near is not None:
+        return False
+    if "predict" in query or guessed:
+        return True
+    return "show" not in query and not any(c.name in query for c in explorer.controls)
+
+
+def _control(control: Control, value: Value) -> ControlView:
+    if isinstance(control, Select):
+        options = tuple(control.options.items())
+        return ControlView(control.name, control.label, str(value), "", options, None, "", 0, 0)
+    return _slider(control, value if not isinstance(value, str) else control.default)
+
+
+def _slider(control: Slider, value: float) -> ControlView:
+    return ControlView(
+        control.name,
+        control.label,
+        address_text(control, value).removesuffix(control.unit).strip(),
+        control.unit,
+        (),
+        slider_place(control, value),
+        "doubles" if control.doubles else "log" if control.log else "",
+        control.low,
+        control.high,
+        control.plays,
+    )

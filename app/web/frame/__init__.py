@@ -1,0 +1,1 @@
+"""What every page shares: rendering, assets, the visitor, and error pages."""

@@ -1,0 +1,82 @@
+"""Errors as pages."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from app.errors import AppError, InputError, NotFoundError, UnavailableError
+from app.web.frame.rendering import frame, render
+
+_TITLES = {
+    403: "Not from here",
+    404: "Nothing here",
+    405: "Not like this",
+    413: "Too large",
+    414: "Too long",
+    415: "Not like this",
+    422: "That did not work",
+    429: "Too much at once",
+    431: "Too large",
+    500: "A fault of ours",
+    503: "Out of order for a moment",
+}
+_FAULT = "The server made a mistake and wrote it to its log."
+_LOST_NOTHING = "Nothing was lost."
+_PERHAPS_LOST = (
+    "What you sent may not have been stored: look at Progress, and send it again if it is missing."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TroublePage:
+    """What went wrong, and what to do."""
+
+    status: int
+    heading: str
+    says: str
+
+
+def page_for(request: Request, error: Exception) -> Response:
+    """The page for a request that ended in *error*."""
+    status = _status(error)
+    says = _says(request, error, status)
+    page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says)
+    response = render("trouble.html", frame(request, page.heading), page, status)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return error.status_code
+    known = {NotFoundError: 404, InputError: 422, RequestValidationError: 422}
+    for kind, status in known.items():
+        if isinstance(error, kind):
+            return status
+    return 503 if isinstance(error, UnavailableError) else 500
+
+
+def _kept(request: Request) -> str:
+    """What became of what was sent."""
+    return _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+
+
+def _says(request: Request, error: Exception, status: int) -> str:
+    if isinstance(error, HTTPException):
+        if error.detail == HTTPStatus(status).phrase:
+            return f"There is no page at {request.url.path} that can be asked for like this."
+        return _sentence(str(error.detail))
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return f"{_FAULT} {_kept(request)}"
+    if isinstance(error, UnavailableError):
+        return f"{_sentence(str(error))} {_kept(request)}"
+    return _sentence(str(error)) if isinstance(error, AppError) else "The form was not complete."
+
+
+def _sentence(text: str) -> str:
+    closed = text if text.endswith((".", "?", "!")) else f"{text}."
+    return f"{closed[:1].upper()}{closed[1:]}"

@@ -1,0 +1,66 @@
+"""From a typed page to HTML."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment
+
+from app.markdown import html, inline_html
+from app.site import Site
+from app.templating import environment
+from app.web.frame.assets import address
+from app.web.frame.visitor import THEME, Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Somewhere to go."""
+
+    href: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is around every page: *here* is the part of the site that is marked in the menu."""
+
+    title: str
+    description: str
+    theme: Theme
+    here: str
+    nonce: str
+    origin: str
+    path: str
+
+
+@cache
+def templates() -> Environment:
+    """The templates; what is not defined is an error, and everything is escaped."""
+    made = environment()
+    made.globals["asset"] = address
+    made.filters["markdown"] = html
+    made.filters["inline"] = inline_html
+    return made
+
+
+def frame(request: Request, title: str, description: str = "", here: str = "") -> Frame:
+    """The frame of the page that answers *request*."""
+    chosen = request.cookies.get(THEME)
+    theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
+    nonce = str(request.scope.get("state", {}).get("nonce", ""))
+    origin = _address(request)
+    return Frame(title, description or title, theme, here, nonce, origin, request.url.path)
+
+
+def _address(request: Request) -> str:
+    """The site's address as it was set; never the Host that a visitor names."""
+    site = request.app.state.site
+    return site.settings.address.rstrip("/") if isinstance(site, Site) else ""
+
+
+def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
+    """The template *name*, filled with *page*."""
+    text = templates().get_template(name).render(frame=frame, page=page)
+    return HTMLResponse(text, status, {"Cache-Control": "private, no-cache"})

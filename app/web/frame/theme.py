@@ -1,0 +1,25 @@
+"""Light or dark, where there is no script to switch them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Response
+from fastapi.responses import RedirectResponse
+
+from app.web.frame.visitor import THEME, FromHere
+
+_AGE = 400 * 24 * 3600
+router = APIRouter()
+
+
+@router.post("/theme", dependencies=[FromHere])
+async def choose(
+    theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
+) -> Response:
+    """Keep the choice and return to the page."""
+    inside = back.startswith("/") and not back.startswith(("//", "/\\"))
+    response = RedirectResponse(back if inside else "/", 303)
+    if theme in ("light", "dark"):
+        response.set_cookie(THEME, theme, max_age=_AGE, samesite="lax")
+    else:
+        response.delete_cookie(THEME)
+    return response

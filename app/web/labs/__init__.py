@@ -1,0 +1,1 @@
+"""The lab pages: labs, runs, and boards."""

@@ -1,0 +1,154 @@
+"""/labs/LAB/board: the same lab on different machines, on one plot; runs can be sent in."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import UploadFile
+
+from app.db.lab_runs import SENT, keep_sent
+from app.db.tables import LabRunRow
+from app.errors import AppError, InputError, UnavailableError
+from app.labs import Lab, lab_called
+from app.labs.run import named
+from app.labs.upload import FILE_LIMIT, read_sent
+from app.network.door import note_trouble
+from app.site import Here, Site
+from app.web.explore.figures import FigureView, figure_file, figure_view
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Link, frame, render
+from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.labs.compared import LETTERS, Entry, Group, entries_of, figure_of, groups_of
+from app.web.labs.wording import HELD, KINDS, guess_label, held_over
+
+router = APIRouter(prefix="/labs")
+_GROUPS = 12  # settings on one page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """Runs with the same parameters, one per machine."""
+
+    parameters: str
+    figure: FigureView
+    held: str
+    over: str
+    entries: tuple[Entry, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardPage:
+    """A lab on all machines that have run it."""
+
+    lab: Link
+    kind: str
+    asks: str
+    groups: tuple[GroupView, ...]
+    left_out: int
+    command: str
+    limit: str
+    problem: str
+
+
+@router.get("/{name}/board")
+async def board(request: Request, site: Here, name: str) -> Response:
+    """One lab on different machines."""
+    return await aside(_page, request, site, lab_called(name))
+
+
+@router.post("/{name}/board", dependencies=[FromHere])
+async def send(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Add a run of another machine."""
+    lab, learner = lab_called(name), learner_of(visiting)
+    spend(request, site.allowances.sent_runs, "sent runs")
+    try:
+        text = await _sent_text(request)
+        row = await aside(_row, lab, text, learner)
+        await aside(keep_sent, site.engine, row)
+    except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        return await aside(_page, request, site, lab, error)
+    response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
+    remember(request, response, learner, site.secret)
+    return response
+
+
+@router.get("/{name}/board/{number}.{form}")
+async def download(site: Here, name: str, number: int, form: str) -> Response:
+    """A figure of the board as a picture that stands alone, or its values."""
+    lab = lab_called(name)
+    return await aside(_file, site, lab, number, form)
+
+
+def _file(site: Site, lab: Lab, number: int, form: str) -> Response:
+    figures = [figure_of(lab, group) for group in _shown(groups_of(site, lab))]
+    return figure_file(figures, number, form, f"{lab.name}-board")
+
+
+async def _sent_text(request: Request) -> str:
+    async with request.form(max_files=1, max_fields=2) as form:
+        file = form.get("run")
+        sent = await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
+    if len(sent) > FILE_LIMIT:
+        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, which no run is")
+    try:
+        text = sent.decode()
+    except UnicodeDecodeError:
+        raise InputError("this file is not text in UTF-8") from None
+    if not text.strip():
+        raise InputError("choose the file that `wallclock lab run ... --json` has written")
+    return text
+
+
+def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
+    report = read_sent(text)
+    if report.lab != lab.name:
+        raise InputError(f"this is a run of {report.lab}, and this is the board of {lab.name}")
+    name = named(lab.name)
+    return LabRunRow(
+        name=name,
+        lab=lab.name,
+        given=json.dumps(dict(report.given)),
+        backend=report.backend,
+        host=SENT,
+        pool=name,
+        learner=learner,
+        state="done",
+        report=replace(report, id=name).as_json(),
+    )
+
+
+def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None) -> Response:
+    groups = groups_of(site, lab)
+    starts = {name: str(one.start) for name, one in lab.parameters.items()}
+    page = BoardPage(
+        lab=Link(f"/labs/{lab.name}", lab.title),
+        kind=KINDS[lab.links],
+        asks=guess_label(lab, lab.asked_of(starts)),
+        groups=tuple(_view(lab, group, number) for number, group in enumerate(_shown(groups))),
+        left_out=len(groups) - len(_shown(groups)),
+        command=f"wallclock lab run {lab.name} --json > run.json",
+        limit=f"{FILE_LIMIT // 1024} KiB",
+        problem=f"{str(error)[:1].upper()}{str(error)[1:]}." if error else "",
+    )
+    status = 200 if error is None else 422 if isinstance(error, InputError) else 503
+    title = f"{lab.title}: all machines"
+    return render("board.html", frame(request, title, lab.summary, "labs"), page, status)
+
+
+def _shown(groups: Sequence[Group]) -> Sequence[Group]:
+    return groups[:_GROUPS]
+
+
+def _view(lab: Lab, group: Group, number: int) -> GroupView:
+    return GroupView(
+        parameters=group.parameters,
+        figure=figure_view(figure_of(lab, group), f"/labs/{lab.name}/board", number),
+        held=HELD[group.held],
+        over=held_over(group.held, "formula"),
+        entries=tuple(entries_of(lab, group)),
+        left_out=max(0, len(group.runs) - len(LETTERS)),
+    )

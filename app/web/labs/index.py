@@ -1,0 +1,243 @@
+"""/labs: what can be measured, and the page of one lab, where a run is asked for."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from app.content.marking import mark
+from app.db.lab_runs import counted_runs, enqueue
+from app.db.session import open_session
+from app.db.tables import LabRunRow
+from app.errors import InputError, UnavailableError
+from app.labs import Lab, known_labs, lab_called, read_job
+from app.labs.archive import recorded
+from app.labs.run import named
+from app.labs.spec import RANKS
+from app.markdown import html
+from app.network.allowance import network
+from app.network.door import note_trouble
+from app.site import Here, Site
+from app.units import RATIO, read, scale_of
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Link, frame, render
+from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
+from app.web.labs.results import Kept, finished
+from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
+
+router = APIRouter(prefix="/labs")
+_PARAMETER = "run."  # before a parameter's name in a form
+_LONGEST = 200  # characters of a field
+
+
+@dataclass(frozen=True, slots=True)
+class LabCard:
+    """A lab in the list."""
+
+    name: str
+    title: str
+    summary: str
+    kind: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabList:
+    """All labs."""
+
+    cards: tuple[LabCard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in a list."""
+
+    href: str
+    machine: str
+    what: str
+    at: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter to set."""
+
+    name: str
+    says: str
+    value: str
+    bounds: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabPage:
+    """One lab, and its runs."""
+
+    lab: Lab
+    kind: str
+    links: str
+    question: Markup
+    explains: Markup
+    settings: tuple[Setting, ...]
+    asks: str
+    unit: str
+    guess: str
+    trouble: str
+    problem: str
+    command: str
+    runs: tuple[RunRow, ...]
+    sources: tuple[Link, ...]
+
+
+@router.get("")
+async def lab_list(request: Request, site: Here) -> Response:
+    """Every lab."""
+    with open_session(site.engine) as session:
+        counts = counted_runs(session)
+    cards = tuple(
+        LabCard(
+            lab.name, lab.title, lab.summary, KINDS[lab.links],
+            counts.get(lab.name, 0) + sum(report.lab == lab.name for report in recorded()),
+        )
+        for lab in known_labs().values()
+    )  # fmt: skip
+    says = "Predict a number of distributed training, then measure it with PyTorch."
+    return render("labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
+
+
+@router.get("/{name}")
+async def lab_page(request: Request, site: Here, name: str) -> Response:
+    """One lab; parameters in the address are filled in."""
+    lab = lab_called(name)
+    page = await aside(lab_view, site, lab, request.query_params)
+    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
+
+
+@router.post("/{name}", dependencies=[FromHere])
+async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Put a run into the queue, with what is predicted for it."""
+    lab = lab_called(name)
+    form = await request.form(max_files=0, max_fields=60)
+    fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
+    learner = learner_of(visiting)
+    spend(request, site.allowances.runs, "lab runs")
+    nearby = site.labs.runs_of(network(address_of(request)))
+    try:
+        row = _asked(site, lab, fields, learner)
+        nearby.append(row.name)
+        await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
+    except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        return await aside(_refused, request, site, lab, fields, error)
+    site.labs.wake()
+    response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
+    remember(request, response, learner, site.secret)
+    return response
+
+
+def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
+    """The page of *lab*, with the *values* of its form and what is wrong with them."""
+    starts = {name: str(one.start) for name, one in lab.parameters.items()}
+    asked = lab.asked_of(starts)
+    return LabPage(
+        lab=lab,
+        kind=KINDS[lab.links],
+        links=LINKS_SAY[lab.links],
+        question=mark(html(lab.question)),
+        explains=mark(html(lab.explains)),
+        settings=_settings(lab, values),
+        asks=guess_label(lab, asked),
+        unit=lab.measures[asked].unit,
+        guess=values.get("guess", ""),
+        trouble=site.labs.trouble,
+        problem=problem,
+        command=f"wallclock lab run {lab.name}",
+        runs=tuple(_rows(finished(site, lab.name))),
+        sources=tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
+    )
+
+
+def _settings(lab: Lab, values: Mapping[str, str]) -> tuple[Setting, ...]:
+    least, most, start = lab.ranks
+    found = []
+    if most > least:
+        value = values.get(RANKS, str(start))
+        found.append(Setting(RANKS, "processes", value, f"{least} to {most}", ()))
+    for name, one in lab.parameters.items():
+        bounds = "" if one.one_of else f"{one.least} to {one.most}"
+        if one.several:
+            bounds += "; several with commas, or a range as in A..B"
+        value = values.get(name, str(one.start))
+        found.append(Setting(name, one.says, value, bounds, one.one_of))
+    return tuple(found)
+
+
+def _rows(runs: Sequence[Kept]) -> Iterator[RunRow]:
+    for kept in runs:
+        if report := kept.report:
+            what = " ".join(f"{name}={text}" for name, text in report.given.items())
+            short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 1]}…"
+            href = f"/labs/{report.lab}/{report.id}"
+            yield RunRow(href, place_of(report), short, report.at[:10], kept.origin)
+
+
+def _asked(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:
+    """The row of the run that somebody asks for.
+
+    Raises:
+        InputError: a parameter or the prediction cannot be read.
+        UnavailableError: nothing can be run here.
+    """
+    if site.labs.trouble:
+        raise UnavailableError(site.labs.trouble)
+    given = {
+        key.removeprefix(_PARAMETER): text.strip()
+        for key, text in fields.items()
+        if key.startswith(_PARAMETER) and text.strip()
+    }
+    job = read_job(lab, given)
+    predicted = _predicted(lab, lab.asked_of(job.texts), fields.get("guess", ""))
+    backend = site.labs.launcher.backend_of(job)
+    name = named(lab.name)
+    return LabRunRow(
+        name=name,
+        lab=lab.name,
+        given=json.dumps(dict(job.given)),
+        backend=backend,
+        host=site.labs.launcher.host,
+        pool=site.labs.launcher.pool_of(name, backend),
+        learner=learner,
+        origin=_origin(site, fields.get("origin", "")),
+        predicted=predicted,
+    )
+
+
+def _predicted(lab: Lab, measure: str, text: str) -> float | None:
+    if not text.strip():
+        return None
+    scale = scale_of(lab.measures[measure].unit) if lab.measures[measure].unit else None
+    try:
+        return read(text, scale.unit if scale else RATIO, scale).value
+    except ValueError as error:
+        raise InputError(f"your prediction: {error}") from None
+
+
+def _origin(site: Site, text: str) -> str:
+    """The exercise that a run is for, as "ID?seed=N"; nothing where it is none."""
+    exercise, _, seed = text.partition("?seed=")
+    known = exercise in {one.id for one in site.catalog.exercises}
+    return text if known and (seed.isdigit() or not seed) else ""
+
+
+def _refused(
+    request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception
+) -> Response:
+    """The page of the lab with what is wrong, and with all that was typed."""
+    values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
+    page = lab_view(site, lab, values, f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
+    status = 422 if isinstance(error, InputError) else 503
+    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

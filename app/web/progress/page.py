@@ -1,0 +1,252 @@
+"""What a learner has done; it can be taken away, and deleted."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.db.days import attempts_by_day, streak
+from app.db.personal import delete_everything, everything
+from app.db.queries import Effort, efforts, latest_attempts
+from app.db.session import open_session
+from app.errors import InputError
+from app.kinds import Exercise
+from app.learning import Mastery, Memory, due, mastery_by_skill, mastery_of
+from app.site import Here, Site
+from app.web.frame.rendering import Link, frame, render
+from app.web.frame.visitor import COOKIE, FromHere, Visiting
+from app.web.progress.clock import today
+from app.web.progress.standing import (
+    Card,
+    Row,
+    Standings,
+    card_of,
+    mark_of,
+    memories_of,
+    row_of,
+    standings_of,
+)
+
+router = APIRouter(prefix="/progress")
+_WEEKS = 26
+_MANY, _SOME = 10, 4  # answers of a day that colour it most, and more
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day of the calendar; *shade* 0 to 3."""
+
+    date: date
+    count: int
+    shade: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """An attempt in the list."""
+
+    at: datetime
+    link: Link
+    correct: bool
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An exercise on the map: how it stands, and what it took; *due*: its review is."""
+
+    row: Row
+    due: bool
+    answers: int
+    right: int
+    time: str
+
+    @property
+    def says(self) -> str:
+        """How it stands, in words."""
+        return f"{self.row.says}, due for review" if self.due else self.row.says
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A chapter with its exercises, and the share of them that would be solved now."""
+
+    card: Card
+    mastery: Mastery
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """How well a skill is kept, and how many answers were right."""
+
+    name: str
+    mastery: Mastery
+    answers: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressPage:
+    """The page."""
+
+    any: bool
+    solved: int
+    unaided: int
+    tried: int
+    total: int
+    streak: int
+    weeks: tuple[tuple[Day, ...], ...]
+    days: tuple[Day, ...]
+    chapters: tuple[Chapter, ...]
+    skills: tuple[Skill, ...]
+    due: int
+    answers: int
+    right: int
+    time: str
+    recent: tuple[Recent, ...]
+    deleted: bool
+
+
+@router.get("")
+async def progress(request: Request, site: Here, visiting: Visiting, deleted: str = "") -> Response:
+    """The page."""
+    page = _page(site, visiting.learner, deleted=deleted == "1")
+    return render("progress.html", frame(request, "Progress", here="progress"), page)
+
+
+@router.get("/export")
+async def export(site: Here, visiting: Visiting) -> Response:
+    """Everything that is kept about the learner, as JSON."""
+    with open_session(site.engine) as session:
+        kept = everything(session, visiting.learner) if visiting.learner else {}
+    text = json.dumps(kept, ensure_ascii=False, indent=1)
+    name = 'attachment; filename="wallclock.json"'
+    return Response(text, media_type="application/json", headers={"Content-Disposition": name})
+
+
+@router.post("/delete", dependencies=[FromHere])
+async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
+    """Delete everything that is kept about the learner."""
+    if sure != "yes":
+        raise InputError("nothing was deleted: tick the box first, to say that you mean it")
+    if visiting.learner:
+        with open_session(site.engine) as session:
+            delete_everything(session, visiting.learner)
+    response = RedirectResponse("/progress?deleted=1", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
+    known = standings_of(site, learner)
+    kept = memories_of(site, learner)
+    catalog = site.catalog
+    marks = [mark_of(known.get(exercise.id)) for exercise in catalog.exercises]
+    day = today()
+    first = day - timedelta(weeks=_WEEKS - 1, days=day.weekday())
+    counts, recent = _history(site, learner, first)
+    took = _efforts(site, learner)
+    reviews = {one.exercise.id for one in due(catalog, kept, day)}
+    days = [_day(first + timedelta(n), counts) for n in range((day - first).days + 1)]
+    return ProgressPage(
+        any=bool(known),
+        solved=sum(mark in ("solved", "unaided") for mark in marks),
+        unaided=marks.count("unaided"),
+        tried=len(marks) - marks.count("new"),
+        total=len(marks),
+        streak=streak(counts.keys(), day),
+        weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
+        days=tuple(d for d in reversed(days) if d.count),
+        chapters=tuple(
+            Chapter(
+                card_of(topic, known),
+                mastery_of(topic.exercises, kept),
+                tuple(_place(e, known, took.get(e.id), e.id in reviews) for e in topic.exercises),
+            )
+            for topic in catalog.topics
+        ),
+        skills=tuple(_skills(site, kept, took)),
+        due=len(reviews),
+        answers=sum(effort.answers for effort in took.values()),
+        right=sum(effort.right for effort in took.values()),
+        time=_clock([effort.seconds for effort in took.values()]),
+        recent=recent,
+        deleted=deleted,
+    )
+
+
+def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return efforts(session, learner)
+
+
+def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool) -> Place:
+    effort = took or Effort(0, 0, None)
+    row = row_of(exercise, known)
+    return Place(row, due, effort.answers, effort.right, _clock([effort.seconds]))
+
+
+def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
+    """Every skill that was tried, the least kept first."""
+    exercises = site.catalog.exercises
+    known = mastery_by_skill(exercises, kept)
+    tried = {skill for e in exercises if e.id in took for skill in e.skills}
+    for skill in sorted(tried - set(known)):
+        those = [e for e in exercises if skill in e.skills]
+        yield _skill(skill, mastery_of(those, kept), those, took)
+    for skill, mastery in known.items():
+        yield _skill(skill, mastery, [e for e in exercises if skill in e.skills], took)
+
+
+def _skill(
+    name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]
+) -> Skill:
+    efforts_of = [took[e.id] for e in those if e.id in took]
+    return Skill(
+        name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of)
+    )
+
+
+def _clock(seconds: Iterable[float | None]) -> str:
+    """A time as a person would say it; nothing where none is known."""
+    known = [time for time in seconds if time is not None]
+    if not known:
+        return ""
+    minutes, rest = divmod(round(sum(known)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
+
+
+def _history(
+    site: Site, learner: str, first: date
+) -> tuple[Mapping[date, int], tuple[Recent, ...]]:
+    if not learner:
+        return {}, ()
+    with open_session(site.engine) as session:
+        counts = attempts_by_day(session, learner, first)
+        attempts = latest_attempts(session, learner)
+    titles = {exercise.id: exercise.title for exercise in site.catalog.exercises}
+    recent = tuple(
+        Recent(
+            row.at,
+            Link(f"/exercises/{row.exercise}?seed={row.seed}", titles[row.exercise]),
+            row.correct,
+            " ".join(row.answer.split())[:60],
+        )
+        for row in attempts
+        if row.exercise in titles
+    )
+    return counts, recent
+
+
+def _day(day: date, counts: Mapping[date, int]) -> Day:
+    count = counts.get(day, 0)
+    shade = 0 if not count else 1 if count < _SOME else 2 if count < _MANY else 3
+    return Day(day, count, shade)

@@ -1,0 +1,167 @@
+"""Where a learner stands, as pages show it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from app.content.catalog import Topic
+from app.db.queries import Answered, Standing, answers, standings
+from app.db.session import open_session
+from app.kinds import Exercise
+from app.learning import Day, Memory, Suggestion, memories, suggestion
+from app.site import Site
+from app.web.progress.clock import today
+
+Mark = Literal["new", "tried", "solved", "unaided"]
+Standings = Mapping[str, Standing]
+SAYS: Mapping[Mark, str] = {
+    "new": "not tried",
+    "tried": "tried",
+    "solved": "solved",
+    "unaided": "solved without hints",
+}
+KINDS = {
+    "numeric": "Number",
+    "expression": "Formula",
+    "choice": "Choice",
+    "match": "Matching",
+    "order": "Order",
+    "buggy_line": "Find the bug",
+    "function": "Write code",
+    "design": "Design",
+    "lab": "Lab",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An exercise in a list."""
+
+    href: str
+    title: str
+    label: str
+    kind: str
+    level: int
+    mark: Mark
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """An exercise to do next, and why."""
+
+    href: str
+    text: str
+    reason: str
+    review: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A chapter in a list."""
+
+    href: str
+    title: str
+    summary: str
+    solved: int
+    core: int
+    extra_solved: int
+    extras: int
+
+
+def standings_of(site: Site, learner: str) -> Standings:
+    """How *learner* stands with every exercise; nothing for nobody."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return standings(session, learner)
+
+
+def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
+    """What is left of each exercise that *learner* solved; nothing for nobody."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        given = answers(session, learner)
+    return memories(_days(given), datetime.now(UTC))
+
+
+def _days(given: Iterable[Answered]) -> Iterator[Day]:
+    """What came of each exercise on each day (of UTC)."""
+    days: dict[tuple[date, str], list[Answered]] = {}
+    for answer in given:
+        days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
+    for (_, exercise), those in days.items():
+        first = those[0]
+        solved = any(answer.own for answer in those)
+        yield Day(exercise, first.at.astimezone(UTC), solved, first.unaided)
+
+
+def mark_of(standing: Standing | None) -> Mark:
+    """The mark of an exercise."""
+    if standing is None or not standing.tried:
+        return "new"
+    if not standing.solved:
+        return "tried"
+    return "unaided" if standing.unaided else "solved"
+
+
+def row_of(exercise: Exercise, known: Standings) -> Row:
+    """*exercise* in a list."""
+    mark = mark_of(known.get(exercise.id))
+    return Row(
+        address_of(exercise),
+        exercise.title,
+        exercise.label,
+        KINDS[exercise.kind],
+        exercise.level,
+        mark,
+        SAYS[mark],
+    )
+
+
+def card_of(topic: Topic, known: Standings) -> Card:
+    """*topic* in a list."""
+    solved = [e.core for e in topic.exercises if is_solved(e, known)]
+    core = sum(e.core for e in topic.exercises)
+    return Card(
+        f"/chapters/{topic.id}",
+        topic.title,
+        topic.summary,
+        sum(solved),
+        core,
+        len(solved) - sum(solved),
+        len(topic.exercises) - core,
+    )
+
+
+def is_solved(exercise: Exercise, known: Standings) -> bool:
+    """Whether the learner solved *exercise* alone."""
+    return mark_of(known.get(exercise.id)) in ("solved", "unaided")
+
+
+def address_of(exercise: Exercise, seed: int = 0) -> str:
+    """The page of *exercise*."""
+    return f"/exercises/{exercise.id}" + (f"?seed={seed}" if seed else "")
+
+
+def next_for(
+    site: Site, known: Standings, kept: Mapping[str, Memory], current: str = ""
+) -> Suggested | None:
+    """What to do next, and why."""
+    solved = {e.id for e in site.catalog.exercises if is_solved(e, known)}
+    found = suggestion(site.catalog, solved, kept, today(), current)
+    return suggested(found) if found else None
+
+
+def suggested(found: Suggestion) -> Suggested:
+    """*found* as pages show it; a review draws new numbers."""
+    address = address_of(found.exercise)
+    renewed = found.review and found.exercise.anew
+    return Suggested(
+        f"{address}/another" if renewed else address,
+        found.exercise.title,
+        found.reason,
+        found.review,
+    )

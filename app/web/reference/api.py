@@ -1,0 +1,74 @@
+"""/api/docs: the JSON interface, for people."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from app.web.frame.rendering import frame, render
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One status that an operation answers with."""
+
+    status: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call."""
+
+    method: str
+    path: str
+    summary: str
+    description: str
+    example: str
+    token: bool
+    answers: tuple[Answered, ...]
+
+
+@router.get("/api/docs")
+async def api_docs(request: Request) -> Response:
+    """Every operation, from the OpenAPI document."""
+    described = request.app.openapi()
+    operations = tuple(
+        _operation(path, method, operation, described)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    )
+    says = "Check answers from a program: one at a time or in a stream."
+    return render("api.html", frame(request, "JSON interface", says), operations)
+
+
+def _operation(
+    path: str, method: str, operation: Mapping[str, Any], described: Mapping[str, Any]
+) -> Operation:
+    answers = operation.get("responses", {}).items()
+    return Operation(
+        method.upper(),
+        path,
+        operation.get("summary", ""),
+        operation.get("description", ""),
+        _example(operation, described),
+        bool(operation.get("security")),
+        tuple(Answered(status, answer["description"]) for status, answer in answers),
+    )
+
+
+def _example(operation: Mapping[str, Any], described: Mapping[str, Any]) -> str:
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        schema = content.get("schema", {})
+        if reference := schema.get("$ref"):
+            schema = described["components"]["schemas"][reference.rpartition("/")[2]]
+        example = content.get("example") or next(iter(schema.get("examples", [])), None)
+        if isinstance(example, str):
+            return example.strip()
+        if example:
+            return json.dumps(example)
+    return ""

@@ -1,0 +1,173 @@
+"""The reference: every formula, and a calculator for each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from app.content.errata import errata
+from app.errors import NotFoundError
+from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_default
+from app.site import Here, Site
+from app.web.frame.rendering import Link, frame, render
+from app.web.progress.standing import address_of
+from app.web.reference.docstrings import Documented, documented
+
+router = APIRouter(prefix="/formulas")
+_TITLES = {
+    "collectives": "Collectives",
+    "memory": "Memory",
+    "batching": "Batches and rates",
+    "overlap": "Overlap",
+    "pipeline": "Pipeline parallelism",
+    "sharding": "Splitting layers",
+    "faults": "Checkpoints and failures",
+    "precision": "Precision",
+    "transformer": "The transformer",
+    "throughput": "Throughput",
+    "cost": "Cost",
+    "sampling": "Sampling",
+    "layout": "Layouts",
+}
+_LONGEST = 200  # characters of an argument
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A formula in the list."""
+
+    name: str
+    short: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The formulas of one chapter."""
+
+    id: str
+    title: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentView:
+    """One argument: what it is, and what was typed."""
+
+    name: str
+    says: str
+    unit: str
+    choices: tuple[str, ...]
+    default: str
+    value: str
+    needed: bool
+    many: bool
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaPage:
+    """One formula and its calculator."""
+
+    name: str
+    module: str
+    short: str
+    gives: str
+    documented: Documented
+    arguments: tuple[ArgumentView, ...]
+    result: str
+    parts: tuple[tuple[str, str], ...]
+    problem: str
+    exercises: tuple[Link, ...]
+    errata: tuple[Link, ...]
+
+
+@router.get("")
+async def reference(request: Request) -> Response:
+    """All formulas."""
+    modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
+    groups = tuple(Group(m, _TITLES[m], tuple(_entries(m))) for m in modules)
+    says = "Every formula of the course, with its derivation, its source and a calculator."
+    return render("formulas.html", frame(request, "Formulas", says, "formulas"), groups)
+
+
+@router.get("/{name}")
+async def one(request: Request, site: Here, name: str) -> Response:
+    """One formula, worked out for the arguments in the address."""
+    try:
+        formula = lookup(name)
+    except ValueError as error:
+        raise NotFoundError(str(error)) from error
+    given = {k: v[:_LONGEST] for k, v in request.query_params.items() if v.strip()}
+    page = _page(site, formula, given)
+    short = formula.name.partition(".")[2].replace("_", " ")
+    around = frame(request, short.capitalize(), page.documented.summary, "formulas")
+    fragment = request.headers.get("x-fragment") == "1"
+    return render("calculation.html" if fragment else "formula.html", around, page)
+
+
+def _entries(module: str) -> list[Entry]:
+    return [
+        Entry(f.name, f.name.partition(".")[2], f.says)
+        for f in FORMULAS.values()
+        if f.module == module
+    ]
+
+
+def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage:
+    doc = documented(formula)
+    result, problem = "", ""
+    parts: tuple[tuple[str, str], ...] = ()
+    known = {name: text for name, text in given.items() if name in formula.inputs}
+    missing = formula.missing(known)
+    if (known and not missing) or not formula.inputs:
+        try:
+            value = evaluate(formula, known)
+            result, parts = formula.text(value), formula.shown_parts(value)
+        except ValueError as error:
+            problem = str(error)
+    elif known:
+        problem = f"still needed: {', '.join(missing)}"
+    return FormulaPage(
+        formula.name,
+        _TITLES.get(formula.module, formula.module),
+        formula.name.partition(".")[2],
+        formula.gives,
+        doc,
+        tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
+        result,
+        parts,
+        problem,
+        tuple(
+            Link(address_of(e), e.title) for e in site.catalog.exercises if formula.name in e.dotted
+        ),
+        tuple(
+            Link(f"/errata#{known.id}", known.title)
+            for known in errata()
+            if any(formula.name in row.formulas for row in known.worked)
+        ),
+    )
+
+
+def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
+    return ArgumentView(
+        taken.name,
+        says.get(taken.name, ""),
+        _unit(taken),
+        tuple(str(choice).lower() for choice in taken.choices),
+        shown_default(taken),
+        given.get(taken.name, ""),
+        taken.required,
+        taken.many,
+        tuple(taken.record.known()) if taken.record else (),
+    )
+
+
+def _unit(taken: Input) -> str:
+    """What stands behind the box of *taken*."""
+    if taken.record is not None:
+        return taken.record.what
+    if taken.unit is None:
+        return "list" if taken.many else ""
+    unit = taken.unit.symbol or ("count" if taken.unit.whole else "")
+    return f"{unit} list".strip() if taken.many else unit

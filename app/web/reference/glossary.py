@@ -1,0 +1,45 @@
+"""/glossary: the words of the field."""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from app.content.glossary import terms
+from app.markdown import inline_html
+from app.site import Here
+from app.web.frame.rendering import Link, frame, render
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One term."""
+
+    key: str
+    term: str
+    also: tuple[str, ...]
+    says: Markup
+    chapter: Link | None
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryPage:
+    """All terms, in the order of the alphabet."""
+
+    entries: tuple[Entry, ...]
+
+
+@router.get("/glossary")
+async def glossary(request: Request, site: Here) -> Response:
+    """Every term."""
+    chapters = {
+        topic.id: Link(f"/chapters/{topic.id}", topic.title) for topic in site.catalog.topics
+    }
+    entries = tuple(
+        Entry(key, term.term, term.also, inline_html(term.says), chapters.get(term.chapter))
+        for key, term in terms().items()
+    )
+    says = "The words of distributed training, each in a sentence or two."
+    return render("glossary.html", frame(request, "Glossary", says), GlossaryPage(entries))

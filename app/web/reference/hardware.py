@@ -1,0 +1,90 @@
+"""/hardware: the GPUs, links, clusters, models and layouts that have a name here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from app.formulas.presets import (
+    CLUSTERS,
+    GPUS,
+    LAYOUTS,
+    LINKS,
+    MODELS,
+    RECIPES,
+)
+from app.formulas.records import Record, hints_of
+from app.units import COUNT, Unit, show
+from app.web.frame.rendering import frame, render
+
+router = APIRouter()
+_TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
+    ("GPUs", "Peaks are dense; NVLink is one direction to all peers together.", GPUS),
+    ("Links", "One direction of one GPU; effective is what NCCL was seen to reach.", LINKS),
+    ("Clusters", "Bandwidths are one direction of one GPU.", CLUSTERS),
+    ("Model shapes", "Widths and counts as released.", MODELS),
+    ("Layouts", "Degrees of parallelism, and what goes through in a step.", LAYOUTS),
+    ("Recipes", "Bytes of a parameter's weight, gradient and optimizer state.", RECIPES),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One record: its name, its figures, where they are from."""
+
+    name: str
+    cells: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The records of one kind; columns that are empty for all are left out."""
+
+    title: str
+    says: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+
+@router.get("/hardware")
+async def page(request: Request) -> Response:
+    """All tables."""
+    tables = tuple(_table(title, says, known) for title, says, known in _TABLES)
+    says = "The figures that formulas and exercises start from, each with its source."
+    return render("hardware.html", frame(request, "Hardware and models", says, "formulas"), tables)
+
+
+def _table(title: str, says: str, known: Mapping[str, Record]) -> Table:
+    records = {id(record): record for record in known.values()}.values()
+    hints = hints_of(type(next(iter(records))))
+    fields = [name for name in hints if name not in ("name", "source")]
+    filled = [f for f in fields if any(_cell(r, f, hints[f]) for r in records)]
+    return Table(
+        title,
+        says,
+        tuple(field.replace("_", " ") for field in filled),
+        tuple(
+            Line(
+                getattr(record, "name", ""),
+                tuple(_cell(record, field, hints[field]) for field in filled),
+                getattr(record, "source", ""),
+            )
+            for record in records
+        ),
+    )
+
+
+def _cell(record: Record, field: str, hint: Any) -> str:
+    value = getattr(record, field)
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, Record):
+        return value.text
+    unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
+    if unit is None:
+        return str(value)
+    if not value:
+        return "unknown" if field in record.unpublished else ""
+    return str(value) if unit is COUNT and field == "year" else show(value, unit)

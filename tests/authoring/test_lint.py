@@ -1,0 +1,225 @@
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from app.authoring.lint import lint
+from app.sandbox.runner import Runner
+from tests.content.test_catalog import GOOD
+
+Write = Callable[[str], Path]
+FUNCTION = """\
+kind: function
+title: Twice
+level: 1
+prompt: Write it.
+starter: |
+  def twice(x):
+      ...
+right: |
+  def twice(x):
+      return 2 * x
+reference: 2 * x
+arguments: {x: [1, 2, 5]}
+examples: [[1]]
+wrong:
+  - code: |
+      def twice(x):
+          return x
+    says: That is once.
+hints: [One., Two.]
+solution: Double it.
+sources: [https://example.org/]
+"""
+BUG = """\
+kind: buggy_line
+title: Twice
+level: 1
+prompt: Find it.
+code: |
+  def twice(x):
+      y = 2 * x
+      return y
+bugs:
+  - {line: 2, shown: "    y = 3 * x", says: Three is not two.}
+reference: 2 * x
+arguments: {x: [1, 2, 5]}
+hints: [One., Two.]
+solution: Double it.
+sources: [https://example.org/]
+"""
+
+
+@pytest.mark.parametrize("text", [GOOD, FUNCTION, BUG])
+def test_a_right_file_has_no_problem(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, text: str
+) -> None:
+    assert loop.run_until_complete(lint([exercise_file(text)], runner)).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "line", "says"),
+    [
+        (GOOD, "answer: 2 * x", "answer: 2 * y", 6, "'y' is not known"),
+        (GOOD, "answer: 2 * x", "answer: collectives.ring_time", 6, "did you mean"),
+        (GOOD, "  x: That", "  2 * x: That", 8, "within twice the tolerance"),
+        (GOOD, "  x: That is once.", "  x: Once.\n  1 * x: Again.", 9, "cannot be told from"),
+        (GOOD, "{x} twice", "{z} twice", 4, "'z' is not known"),
+        (GOOD, "is {answer}.", r"is $\nonsense{1}$.", 10, "no mathematics"),
+        (GOOD, "answer: 2 * x", "answer: 1000 * x", 9, "gives the answer away"),
+        (GOOD, "answer: 2 * x", "answer: 2 s * x", 6, "in a plain number"),
+        (FUNCTION, "return 2 * x", "return 3 * x", 8, "the right program fails"),
+        (FUNCTION, "          return x\n", "          return x + x\n", 15, "too tame"),
+        (FUNCTION, "reference: 2 * x", "reference: 2 * z", 11, "'z' is not known"),
+        (BUG, "      y = 2 * x", "      y = 4 * x", 5, "the right code fails"),
+        (BUG, "    y = 3 * x", "    y = x * 2", 10, "changes no result"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_told_where_and_what(
+    exercise_file: Write,
+    runner: Runner,
+    loop: asyncio.AbstractEventLoop,
+    text: str,
+    old: str,
+    new: str,
+    line: int,
+    says: str,
+) -> None:
+    assert old in text
+    changed = text.replace(old, new)
+    if "away" in says:
+        changed = changed.replace("[One., Two.]", "[One., It is 1000 or 2000 or 3000.]").replace(
+            "{x} twice", "that with {x}"
+        )
+    (problem, *_) = loop.run_until_complete(lint([exercise_file(changed)], runner)).problems
+    assert says in problem.says
+    assert abs(problem.line - line) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kind: numeric\n\ttitle: x\n", "is no YAML"),
+        ("kind: numeric\nkind: numeric\n", "'kind' is there twice"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n", "anchors and aliases are not read"),
+        ("prompt: " + "x" * 10_000_000, "has 10,000,008 bytes"),
+        ("[" * 5000, "nested more than 40 deep"),
+        ("\0", "is no YAML"),
+        ("", "must be a mapping"),
+        ("kind: numerical\n", "did you mean 'numeric'"),
+        ("!!python/object/apply:os.system [ls]\n", "is no YAML"),
+        (GOOD.replace("level: 1", "level: [1]"), "level:"),
+        (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [[1]]}"), "given.x.0"),
+        (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [1, 2, 3], y: [1, 2]}"), "nothing uses it"),
+        (GOOD.replace("answer: 2 * x", "answer: 9^9^9 * x"), "not a finite number"),
+        (GOOD.replace("answer: 2 * x", "answer: 2 * x\nwhere: x < 2"), "seeds draw the same values"),
+        (GOOD.replace("answer: 2 * x", "answer: 2 * x\nwhere: x < 1"), "variant 0 does not meet"),
+        (GOOD.replace("  5 * x: That is five times.\n", ""), "fewer than two mistakes"),
+        (GOOD.replace("[One., Two.]", "[One., 'See [it](/formulas/memory.state_byte).']"), "did you mean"),
+        (FUNCTION.replace("      return 2 * x", "      while True: pass"), "did not end within"),
+        (FUNCTION.replace("      return 2 * x", "      import os; os.system('ls')"), "the right program fails"),
+        (FUNCTION.replace("      return 2 * x", "      return [0] * 10**12"), "the right program fails"),
+        (FUNCTION.replace("      return 2 * x", "      return ("), "the right program fails"),
+        (FUNCTION.replace("reference: 2 * x\n", ""), "there is no reference"),
+        (BUG.replace("      y = 2 * x", "      while x: pass"), "the right code fails"),
+        (BUG.replace("One., Two.", "One., Look at line 2."), "gives the answer away: line 2"),
+        (BUG + "mutate: [swop]\n", "mutate.0"),
+    ],
+)  # fmt: skip
+def test_whatever_a_file_holds_is_a_finding(
+    tmp_path: Path, runner: Runner, loop: asyncio.AbstractEventLoop, text: str, says: str
+) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text(text, encoding="utf-8")
+    begun = time.perf_counter()
+    problems = loop.run_until_complete(lint([path], runner)).problems
+    assert any(says in problem.says for problem in problems), problems
+    assert time.perf_counter() - begun < 20  # a bound on hanging, not a measurement
+
+
+def test_all_problems_of_a_file_are_told_at_once(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    text = GOOD.replace("{x} twice", "{z} twice").replace("  5 * x: That", "  1 * x: That")
+    text = text.replace("is {answer}.", r"is {answer} $\nonsense{1}$.")
+    problems = loop.run_until_complete(lint([exercise_file(text)], runner)).problems
+    assert {problem.line for problem in problems} == {4, 9, 11}
+
+
+class _Shelf(BaseHTTPRequestHandler):
+    def do_HEAD(self) -> None:
+        self.send_response(404 if "gone" in self.path else 403 if "shy" in self.path else 200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_sources_that_are_gone_are_told_when_asked_for(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), _Shelf)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}"
+    nobody = f"http://127.0.0.1:{_free_port()}/x"
+    sources = f"[{base}/here, {base}/gone, {base}/shy, {nobody}]"
+    path = exercise_file(GOOD.replace("[https://example.org/]", sources))
+    assert loop.run_until_complete(lint([path], runner)).problems == ()
+    problems = loop.run_until_complete(lint([path], runner, links=True)).problems
+    server.shutdown()
+    server.server_close()
+    assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3"]
+    assert "leads nowhere: 404" in problems[0].says
+    assert "cannot be reached" in problems[1].says
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("figures", "says"),
+    [
+        ("[{explorer: pipelines}]", "did you mean 'pipeline'"),
+        ("[{explorer: pipeline, state: {stage: 4}}]", "did you mean 'stages'"),
+        ('[{explorer: pipeline, state: {stages: "{7 * x}"}}]', "seed 2: Stages: 16 is the largest"),
+        ('[{explorer: pipeline, state: {stages: "{y}"}}]', "'y' is not known"),
+        ("[{explorer: pipeline, figure: 7}]", "has figures 0 to 1, not 7"),
+        ("[{explorer: layout, state: {tensor: 3}}]", "which do not divide"),
+        ("[{explorer: pipeline, states: {}}]", "states: is not known here"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_told(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, figures: str, says: str
+) -> None:
+    file = exercise_file(f"{GOOD}figures: {figures}\n")
+    problems = loop.run_until_complete(lint([file], runner)).problems
+    assert any(says in problem.says for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("figures: [{explorer: rings}]", "did you mean 'ring'"),
+        (r"closing: It is $\nonsense{1}$.", "no mathematics"),
+        ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
+    ],
+)
+def test_a_chapters_own_file_is_proven_too(
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, line: str, says: str
+) -> None:
+    folder = exercise_file(GOOD).parent
+    topic = folder / "topic.yaml"
+    topic.write_text(topic.read_text() + line + "\n")
+    for paths in ([folder.parent], [topic]):
+        (problem,) = loop.run_until_complete(lint(paths, runner)).problems
+        assert says in problem.says
+        assert problem.path == topic
+        assert problem.line == 5

@@ -1,0 +1,111 @@
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from app.content import errata as reading
+from app.content.catalog import Catalog
+from app.content.errata import errata, of_exercise
+from app.errors import ContentError
+from app.formulas import FORMULAS
+
+# What is right, by the entry and the line of its derivation: checked by hand and by simulation.
+RIGHT = {
+    ("E-01", 1): "20 %", ("E-01", 3): "78.95 %", ("E-02", 0): "80 %", ("E-02", 1): "60 %",
+    ("E-03", 0): "106.25 GB", ("E-03", 2): "80 GB", ("E-04", 1): "8 GB", ("E-05", 0): "5.882 %",
+    ("E-06", 0): "21 s", ("E-06", 1): "21 s", ("E-07", 1): "7 s", ("E-07", 2): "6 s",
+    ("E-08", 1): "117.44 MB", ("E-08", 4): "20.9 %", ("E-09", 1): "236.8 GB",
+    ("E-10", 1): "608.14 dollars", ("E-11", 2): "1.5", ("E-12", 1): "21.47 GB",
+    ("E-14", 0): "341.4 TFLOP/s", ("E-14", 1): "342.6 TFLOP/s", ("E-15", 0): "58.3 ms",
+    ("E-15", 2): "87.5 ms", ("E-15", 3): "116.7 ms", ("E-16", 2): "5", ("E-17", 1): "71", ("E-17", 2): "36",
+    ("E-18", 1): "128", ("E-19", 0): "9", ("E-20", 2): "259 GB", ("E-21", 2): "3.188",
+    ("E-21", 3): "405.85", ("E-23", 0): "50.1 %", ("E-23", 1): "78.4 d", ("E-23", 2): "34.5 %",
+    ("E-23", 3): "1,215 years", ("E-24", 1): "163.8 ms", ("E-25", 1): "12.65 GB",
+    ("E-25", 3): "380 ms", ("E-27", 1): "1,024 FLOP", ("E-28", 0): "450", ("E-30", 1): "1,365 FLOP/B",
+    ("E-31", 1): "1,480,000 dollars", ("E-32", 0): "810 GB", ("E-32", 2): "10.5",
+    ("E-33", 1): "79.6 GiB", ("E-35", 2): "6.48 TB", ("E-35", 3): "1,624.7 GB", ("E-36", 0): "7.73 s",
+    ("E-38", 0): "1.07", ("E-41", 1): "1.53 s", ("E-42", 0): "3.09 h", ("E-42", 2): "99 h",
+    ("E-43", 1): "5.96e-8", ("E-44", 0): "1.221e-4", ("E-45", 2): "10.5 %", ("E-45", 3): "8", ("E-48", 0): "1.154e6",
+    ("E-49", 0): "438,750", ("E-52", 1): "1.77 s", ("E-53", 1): "1", ("E-56", 2): "7.056 TB",
+    ("E-63", 1): "1,930,000 dollars", ("E-67", 2): "229,376", ("E-72", 1): "3.5",
+}  # fmt: skip
+
+
+def test_every_severity_has_all_its_entries() -> None:
+    counted = {severity: sum(e.severity == severity for e in errata()) for severity in "ABC"}
+    assert counted == {"A": 22, "B": 28, "C": 18}
+    assert len({e.id for e in errata()}) == 68
+
+
+@pytest.mark.parametrize(("key", "value"), RIGHT.items(), ids=lambda item: str(item)[:14])
+def test_a_derivation_comes_to_what_is_right(key: tuple[str, int], value: str) -> None:
+    known = {e.id: e for e in errata()}
+    assert known[key[0]].worked[key[1]].value == value
+
+
+@pytest.mark.parametrize("erratum", errata(), ids=lambda e: e.id)
+def test_an_erratum_is_whole(erratum: reading.Erratum) -> None:
+    assert len(erratum.claim) > 20
+    assert len(erratum.right) > 10 or erratum.id == "E-36"
+    assert len(erratum.source) > 6
+    assert erratum.worked
+    assert all(name in FORMULAS for row in erratum.worked for name in row.formulas)
+
+
+def test_every_exercise_that_an_erratum_touches_exists(catalog: Catalog) -> None:
+    touched = {name for erratum in errata() for name in erratum.exercises}
+    assert touched <= set(catalog.by_id)
+
+
+def test_an_exercise_knows_the_errata_that_touch_it() -> None:
+    assert [e.id for e in of_exercise("memory/which-layout-fits")] == ["E-03"]
+    assert of_exercise("memory/stage-1") == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("The bytes memory.state_bytes(7e9)", "must read: what it is, a colon"),
+        ("Bytes: memory.state_byte(7e9) | GB", "did you mean 'memory.state_bytes'"),
+        ("Bytes: memory.state_bytes(7e9) | s", "not in s"),
+        ("Bytes: memory.state_bytes(-7) | GB", "parameters must be"),
+    ],
+)
+def test_a_derivation_that_does_not_work_out_is_reported_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, says: str
+) -> None:
+    path = tmp_path / "answer_keys.yaml"
+    text = f'E-99:\n  title: t\n  claim: c\n  right: r\n  worked:\n    - "{row}"\n  source: s\n'
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(reading, "_HERE", tmp_path)
+    monkeypatch.setattr(reading, "_FILES", {"A": "answer_keys.yaml"})
+    errata.cache_clear()
+    with pytest.raises(ContentError) as refused:
+        errata()
+    errata.cache_clear()
+    assert says in str(refused.value)
+    assert ":6:" in str(refused.value)
+
+
+# An audit hook cannot be taken off again, so it counts in an interpreter of its own.
+OPENED = """
+import json, sys
+from app.content.errata import errata
+from app.content.glossary import terms
+opened = []
+sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
+errata(), errata(), terms(), terms()
+print(json.dumps([path for path in opened if path.endswith(".yaml")]))
+"""
+
+
+def test_a_file_of_ours_is_read_once_however_many_entries_it_has() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", OPENED], capture_output=True, text=True, check=True, timeout=60
+    )
+    opened = Counter(Path(path).name for path in json.loads(ran.stdout))
+    names = ("answer_keys.yaml", "claims.yaml", "conventions.yaml", "terms.yaml")
+    assert opened == dict.fromkeys(names, 1)
