@@ -127,6 +127,6 @@ def is_alive(pid: int) -> bool:
     """Whether a process runs; one that waits to be buried does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second while it is read
         return False
     return state != "Z" and os.getpid() != pid
