@@ -8,7 +8,7 @@ from sqlmodel import AutoString, SQLModel
 
 from app.config import Settings
 from app.db.migrations import exclusive
-from app.db.tables import UtcDateTime
+from app.db.tables import StateText, UtcDateTime
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:
@@ -17,6 +17,8 @@ def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:
         return False
     if isinstance(item, UtcDateTime):
         return "sa.DateTime()"
+    if isinstance(item, StateText):
+        return "sa.String(length=100)"
     return f"sa.String(length={item.length})" if isinstance(item, AutoString) else False
 
 

@@ -1,5 +1,5 @@
-// A run that waits or goes on: what is known of it is shown anew until it has ended.
-const EVERY = 1000; // ms; each look takes a little from a run on the same machine
+// Refreshes the page of a run every second until the run has ended.
+const EVERY = 1000; // ms; every request disturbs a run on the same machine a little
 
 async function look() {
   try {
@@ -17,7 +17,7 @@ async function look() {
       }
     }
   } catch {
-    // The server cannot be reached for a moment: keep looking.
+    // The server cannot be reached for a moment: keep trying.
   }
   setTimeout(look, EVERY);
 }

@@ -8,19 +8,13 @@ from collections.abc import Mapping, Sequence
 from tqdm import tqdm
 
 from app.config import Settings
+from app.db.run_state import State
 from app.errors import InputError
-from app.labs import (
-    Lab,
-    Launcher,
-    Report,
-    Run,
-    known_labs,
-    lab_called,
-    read_job,
-    report_of,
-)
+from app.labs import Lab, Report, Run, known_labs, lab_called, read_job, report_of
+from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.kubernetes import manifest, prepared
-from app.labs.launching import launcher_of
+from app.labs.queue import launcher_of
+from app.labs.ranks.events import MeasureEvent
 from app.labs.report import held_in, ratio_shown, shown
 from app.units import BYTE_PER_SECOND, SECOND, show
 
@@ -61,25 +55,25 @@ def _list(*, as_json: bool) -> int:
 def _run(arguments: Namespace) -> int:
     lab = lab_called(arguments.name)
     job = read_job(lab, _pairs(arguments.parameters))
-    runner = launcher_of(Settings())
+    launcher = launcher_of(Settings())
     try:
-        started = runner.start(job, arguments.backend, _PATIENCE)
-        _follow(runner, started, lab, quiet=arguments.json)
+        started = launcher.start(job, arguments.backend, _PATIENCE)
+        _follow(launcher, started, lab, quiet=arguments.json)
     finally:
-        runner.close()
+        launcher.close()
     return _show(started, as_json=arguments.json)
 
 
 def _prepare(arguments: Namespace) -> int:
-    """Write a run down, and say how its ranks are started."""
+    """Store a run, and print how to start its ranks."""
     job = read_job(lab_called(arguments.name), _pairs(arguments.parameters))
     run = prepared(job, Settings().runs, arguments.backend)
     if arguments.image:
         sys.stdout.write(manifest(run, arguments.image, arguments.claim))
         return 0
     sys.stdout.write(
-        f"run {run.id}\nEach of {job.ranks} ranks, with RANK and WORLD_SIZE={job.ranks} set "
-        f"(LOCAL_RANK, too, with several GPUs on a machine):\n"
+        f"run {run.id}\nStart each of its {job.ranks} ranks with RANK and WORLD_SIZE={job.ranks} "
+        f"set (and LOCAL_RANK, with several GPUs on a machine):\n"
         f"    python -m app.labs.launch.rank_main {run.folder.absolute()}\n"
     )
     return 0
@@ -95,17 +89,18 @@ def _pairs(given: list[str]) -> Mapping[str, str]:
     return found
 
 
-def _follow(runner: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
+def _follow(launcher: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
     with tqdm(desc=lab.name, unit=" point", disable=quiet or None, leave=False) as bar:
         try:
-            for event in runner.follow(run):
-                if event["kind"] == "measure":
-                    bar.update()
-                elif event["kind"] == "waits":
-                    bar.set_postfix_str(str(event["says"]))
+            for event in launcher.follow(run):
+                match event:
+                    case MeasureEvent():
+                        bar.update()
+                    case Waiting(says):
+                        bar.set_postfix_str(says)
         except KeyboardInterrupt:
-            runner.cancel(run)
-            for _ in runner.follow(run):
+            launcher.cancel(run)
+            for _ in launcher.follow(run):
                 continue
 
 
@@ -115,7 +110,7 @@ def _show(run: Run, *, as_json: bool) -> int:
         sys.stdout.write(report.as_json() + "\n")
     else:
         _print(report, run)
-    return 0 if report.state in ("done", "running") else _FAILED
+    return 0 if report.state in (State.DONE, State.RUNNING) else _FAILED
 
 
 def _print(report: Report, run: Run) -> None:
@@ -123,9 +118,8 @@ def _print(report: Report, run: Run) -> None:
     write = sys.stdout.write
     write(f"{lab.title}: {report.ranks} ranks, {report.backend}, {_LINKS[lab.links]}\n")
     machine = report.machine
-    gpus = machine.get("gpus")
-    cards = ", ".join(map(str, gpus)) if isinstance(gpus, list) and gpus else "no GPU"
-    write(f"{machine.get('processor')}, {machine.get('cores')} cores, {cards}\n")
+    cards = ", ".join(map(str, machine.gpus)) or "no GPU"
+    write(f"{machine.processor}, {machine.cores} cores, {cards}\n")
     for name, right in report.checks.items():
         write(f"data of {name}: {'right' if right else 'WRONG'}\n")
     if report.measures:
@@ -135,12 +129,12 @@ def _print(report: Report, run: Run) -> None:
         line = report.line
         write(
             f"\nlatency {show(line.latency, SECOND)} + size / "
-            f"{show(line.bandwidth, BYTE_PER_SECOND)}, off by {100 * line.median_error:.2g} % "
-            "in the median\n"
+            f"{show(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
+            f"{100 * line.median_error:.2g} %\n"
         )
     for note in report.notes:
         write(f"\n{note}\n")
-    if report.state != "done":
+    if report.state is not State.DONE:
         write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
     write(f"\nrun {report.id}\n")
 
@@ -148,7 +142,7 @@ def _print(report: Report, run: Run) -> None:
 _LINKS = {
     "real": "the links of this machine",
     "emulated": "an emulated link",
-    "counted": "counted, whatever the links",
+    "counted": "counted, not timed",
 }
 
 
@@ -161,9 +155,9 @@ def _table(lab: Lab, report: Report) -> None:
 
 
 def table_of(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
-    """What was measured and predicted: a heading, then one row per place."""
+    """Measurements and predictions: a header, then one row per place."""
     derived = report.derivations
-    header = [*report.places, "measure", "n", "fastest", "median", "p90", *derived, "formula"]
+    header = [*report.places, "measure", "n", "min", "median", "p90", *derived, "formula"]
     rows = [
         [
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),

@@ -1,6 +1,7 @@
-"""The queue of runs of labs, each function named by what it does to it or asks of it."""
+"""The queue of lab runs: each function is named after what it does to it or asks of it."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Engine, func, update
@@ -10,33 +11,47 @@ from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, col, select
 
 from app.db.errors import connected
+from app.db.run_state import UNFINISHED, State
 from app.db.session import BEGIN, open_session
 from app.db.tables import LabRunRow, now
 from app.errors import UnavailableError
 
-QUEUED, RUNNING = "queued", "running"
-WAITING = (QUEUED, RUNNING)
-_OWN = 3  # runs that one learner may have waiting
+_OWN = 3  # unfinished runs that one learner may have
 _SENT = 50  # runs of other machines that one learner may send in
-_LISTED = 200  # runs of this server that are shown, the newest
-_SENT_LISTED = 50  # and of those that were sent in, which must not crowd out the others
+_LISTED = 200  # runs of this server that are listed, the newest
+_SENT_LISTED = 50  # runs that were sent in; they must not crowd out the others
 REPORT_LIMIT = 1 << 20  # characters of a report that are read
 SENT = "sent in"  # the host of a run that was made elsewhere
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What has changed about a run; None for what has not."""
+
+    state: State | None = None
+    says: str | None = None
+    report: str | None = None
+    log: str | None = None
+
+    @property
+    def changes(self) -> Mapping[str, str]:
+        """The columns to change, and their values."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
 class QueueFullError(UnavailableError):
-    """Too many runs wait already."""
+    """Too many runs are in the queue already."""
 
 
 def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] = ()) -> None:
-    """Put *row* at the end of the queue, in which *most* rows may wait.
+    """Put *row* at the end of the queue, which holds up to *most* rows.
 
-    *nearby* are the names of runs that came from the same network address; together they may take
-    half of the queue.
+    *nearby* are the names of runs from the same network address, which together may take half of
+    the queue.
 
     Raises:
-        QueueFullError: so many wait already, or too many of the same learner or address.
-        UnavailableError: the database cannot keep it.
+        QueueFullError: the queue is full, or has too many runs of the same learner or address.
+        UnavailableError: the database cannot store it.
     """
     immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
     with open_session(immediate) as session:
@@ -57,17 +72,17 @@ def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] =
 
 
 def share_of(most: int) -> int:
-    """How much of a queue of *most* one network address may take."""
+    """How many places in a queue of *most* one network address may take."""
     return max(1, most // 2)
 
 
 def _waiting(session: Session, *which: ColumnElement[bool]) -> int:
-    rows = columns(func.count()).where(col(LabRunRow.state).in_(WAITING), *which)
+    rows = columns(func.count()).where(col(LabRunRow.state).in_(UNFINISHED), *which)
     return int(session.scalar(rows) or 0)
 
 
 def keep_sent(engine: Engine, row: LabRunRow) -> None:
-    """Keep a finished run that a learner sent in from another machine.
+    """Store a finished run that a learner sent in from another machine.
 
     Raises:
         QueueFullError: the same learner has sent in too many.
@@ -86,23 +101,25 @@ def claim(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     """The next run for *host* whose devices are free, now followed by *worker*."""
     other = aliased(LabRunRow)
     busy = columns(col(other.id)).where(
-        col(other.state) == RUNNING, col(other.pool) == col(LabRunRow.pool)
+        col(other.state) == State.RUNNING, col(other.pool) == col(LabRunRow.pool)
     )
     following = (
         columns(col(LabRunRow.id))
-        .where(col(LabRunRow.state) == QUEUED, col(LabRunRow.host) == host)
+        .where(col(LabRunRow.state) == State.QUEUED, col(LabRunRow.host) == host)
         .where(~busy.exists())
         .order_by(col(LabRunRow.id))
         .limit(1)
     )
     change = (
         update(LabRunRow)
-        .where(col(LabRunRow.id) == following.scalar_subquery(), col(LabRunRow.state) == QUEUED)
-        .values(state=RUNNING, worker=worker, beat=now())
+        .where(
+            col(LabRunRow.id) == following.scalar_subquery(), col(LabRunRow.state) == State.QUEUED
+        )
+        .values(state=State.RUNNING, worker=worker, beat=now())
         .returning(col(LabRunRow.name))
     )
     with connected(engine) as connection:
-        with connection.begin():  # most often nothing waits, and nothing needs to be locked
+        with connection.begin():  # usually the queue is empty, and nothing needs to be locked
             if connection.execute(following).scalar() is None:
                 return None
         try:
@@ -113,33 +130,34 @@ def claim(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     return lab_run(engine, name) if name else None
 
 
-def record(engine: Engine, name: str, worker: str, **values: object) -> bool | None:
-    """Write down how run *name* goes; whether somebody wants it ended.
+def record(engine: Engine, name: str, worker: str, progress: Progress | None = None) -> bool | None:
+    """Store the *progress* of run *name*; whether its cancellation was requested.
 
-    None if *worker* does not follow it any more: another does, and nothing was written.
+    None if *worker* no longer follows it: another process does, and nothing was stored.
     """
     mine = (col(LabRunRow.name) == name, col(LabRunRow.worker) == worker)
-    change = update(LabRunRow).where(*mine).values(beat=now(), **values)
+    changes = progress.changes if progress else {}
+    change = update(LabRunRow).where(*mine).values(beat=now(), **changes)
     with connected(engine) as connection, connection.begin():
         return connection.execute(change.returning(col(LabRunRow.cancel))).scalar()
 
 
 def request_cancel(engine: Engine, name: str) -> None:
-    """Have run *name* ended; one that still waits is ended at once."""
+    """Have run *name* stopped; one that is still in the queue is canceled at once."""
     own = col(LabRunRow.name) == name
-    waits, runs = col(LabRunRow.state) == QUEUED, col(LabRunRow.state) == RUNNING
-    ended = {"state": "cancelled", "says": "it was canceled before its turn came"}
+    waits, runs = col(LabRunRow.state) == State.QUEUED, col(LabRunRow.state) == State.RUNNING
+    ended = {"state": State.CANCELED, "says": "taken out of the queue before it started"}
     with connected(engine) as connection, connection.begin():
         connection.execute(update(LabRunRow).where(own, waits).values(**ended))
         connection.execute(update(LabRunRow).where(own, runs).values(cancel=True))
 
 
 def adopt(engine: Engine, host: str, worker: str, silent: float) -> Sequence[LabRunRow]:
-    """The running rows of *host* not followed for *silent* seconds; *worker* follows them now."""
+    """The running rows of *host* with no beat for *silent* seconds; *worker* takes them over."""
     change = (
         update(LabRunRow)
         .where(
-            col(LabRunRow.state) == RUNNING,
+            col(LabRunRow.state) == State.RUNNING,
             col(LabRunRow.host) == host,
             col(LabRunRow.worker) != worker,
             col(LabRunRow.beat) < now() - timedelta(seconds=silent),
@@ -160,14 +178,14 @@ def lab_run(engine: Engine, name: str) -> LabRunRow | None:
 
 
 def ahead_of(session: Session, row: LabRunRow) -> int:
-    """How many runs come before *row* on the same devices."""
+    """How many runs are ahead of *row* on the same devices."""
     return _waiting(session, col(LabRunRow.pool) == row.pool, col(LabRunRow.id) < row.id)
 
 
 def finished_runs(session: Session, lab: str) -> Sequence[LabRunRow]:
     """The runs of *lab* that are done, the newest first, those of this server before sent ones.
 
-    They come without what they reported and printed: `report_text` has it.
+    They come without their reports and logs, which are long: see `report_text`.
     """
     own, sent = col(LabRunRow.host) != SENT, col(LabRunRow.host) == SENT
     return [*_finished(session, lab, own, _LISTED), *_finished(session, lab, sent, _SENT_LISTED)]
@@ -176,20 +194,18 @@ def finished_runs(session: Session, lab: str) -> Sequence[LabRunRow]:
 def _finished(
     session: Session, lab: str, which: ColumnElement[bool], most: int
 ) -> Sequence[LabRunRow]:
-    light = (
-        defer(getattr(LabRunRow, name), raiseload=True) for name in ("report", "log")
-    )  # they are long
+    light = (defer(getattr(LabRunRow, name), raiseload=True) for name in ("report", "log"))
     statement = (
         select(LabRunRow)
         .options(*light)
-        .where(LabRunRow.lab == lab, LabRunRow.state == "done", which)
+        .where(LabRunRow.lab == lab, LabRunRow.state == State.DONE, which)
         .order_by(col(LabRunRow.id).desc())
     )
     return session.exec(statement.limit(most)).all()
 
 
 def report_text(engine: Engine, name: str) -> str:
-    """What run *name* reported, as JSON; nothing where it is longer than any report can be."""
+    """The report of run *name* as JSON; empty if it is longer than any report can be."""
     text = col(LabRunRow.report)
     statement = columns(text).where(col(LabRunRow.name) == name, func.length(text) <= REPORT_LIMIT)
     with open_session(engine) as session:
@@ -197,7 +213,7 @@ def report_text(engine: Engine, name: str) -> str:
 
 
 def counted_runs(session: Session) -> Mapping[str, int]:
-    """How many runs of each lab came to their end."""
-    done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == "done")
+    """How many runs of each lab are done."""
+    done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == State.DONE)
     rows = session.connection().execute(done.group_by(col(LabRunRow.lab))).all()
     return {str(lab): int(count) for lab, count in rows}

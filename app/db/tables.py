@@ -5,7 +5,9 @@ from then on; the classes that end in Row are their tables. The split is needed:
 validate what is a table.
 """
 
+import json
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -16,12 +18,15 @@ from sqlalchemy import (
     Dialect,
     Index,
     Integer,
+    String,
     Text,
     UniqueConstraint,
 )
 from sqlalchemy import text as sql
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
+
+from app.db.run_state import State
 
 LEARNER_LIMIT = 64
 EXERCISE_LIMIT = 200
@@ -51,6 +56,21 @@ class UtcDateTime(TypeDecorator[datetime]):
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Say again that it is UTC."""
         return value and value.replace(tzinfo=UTC)
+
+
+class StateText(TypeDecorator[State]):
+    """The state of a lab run, stored as text."""
+
+    impl = String(NAME_LIMIT)
+    cache_ok = True
+
+    def process_bind_param(self, value: State | None, dialect: Dialect) -> str | None:
+        """Store its text."""
+        return value and str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> State | None:
+        """Read it back."""
+        return State(value) if value else None
 
 
 def _without_nul(text: str) -> str:
@@ -215,10 +235,10 @@ class ReplayRow(Replay, table=True):
 
 
 class LabRunRow(SQLModel, table=True):
-    """The queue of runs, and what came of them.
+    """The queue of lab runs, and their results.
 
-    A row goes from queued to running to one of done, failed, cancelled, timeout, lost. Of the
-    rows with the same *pool*, a set of devices, one at most is running.
+    A row goes from queued to running to one of the final states. Of the rows with the same *pool*,
+    a set of devices, at most one is running.
     """
 
     __tablename__ = "lab_run"
@@ -244,12 +264,17 @@ class LabRunRow(SQLModel, table=True):
     pool: str = Field(max_length=EXERCISE_LIMIT, description="the devices of that machine")
     learner: str = Field(default="", max_length=LEARNER_LIMIT, description="empty: sent in")
     origin: str = Field(default="", max_length=EXERCISE_LIMIT, description="a page to go back to")
-    predicted: float | None = Field(default=None, description="in the unit of what is asked")
-    state: str = Field(default="queued", max_length=NAME_LIMIT)
+    predicted: float | None = Field(default=None, description="in the base unit of its measure")
+    state: State = Field(default=State.QUEUED, sa_type=StateText)
     says: str = Field(default="", sa_type=Text, description="what it waits for, or why it ended")
-    cancel: bool = Field(default=False, description="somebody wants it ended")
-    worker: str = Field(default="", max_length=EXERCISE_LIMIT, description="who follows it")
-    report: str = Field(default="", sa_type=Text, description="what was measured so far, JSON")
+    cancel: bool = Field(default=False, description="its learner wants it stopped")
+    worker: str = Field(default="", max_length=EXERCISE_LIMIT, description="its follower")
+    report: str = Field(default="", sa_type=Text, description="the measurements so far, JSON")
     log: str = Field(default="", sa_type=Text, description="what the ranks printed, if it failed")
     asked: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     beat: datetime = Field(default_factory=now, sa_type=UtcDateTime, description="last followed")
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """The parameters as texts, by name."""
+        return {str(name): str(text) for name, text in json.loads(self.given).items()}

@@ -1,25 +1,22 @@
 """Labs: predict a number, run the real experiment, see both side by side.
 
-A lab is a folder of `library`: its `lab.yaml` says what is measured, with which parameters and
-which formula predicts it; its `worker.py` is what every rank runs, fixed code that a learner can
-only give numbers to. Nothing here imports torch but what the ranks run.
+A lab is a folder in `library`: its `lab.yaml` says what is measured, with which parameters, and
+which formula predicts it; its `worker.py` is the program of every rank, fixed code to which a
+learner can only give numbers. Only what the ranks run imports torch.
 """
 
 from app.labs.analysis import report_of
-from app.labs.launch.local import Runner
 from app.labs.report import Measure, Report
-from app.labs.run import Launcher, Run
+from app.labs.run import Run
 from app.labs.spec import Job, Lab, known_labs, lab_called, read_job
 
 __all__ = [
-    "known_labs",
     "Job",
     "Lab",
-    "Launcher",
     "Measure",
     "Report",
     "Run",
-    "Runner",
+    "known_labs",
     "lab_called",
     "read_job",
     "report_of",

@@ -1,58 +1,67 @@
-"""What follows from the samples of a run: medians, predictions, the line that fits, doubts."""
+"""Analysis of a run's samples: medians, predictions, the line that fits them, and caveats."""
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
-from app.labs.fit import Line, fit
-from app.labs.report import Derived, Measure, Report, held_of
-from app.labs.run import Run
+from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
+from app.labs.report import Derived, Line, Measure, Report, held_of
+from app.labs.run import MachineEvent, Run
 from app.labs.spec import RANKS, Lab, Value, lab_called
 from app.units import RATIO, scale_of
 
-_LATE = 0.05  # of the predicted time: an emulated link that is later than that was not kept up with
-_ROUNDED = 0.05  # of a size: what ranks that share it equally may leave over
+_LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
+_ROUNDED = 0.05  # of a size: what remains when ranks share it equally
+_POINTS = 3  # the fewest that determine a line and say how well it fits
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Samples of the measure *name* in base units, and where they were taken."""
+
+    name: str
+    where: Mapping[str, float | str]
+    samples: Sequence[float]
 
 
 def report_of(run: Run) -> Report:
     """What *run* has found so far."""
-    asked, outcome, events = run.asked, run.outcome, run.events()
-    lab = lab_called(str(asked["lab"]))
-    ranks, values = int(str(asked["ranks"])), _mapping(asked["values"])
-    measures = measured(lab, ranks, values, [one for one in events if one["kind"] == "measure"])
-    ready = next((event for event in events if event["kind"] == "ready"), {})
+    job, outcome, events = run.job, run.outcome, run.events()
+    lab = lab_called(job.lab)
+    ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
+    machine = next((one.machine for one in events if isinstance(one, MachineEvent)), job.machine)
+    taken = [Samples(e.name, e.where, e.samples) for e in events if isinstance(e, MeasureEvent)]
+    measures = measured(lab, job.ranks, job.values, taken)
     return Report(
         id=run.id,
         lab=lab.name,
-        state=str(outcome.get("state", "running")),
-        cause=str(outcome.get("cause", "") or ""),
-        seconds=_number(outcome.get("seconds")),
-        at=str(asked["at"]),
-        command=str(asked["command"]),
-        ranks=ranks,
-        world=int(str(ready["world"])) if "world" in ready else None,
-        backend=str(asked["backend"]),
+        state=outcome.state if outcome else State.RUNNING,
+        cause=outcome.cause if outcome else "",
+        seconds=outcome.seconds if outcome else None,
+        at=job.at,
+        command=job.command,
+        ranks=job.ranks,
+        world=ready.world if ready else None,
+        backend=job.backend,
         links=lab.links,
-        machine=_machine(asked, events),
-        versions={k: str(v) for k, v in _mapping(ready.get("versions", {})).items()},
-        checks={str(e["name"]): bool(e["right"]) for e in events if e["kind"] == "check"},
+        machine=machine,
+        versions=ready.versions if ready else {},
+        checks={one.name: one.right for one in events if isinstance(one, CheckEvent)},
         measures=measures,
         line=_line(lab, measures),
-        notes=tuple(_notes(lab, ranks, str(asked["backend"]), measures)),
-        given=run.given,
+        notes=tuple(_notes(lab, job.ranks, job.backend, measures)),
+        given=job.given,
     )
 
 
-def judged_anew(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
-    """*report* with all that follows from its samples worked out here."""
+def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
+    """*report* with everything that follows from its samples computed here."""
     lab = lab_called(report.lab)
-    events = [
-        {"name": one.name, "where": dict(one.where), "samples": one.samples}
-        for one in report.measures
-    ]
-    measures = measured(lab, ranks, values, events)
+    taken = [Samples(one.name, one.where, one.samples) for one in report.measures]
+    measures = measured(lab, ranks, values, taken)
     return replace(
         report,
         measures=measures,
@@ -63,20 +72,14 @@ def judged_anew(report: Report, ranks: int, values: Mapping[str, Value]) -> Repo
 
 
 def measured(
-    lab: Lab,
-    ranks: int,
-    values: Mapping[str, object],
-    events: Sequence[Mapping[str, object]],
+    lab: Lab, ranks: int, values: Mapping[str, Value], taken: Iterable[Samples]
 ) -> tuple[Measure, ...]:
-    """What the samples of *events* come to, and what was predicted for each.
-
-    An event has the name of a measure, where it was taken, and its samples in base units.
-    """
+    """The statistics of each of *taken*, and the prediction for it."""
     names, words = known_quantities(lab, ranks, values), lab.words(values)
-    return tuple(_measure(lab, names, words, event) for event in events)
+    return tuple(_measure(lab, names, words, one) for one in taken)
 
 
-def known_quantities(lab: Lab, ranks: int, values: Mapping[str, object]) -> dict[str, Quantity]:
+def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[str, Quantity]:
     """The parameters that expressions of *lab* may name."""
     names = {RANKS: Quantity(float(ranks))}
     for name, parameter in lab.parameters.items():
@@ -89,12 +92,12 @@ def known_quantities(lab: Lab, ranks: int, values: Mapping[str, object]) -> dict
 def predicted(
     lab: Lab, name: str, names: Mapping[str, Quantity], words: Mapping[str, str]
 ) -> float | None:
-    """What *lab* predicts for its measure *name*; nothing where no formula can.
+    """The prediction of *lab* for its measure *name*; None where it has no formula.
 
-    *words* are those of `Lab.words`, and no others: they become part of the formula's text.
+    *words* must be those of `Lab.words`: they become part of the formula's text.
 
     Raises:
-        ExpressionError: the expression of the lab is wrong.
+        ExpressionError: the lab's expression cannot be evaluated.
     """
     text = lab.measures[name].predicted
     if not text:
@@ -112,32 +115,28 @@ def _with_let(
 
 
 def _measure(
-    lab: Lab,
-    names: Mapping[str, Quantity],
-    words: Mapping[str, str],
-    event: Mapping[str, object],
+    lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], taken: Samples
 ) -> Measure:
-    name, samples = str(event["name"]), sorted(float(x) for x in event["samples"])  # type: ignore[attr-defined]
-    where: dict[str, float | str] = dict(event["where"])  # type: ignore[call-overload]
-    known = {**names, **_placed(lab, where, names)}
-    wanted, trouble = None, ""
+    name, samples = taken.name, sorted(taken.samples)
+    known = {**names, **_placed(lab, taken.where, names)}
+    expected, trouble = None, ""
     try:
-        wanted = predicted(lab, name, known, words)
+        expected = predicted(lab, name, known, words)
     except ExpressionError as error:
         trouble = str(error)
-    median, says = statistics.median(samples), lab.measures[name]
+    median, exact = statistics.median(samples), lab.measures[name].exact
     held = held_of(lab, name, samples[0], median)
     return Measure(
         name=name,
-        where=where,
+        where=taken.where,
         count=len(samples),
         least=samples[0],
         median=median,
         p90=samples[min(len(samples) - 1, int(0.9 * len(samples)))],
         samples=tuple(samples),
-        predicted=wanted,
-        ratio=held / wanted if wanted else None,
-        right=all(one == wanted for one in samples) if says.exact and wanted is not None else None,
+        predicted=expected,
+        ratio=held / expected if expected else None,
+        right=all(one == expected for one in samples) if exact and expected is not None else None,
         derived=_derived(lab, name, median, known, words),
         trouble=trouble,
         held=held,
@@ -147,7 +146,7 @@ def _measure(
 def _derived(
     lab: Lab, name: str, median: float, known: Mapping[str, Quantity], words: Mapping[str, str]
 ) -> Mapping[str, Derived]:
-    """What follows from the median of the measure *name*."""
+    """The values derived from the median of the measure *name*."""
     says = lab.measures[name]
     unit = scale_of(says.unit).unit.dimension if says.unit else Quantity(0.0).dimension
     at = {**known, "value": Quantity(median, unit)}
@@ -158,10 +157,10 @@ def _derived(
 def _placed(
     lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quantity]
 ) -> dict[str, Quantity]:
-    """The place of a measure, as quantities: a size is in the unit of the sizes.
+    """The place of a measure as quantities: a size has the unit of the sizes.
 
-    Of a parameter that was set, a place may say what ranks rounded it to, and nothing else: a run
-    that is sent in cannot move what the formula predicts.
+    For a parameter that was set, a place may give only what ranks rounded it to, so that a run
+    that is sent in cannot change what the formula predicts.
     """
     found = {}
     for name, value in where.items():
@@ -175,28 +174,16 @@ def _placed(
     return found
 
 
-def _machine(
-    asked: Mapping[str, object], events: Sequence[Mapping[str, object]]
-) -> Mapping[str, object]:
-    """Where it ran: what rank 0 said of its machine, or whoever started it of this one."""
-    told = next((event["machine"] for event in events if event["kind"] == "machine"), None)
-    return _mapping(told or asked["machine"])
-
-
 def _line(lab: Lab, measures: Sequence[Measure]) -> Line | None:
     points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
     return fit(points) if lab.fits else None
 
 
 def _notes(lab: Lab, ranks: int, backend: str, measures: Sequence[Measure]) -> Sequence[str]:
-    notes = [
-        f"Nothing could be predicted of {one.name}: {one.trouble}."
-        for one in measures
-        if one.trouble
-    ]
+    notes = [f"{one.name} has no prediction: {one.trouble}." for one in measures if one.trouble]
     if lab.links == "real" and backend == "gloo" and ranks > 1:
         notes.append(
-            "Over gloo, between processes of one machine: expect a factor of two from run to run."
+            "Over gloo, between processes of one machine, expect a factor of two from run to run."
         )
     late = [
         one
@@ -205,15 +192,31 @@ def _notes(lab: Lab, ranks: int, backend: str, measures: Sequence[Measure]) -> S
     ]
     if late:
         notes.append(
-            f"The machine was too slow or too busy for the emulated link at {len(late)} of "
-            f"{len(measures)} points: their messages came later than they should."
+            f"At {len(late)} of {len(measures)} points the machine was too slow or too busy to "
+            "emulate the link: messages arrived later than they should have."
         )
     return notes
 
 
-def _mapping(value: object) -> dict[str, object]:
-    return dict(value) if isinstance(value, dict) else {}
+def fit(points: Sequence[tuple[float, float]]) -> Line | None:
+    """The alpha-beta model (latency and bandwidth) that fits *points* of (size, time) best.
 
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    Least squares of the relative errors; a negative latency becomes zero. None where the points
+    do not determine a line.
+    """
+    if len({size for size, _ in points}) < _POINTS or min(time for _, time in points) <= 0:
+        return None
+    rows = [(1 / time, size / time) for size, time in points]
+    ones = [a for a, _ in rows]
+    aa, ab = sum(a * a for a in ones), sum(a * b for a, b in rows)
+    bb, a1, b1 = sum(b * b for _, b in rows), sum(ones), sum(b for _, b in rows)
+    spread = aa * bb - ab * ab
+    if not 0 < spread < math.inf:
+        return None
+    latency, slope = (a1 * bb - b1 * ab) / spread, (b1 * aa - a1 * ab) / spread
+    if latency < 0:
+        latency, slope = 0.0, b1 / bb
+    if not 0 < slope < math.inf:
+        return None
+    errors = [abs((latency + size * slope) / time - 1) for size, time in points]
+    return Line(latency, 1 / slope, statistics.median(errors))

@@ -1,21 +1,22 @@
-"""Runs that are kept for good: shipped with the project, or made on this machine."""
+"""Finished runs: those shipped with the project, and those of this machine."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from app.db.run_state import State
 from app.labs.analysis import report_of
 from app.labs.report import Report, read_report
 from app.labs.run import Run
 from app.labs.spec import known_labs
 
 RECORDED = Path(__file__).parent / "recorded"
-_NEWEST = 200  # runs of a folder that are looked at
+_NEWEST = 200  # runs of a folder that are read
 
 
 @cache
 def recorded() -> tuple[Report, ...]:
-    """The runs that are shipped, each with the machine that it ran on."""
+    """The runs that are shipped with the project."""
     return tuple(read_report(path.read_bytes()) for path in sorted(RECORDED.glob("*.json")))
 
 
@@ -23,12 +24,12 @@ def own_runs(folder: Path) -> Sequence[Report]:
     """The finished runs in *folder*, the newest first."""
     found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
     reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
-    return [report for report in reports if report.state == "done"]
+    return [report for report in reports if report.state is State.DONE]
 
 
 @lru_cache(maxsize=2 * _NEWEST)
 def _finished(folder: Path) -> Report:
-    return report_of(Run(folder)).without_samples()  # what has ended does not change
+    return report_of(Run(folder)).without_samples()  # a finished run does not change
 
 
 def _is_known(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Which runs answer a question, and what they say."""
+"""Find the runs that answer a question, and the numbers in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from app.labs.report import Held, Measure, Report, held_in
 from app.labs.spec import Job, lab_called
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a run measured at one place, in base units; *least* and *p90* tell its spread.
+    """What a run measured at one place, in base units; its spread is from *least* to *p90*.
 
-    *value* is what is held against a prediction; *held* says which number that is.
+    *value* is the number to compare with a prediction; *held* says which one it is.
     """
 
     value: float
@@ -24,9 +24,9 @@ class Found:
 
 
 def is_of(report: Report, job: Job) -> bool:
-    """Whether *report* comes of the same lab with the same parameters.
+    """Whether *report* is of the lab of *job*, with the same parameters.
 
-    Parameters with several values need not agree: each value has its own samples.
+    Parameters with several values may differ: each value has its own samples.
     """
     if report.lab != job.lab.name or report.ranks != job.ranks:
         return False
@@ -43,9 +43,9 @@ def is_of(report: Report, job: Job) -> bool:
 def found_in(
     report: Report, measured: str, at: Mapping[str, str], over: Mapping[str, str]
 ) -> Found | None:
-    """What *report* says of *measured*, MEASURE or MEASURE/DERIVED; None where it says nothing.
+    """The result of *report* for *measured*, MEASURE or MEASURE/DERIVED; None if it has none.
 
-    It is taken at the place *at*, and divided by what there is at *over*, if that is a place.
+    It is the result at the place *at*, divided by the one at the place *over* if that is given.
 
     Raises:
         InputError: a place cannot be read.
@@ -59,7 +59,9 @@ def found_in(
         return None
     ratio = above.value / below.value
     low, high = above.least / below.p90, above.p90 / below.least
-    return Found(ratio, low, high, above.count, None, above.held)
+    return Found(
+        value=ratio, least=low, p90=high, count=above.count, predicted=None, held=above.held
+    )
 
 
 def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
@@ -80,9 +82,18 @@ def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
 
 def _derived(one: Measure, name: str) -> Found:
     value = one.derived[name].value
-    return Found(value, value, value, one.count, None, "median")
+    return Found(
+        value=value, least=value, p90=value, count=one.count, predicted=None, held="median"
+    )
 
 
 def _plain(report: Report, one: Measure) -> Found:
     which = held_in(lab_called(report.lab), one.name)
-    return Found(one.held, one.least, one.p90, one.count, one.predicted, which)
+    return Found(
+        value=one.held,
+        least=one.least,
+        p90=one.p90,
+        count=one.count,
+        predicted=one.predicted,
+        held=which,
+    )

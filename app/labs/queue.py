@@ -1,104 +1,112 @@
-"""Runs that were asked for in the browser: taken from the queue, started, followed and kept.
+"""Runs from the browser: taken from the queue, started, followed, and stored.
 
 Each process of the server has one `Dispatcher`, a thread. The queue is a table, so that any of
-them finds what another left behind.
+them can take over what another left behind.
 """
 
-import json
 import logging
-import math
 import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
 from app.config import Settings
-from app.db.lab_runs import adopt, claim, lab_run, record
+from app.db.lab_runs import Progress, adopt, claim, lab_run, record
+from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
-from app.labs import Launcher, Run, lab_called, read_job, report_of
-from app.labs.launching import launcher_of
+from app.labs.analysis import report_of
+from app.labs.launch.base import Follower, Launcher
+from app.labs.launch.local import LocalLauncher
+from app.labs.launch.slurm import SlurmLauncher
+from app.labs.run import Run
+from app.labs.spec import lab_called, read_job
 
 _log = logging.getLogger(__name__)
 _BUSY, _IDLE = 0.2, 1.0  # seconds from one look at the queue to the next
-_CLOSELY = 1.0  # seconds from one close look at a run to the next
-_BEAT = 2.0  # seconds in which a run is recorded as followed, at least
-_SILENT = 10.0  # seconds after which the process that followed a run is taken to be gone
-_PATIENCE = 600.0  # seconds that a run waits for devices that the command line has
-_REST = 600.0  # seconds without a run, after which the process with torch is ended
-_PARTING = 4.0  # seconds for runs to end when the server does
+_BEAT = 2.0  # seconds within which a followed run is recorded as such
+_SILENT = 10.0  # seconds after which the process that followed a run is presumed dead
+_PATIENCE = 600.0  # seconds that a run waits for devices that the command line is using
+_REST = 600.0  # seconds without a run after which the process with torch is stopped
+_PARTING = 4.0  # seconds for runs to end when the server stops
 _LOG = 20_000  # characters
-_ADDRESSES, _EACH = 1000, 100  # network addresses of which runs are remembered, and how many
+_ADDRESSES, _EACH = 1000, 100  # network addresses whose runs are remembered, and runs of each
+_OFF = "on this server, labs run from the command line only"
+_OUR_FAULT = "because of a bug, which the server has logged"
+
+
+def launcher_of(settings: Settings) -> Launcher:
+    """The launcher that the settings choose."""
+    if settings.lab_launcher == "slurm":
+        return SlurmLauncher(settings)
+    return LocalLauncher(settings.runs)
 
 
 @dataclass(slots=True)
 class _Followed:
-    """A run that this process follows."""
+    """A run that this process follows; *final* is how it ended, until that is stored."""
 
     run: Run
-    size: int = -1
-    says: str = ""
-    looked: float = -math.inf
-    kept: float = 0.0
-    ending: bool = False
-    final: dict[str, object] = field(default_factory=dict)
+    follower: Follower
+    recorded: float = 0.0
+    is_canceled: bool = False
+    final: Progress | None = None
 
 
 class Dispatcher:
-    """Starts what is queued for this machine or cluster, and writes down how it goes."""
+    """Starts what is queued for this machine or cluster, and records how it goes."""
 
     def __init__(
         self, settings: Settings, engine: Engine, beat: float = _BEAT, silent: float = _SILENT
     ) -> None:
-        """*beat* and *silent* are in seconds; the latter must be several times the former."""
+        """*beat* and *silent* are in seconds; *silent* must be several times *beat*."""
         self.launcher: Launcher = launcher_of(settings)
         self.most = settings.lab_queue
         self._engine = engine
         self._worker = f"{self.launcher.host}:{secrets.token_hex(8)}"
         self._followed: dict[str, _Followed] = {}
-        self._wake, self._ended = threading.Event(), threading.Event()
+        self._wake, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._beat, self._silent = beat, silent
         self._looked = self._used = -silent
-        self._asked: dict[str, deque[str]] = {}
+        self._nearby: dict[str, deque[str]] = {}
 
     @property
     def trouble(self) -> str:
-        """Why nothing can be run from the browser; empty when it can."""
-        return self.launcher.trouble() if self.most else "here, labs run from the command line only"
+        """Why nothing can be run from the browser; empty if it can."""
+        return self.launcher.trouble() if self.most else _OFF
 
     def runs_of(self, address: str) -> "deque[str]":
-        """The latest runs that this process was asked for from *address*; new ones are added."""
-        known = self._asked.pop(address, None)
+        """The latest runs requested from *address* at this process; the caller adds new ones."""
+        known = self._nearby.pop(address, None)
         if known is None:
             known = deque(maxlen=_EACH)
-            while len(self._asked) >= _ADDRESSES:
-                del self._asked[next(iter(self._asked))]  # the one that was asked longest ago
-        self._asked[address] = known
+            while len(self._nearby) >= _ADDRESSES:
+                del self._nearby[next(iter(self._nearby))]  # the one that was used longest ago
+        self._nearby[address] = known
         return known
 
     def start(self) -> None:
-        """Look after the queue."""
-        self._thread = threading.Thread(target=self._look_after, name="labs", daemon=True)
+        """Start to serve the queue, in a thread."""
+        self._thread = threading.Thread(target=self._serve, name="labs", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at the queue at once: something was changed."""
+        """Look at the queue now: something has changed."""
         self._wake.set()
 
     def close(self) -> None:
-        """End; runs that need this process end with it, and are kept as they are."""
-        self._ended.set()
+        """Stop; runs that need this process stop with it, and are stored as they are."""
+        self._closing.set()
         self._wake.set()
         if self._thread:
             self._thread.join()
 
-    def _look_after(self) -> None:
-        while not self._ended.is_set():
+    def _serve(self) -> None:
+        while not self._closing.is_set():
             self._wake.clear()
             try:
                 self._look()
@@ -113,7 +121,7 @@ class Dispatcher:
         now = time.monotonic()
         if now - self._looked >= self._silent / 2:
             for row in adopt(self._engine, self.launcher.host, self._worker, self._silent):
-                self._followed[row.name] = _Followed(Run(self.launcher.folder / row.name))
+                self._add(row.name, Run(self.launcher.folder / row.name))
             self._looked = time.monotonic()
         for name in list(self._followed):
             self._follow(name)
@@ -125,70 +133,65 @@ class Dispatcher:
             self._used = 0
             self.launcher.close()
 
+    def _add(self, name: str, run: Run) -> None:
+        self._followed[name] = _Followed(run, Follower(self.launcher, run))
+
     def _start(self, row: LabRunRow) -> None:
         try:
-            job = read_job(lab_called(row.lab), json.loads(row.given))
+            job = read_job(lab_called(row.lab), row.parameters)
             run = self.launcher.start(job, row.backend, _PATIENCE, row.name)
         except AppError as error:
-            record(self._engine, row.name, self._worker, state="failed", says=str(error))
+            self._fail(row.name, str(error))
         except Exception:  # noqa: BLE001  # as above
             _log.exception("run %s", row.name)
-            says = "it could not be started: a fault of ours, which the server has noted"
-            record(self._engine, row.name, self._worker, state="failed", says=says)
+            self._fail(row.name, f"it could not be started {_OUR_FAULT}")
         else:
-            self._followed[row.name] = _Followed(run)
+            self._add(row.name, run)
+
+    def _fail(self, name: str, says: str) -> None:
+        record(self._engine, name, self._worker, Progress(state=State.FAILED, says=says))
 
     def _follow(self, name: str) -> None:
-        """Write down how run *name* goes, if that has changed; end it if somebody wants that."""
+        """Record how run *name* goes, if that has changed; stop it if that was requested."""
         followed = self._followed[name]
-        values = self._news(followed)
-        if not values and time.monotonic() - followed.kept < self._beat / 4:
+        progress = self._progress(followed)
+        if not progress.changes and time.monotonic() - followed.recorded < self._beat / 4:
             return
-        cancel = record(self._engine, name, self._worker, **values)
-        followed.kept = time.monotonic()
+        cancel = record(self._engine, name, self._worker, progress)
+        followed.recorded = time.monotonic()
         if cancel is None and not lab_run(self._engine, name):
-            self.launcher.cancel(followed.run)  # who asked for it has deleted all that is theirs
-        if cancel is None or "state" in values:
+            self.launcher.cancel(followed.run)  # its learner has deleted everything
+        if cancel is None or progress.state:
             del self._followed[name]
-        elif cancel and not followed.ending:
-            followed.ending = True
+        elif cancel and not followed.is_canceled:
+            followed.is_canceled = True
             self.launcher.cancel(followed.run)
 
-    def _news(self, followed: _Followed) -> dict[str, object]:
-        """What is to be written down of a run."""
-        run = followed.run
+    def _progress(self, followed: _Followed) -> Progress:
+        """What is to be recorded of a run."""
         if followed.final:
-            return followed.final  # it could not be written when it ended
+            return followed.final  # it could not be stored when the run ended
         try:
-            values = self._seen(followed)
+            progress = self._news_of(followed)
         except Exception:  # noqa: BLE001  # as above
-            _log.exception("run %s", run.id)
-            says = "what it wrote cannot be read: a fault of ours, which the server has noted"
-            values = followed.final = {"state": "failed", "says": says}
-        return values
+            _log.exception("run %s", followed.run.id)
+            says = f"its files could not be read {_OUR_FAULT}"
+            progress = Progress(state=State.FAILED, says=says)
+        if progress.state:
+            followed.final = progress
+        return progress
 
-    def _seen(self, followed: _Followed) -> dict[str, object]:
-        """What has changed; it looks closely only once in a while, so as not to disturb a run."""
-        run = followed.run
-        outcome: Mapping[str, object] = {}
-        values: dict[str, object] = {}
-        if run.has_ended or time.monotonic() - followed.looked >= _CLOSELY:
-            outcome, followed.looked = self.launcher.outcome_of(run), time.monotonic()
-            says = "" if outcome else self.launcher.says_of(run)
-            if says != followed.says:
-                followed.says = values["says"] = says
-        if run.has_begun and (outcome or run.size != followed.size):
-            followed.size = run.size
-            values["report"] = report_of(run).as_json()
-        if outcome:
-            state, cause = str(outcome["state"]), str(outcome.get("cause", ""))
-            values |= {"state": state, "says": cause}
-            values["log"] = "" if state == "done" else run.log()[-_LOG:]
-            followed.final = values
-        return values
+    def _news_of(self, followed: _Followed) -> Progress:
+        news = followed.follower.look()
+        report = report_of(followed.run).as_json() if news.has_grown else None
+        if news.outcome is None:
+            return Progress(says=news.says, report=report)
+        state = news.outcome.state
+        log = "" if state is State.DONE else followed.run.log()[-_LOG:]
+        return Progress(state=state, says=news.outcome.cause, report=report, log=log)
 
     def _part(self) -> None:
-        """Let go of everything."""
+        """Release everything, and record how the runs ended."""
         self.launcher.close()
         end = time.monotonic() + _PARTING
         try:

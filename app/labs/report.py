@@ -1,4 +1,4 @@
-"""What a run found: samples, what was predicted, and how they compare."""
+"""The report of a run: samples, predictions, and how they compare."""
 
 import json
 from collections.abc import Mapping
@@ -7,28 +7,43 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from app.labs.fit import Line
-from app.labs.spec import Lab, amount, given_in, known_labs
+from app.db.run_state import State
+from app.labs.machine import MachineFacts
+from app.labs.spec import Lab, amount, known_labs, parameters_in
 from app.units import RATIO, scale_of
 
-Held = Literal["fastest", "median"]
+Held = Literal["min", "median"]
+_MANY = 100  # a ratio from which three decimals say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """time = latency + size / bandwidth, and the median of the relative errors at the points."""
+
+    latency: float
+    bandwidth: float
+    median_error: float
+
+    def at(self, size: float) -> float:
+        """The time that the line gives for *size*."""
+        return self.latency + size / self.bandwidth
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What follows from a median, in base units and as a person would write it."""
+    """A value derived from a median, in base units and as a person would write it."""
 
     value: float
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """Samples of one thing at one place, in base units, and what was predicted for it.
+    """Samples of one measure at one place, in base units, and the prediction for it.
 
-    *held* is the number that is held against predictions, the median or the least, as `held_in`
-    says; *ratio* is *held* over *predicted*. *trouble* says why nothing could be predicted, where
-    something should have been.
+    *held* is the number to compare with predictions, the median or the least, as `held_in` says;
+    *ratio* is *held* over *predicted*. *trouble* says why a prediction that should be there is
+    not.
     """
 
     name: str
@@ -46,13 +61,13 @@ class Measure:
     held: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A run from its question to its answer; *given* are all its parameters as texts."""
+    """A run from its parameters, *given* as texts, to its results."""
 
     id: str
     lab: str
-    state: str
+    state: State
     cause: str
     seconds: float | None
     at: str
@@ -61,7 +76,7 @@ class Report:
     world: int | None
     backend: str
     links: str
-    machine: Mapping[str, object]
+    machine: MachineFacts
     versions: Mapping[str, str]
     checks: Mapping[str, bool]
     measures: tuple[Measure, ...]
@@ -71,21 +86,23 @@ class Report:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What was varied between measures."""
+        """The names of the places at which measures were taken."""
         keys = dict.fromkeys(key for one in self.measures for key in one.where)
         return tuple(key for key in keys if key != "late")
 
     @property
     def derivations(self) -> tuple[str, ...]:
-        """What follows from some of the medians."""
+        """The names of the values derived from medians."""
         return tuple(dict.fromkeys(key for one in self.measures for key in one.derived))
 
     def as_json(self) -> str:
-        """Everything, for programs and for keeping."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        """Everything as JSON, to store or to send elsewhere."""
+        plain = asdict(self)
+        plain["machine"] = {k: fact for k, fact in plain["machine"].items() if fact is not None}
+        return json.dumps(plain, ensure_ascii=False)
 
     def without_samples(self) -> "Report":
-        """All but the single samples, which are most of it."""
+        """The report without the individual samples, which are most of its size."""
         return replace(self, measures=tuple(replace(one, samples=()) for one in self.measures))
 
 
@@ -93,7 +110,7 @@ _REPORT: TypeAdapter[Report] = TypeAdapter(Report)
 
 
 def read_report(text: str | bytes) -> Report:
-    """The report that was kept as JSON; what earlier versions did not write is added.
+    """The report that was stored as JSON; what earlier versions did not write is added.
 
     Raises:
         ValidationError: it is not a report.
@@ -103,26 +120,26 @@ def read_report(text: str | bytes) -> Report:
     measures = tuple(
         replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures
     )
-    return replace(report, measures=measures, given=report.given or given_in(report.command))
+    return replace(report, measures=measures, given=report.given or parameters_in(report.command))
 
 
 def held_in(lab: Lab | None, name: str) -> Held:
-    """Which number of the measure *name* is held against a prediction.
+    """Which number of the measure *name* is compared with a prediction.
 
-    The fastest sample where a link is emulated, which can be late and never early; else the
-    median. Everything that compares a measurement with a prediction goes by this.
+    The fastest sample where a link is emulated, which can be late but never early; else the
+    median. Every comparison of a measurement with a prediction uses this.
     """
     says = lab.measures.get(name) if lab else None
-    return "fastest" if says and says.least else "median"
+    return "min" if says and says.least else "median"
 
 
 def held_of(lab: Lab | None, name: str, least: float, median: float) -> float:
-    """That number."""
-    return least if held_in(lab, name) == "fastest" else median
+    """The number itself."""
+    return least if held_in(lab, name) == "min" else median
 
 
 def ratio_shown(ratio: float | None) -> str:
-    """A measurement over a prediction, as a person would write it."""
+    """The ratio of a measurement to a prediction, as a person would write it."""
     return "" if ratio is None else f"{ratio:.3f}" if ratio < _MANY else f"{ratio:.4g}"
 
 
@@ -130,6 +147,3 @@ def shown(lab: Lab, name: str, value: float) -> str:
     """A value of the measure *name*, as a person would write it."""
     unit = lab.measures[name].unit
     return amount(value, scale_of(unit).unit if unit else RATIO)
-
-
-_MANY = 100  # times as much, of which three decimals say nothing

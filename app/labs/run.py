@@ -1,33 +1,85 @@
-"""A run in its folder, and what whoever launches runs has in common."""
+"""A run on disk: what it was asked to do, what it reported, and how it ended."""
 
 import contextlib
 import fcntl
-import json
+import os
 import secrets
 import shutil
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated, Literal
 
-from app.errors import NotFoundError, UnavailableError, nearest
+from pydantic import Field, TypeAdapter
+from pydantic_core import from_json
+
+from app.db.run_state import State
 from app.labs.blame import blame
-from app.labs.files import write_whole
-from app.labs.machine import describe_machine
-from app.labs.spec import Job, given_in
+from app.labs.machine import MachineFacts
+from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
+from app.labs.spec import Value, parameters_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
-_POLL, _LOOK = 0.05, 1.0  # seconds from one look at a run to the next, at a glance and closely
-ELSEWHERE = ("slurm", "by hand")  # launchers whose runs have no leader on this machine
-_LITTLE = 16_384  # bytes, with which no outcome can be written
-_LOG = 20_000  # bytes of a log that are shown
+_LITTLE = 16_384  # bytes of disk, too few to write an outcome
+_LOG = 20_000  # bytes of each log that are shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """`job.json`: the parameters of a run, *given* as texts and as *values*, and what it runs on.
+
+    *seconds* limits its time, *patience* the wait for devices. Only runs of the *launcher* "local"
+    have a leader on this machine. Earlier versions wrote fewer fields.
+    """
+
+    id: str = ""
+    lab: str
+    ranks: int
+    values: Mapping[str, Value]
+    backend: str
+    worker: str = ""
+    seconds: float = 0.0
+    devices: str = "cpu"
+    command: str
+    given: Mapping[str, str] = field(default_factory=dict)
+    at: str
+    machine: MachineFacts
+    launcher: Literal["local", "slurm", "by hand"] = "local"
+    patience: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """`outcome.json`: how a run ended, and why if it failed; *codes* are exit codes by rank."""
+
+    state: State
+    cause: str = ""
+    seconds: float | None = None
+    codes: Mapping[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineEvent:
+    """Rank 0 runs on another machine than the one that launched it."""
+
+    kind: Literal["machine"] = "machine"
+    at: float
+    machine: MachineFacts
+
+
+Event = Annotated[
+    ReadyEvent | CheckEvent | MeasureEvent | MachineEvent, Field(discriminator="kind")
+]
+_JOB: TypeAdapter[JobRecord] = TypeAdapter(JobRecord)
+_OUTCOME: TypeAdapter[RunOutcome] = TypeAdapter(RunOutcome)
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run, in its folder: what was asked, what happened, how it ended."""
+    """A run in its folder."""
 
     folder: Path
 
@@ -37,37 +89,30 @@ class Run:
         return self.folder.name
 
     @property
-    def asked(self) -> Mapping[str, object]:
-        """What was asked for, and what it runs on."""
-        return dict(json.loads((self.folder / "job.json").read_text()))
+    def job(self) -> JobRecord:
+        """What it was asked to do."""
+        job = _JOB.validate_json((self.folder / "job.json").read_bytes())
+        return job if job.given else replace(job, given=parameters_in(job.command))
 
     @property
-    def given(self) -> Mapping[str, str]:
-        """All its parameters as texts; those of earlier versions are in the command alone."""
-        given = self.asked.get("given")
-        return dict(given) if isinstance(given, dict) else given_in(str(self.asked["command"]))
-
-    @property
-    def outcome(self) -> Mapping[str, object]:
-        """How it ended; nothing while it runs."""
-        try:
-            return dict(json.loads((self.folder / "outcome.json").read_text()))
-        except FileNotFoundError:
-            pass
+    def outcome(self) -> RunOutcome | None:
+        """How it ended; None while it runs."""
+        with contextlib.suppress(FileNotFoundError):
+            return _OUTCOME.validate_json((self.folder / "outcome.json").read_bytes())
         if not self.has_begun:
-            return {"state": "lost", "cause": "whoever was to start it has ended"}
-        if str(self.asked.get("launcher", "")) in ELSEWHERE:
-            why = blame(self.folder, {})  # whoever launched it knows more
-            return {"state": "failed", "cause": why} if why else {}
+            return RunOutcome(State.LOST, "the server stopped before it could start the run")
+        if self.job.launcher != "local":
+            why = blame(self.folder, {})  # its launcher knows more
+            return RunOutcome(State.FAILED, why) if why else None
         if self._is_led():
-            return {}
-        says = "it was lost: whoever led it has ended without a word, and so have its ranks"
-        full = "; the disk is full on which runs are kept" if self._is_on_full_disk() else ""
-        return {"state": "lost", "cause": f"{says}{full}"}
+            return None
+        says = "its leader process died without reporting why, and its ranks were killed"
+        full = "; the disk that stores runs is full" if self._is_on_full_disk() else ""
+        return RunOutcome(State.LOST, f"{says}{full}")
 
     @property
     def has_begun(self) -> bool:
-        """Whether it is written down what it is to do."""
+        """Whether its job is written."""
         return (self.folder / "job.json").exists()
 
     @property
@@ -82,16 +127,19 @@ class Run:
             return (self.folder / "events.jsonl").stat().st_size
         return 0
 
-    def events(self) -> list[dict[str, object]]:
+    def events(self) -> list[Event]:
         """What it has reported so far."""
         try:
-            text = (self.folder / "events.jsonl").read_text()
+            lines = (self.folder / "events.jsonl").read_bytes().splitlines()
         except FileNotFoundError:
             return []
         found = []
-        for line in text.splitlines():
-            with contextlib.suppress(ValueError):  # the last line may be half written
-                found.append(json.loads(line))
+        for line in lines:
+            try:
+                plain = from_json(line)
+            except ValueError:  # half written: it is still coming, or the disk was full
+                continue
+            found.append(_EVENT.validate_python(plain))
         return found
 
     def log(self) -> str:
@@ -102,11 +150,8 @@ class Run:
                 parts.append(f"--- {path.stem}\n{text}")
         return "\n".join(parts)
 
-    def _is_on_full_disk(self) -> bool:
-        return shutil.disk_usage(self.folder).free < _LITTLE
-
     def leader(self) -> int | None:
-        """The process that leads it; None when it has none any more, or not yet."""
+        """The process that leads it; None if that has exited, or has not started yet."""
         with contextlib.suppress(FileNotFoundError), (self.folder / "alive").open() as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -114,121 +159,42 @@ class Run:
                 return int(held.read() or 0) or None
         return None
 
+    def write_job(self, job: JobRecord) -> None:
+        """Make the folder, and write what the run is to do."""
+        self.folder.mkdir(parents=True)
+        write_whole(self.folder / "job.json", _JOB.dump_json(job, exclude_none=True))
+
+    def write_event(self, event: MachineEvent) -> None:
+        """Add *event* to those that the ranks report."""
+        with (self.folder / "events.jsonl").open("ab") as file:
+            file.write(_EVENT.dump_json(event, exclude_none=True) + b"\n")
+
+    def write_outcome(self, outcome: RunOutcome) -> None:
+        """Write how the run ended."""
+        write_whole(self.folder / "outcome.json", _OUTCOME.dump_json(outcome, exclude_none=True))
+
+    def _is_on_full_disk(self) -> bool:
+        return shutil.disk_usage(self.folder).free < _LITTLE
+
     def _is_led(self) -> bool:
-        """Whether its leader lives, or is about to."""
+        """Whether its leader is alive, or about to start."""
         if not (self.folder / "alive").exists():
             return time.time() - (self.folder / "job.json").stat().st_mtime < _YOUNG
-        if self.leader():
-            return True
-        # It may have written its outcome since that was looked for.
-        return (self.folder / "outcome.json").exists()
+        # Without a leader, it may have written its outcome since the caller looked for one.
+        return bool(self.leader()) or self.has_ended
 
 
-class Launcher(ABC):
-    """Starts runs, and knows how they go; *folder* keeps them all."""
-
-    host: str  # the machine or cluster that they run on
-    ends_with_us = True  # whether runs end when this process does
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @abstractmethod
-    def trouble(self) -> str:
-        """Why nothing can run here, with the cure; empty when all seems well."""
-
-    @abstractmethod
-    def backend_of(self, job: Job, asked: str = "auto") -> str:
-        """What carries the messages of *job*: nccl with a GPU for every rank, gloo otherwise.
-
-        Raises:
-            InputError: the devices for it are not there.
-        """
-
-    @abstractmethod
-    def pool_of(self, name: str, backend: str) -> str:
-        """The devices that run *name* needs to itself."""
-
-    @abstractmethod
-    def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
-        """Start *job*; it waits up to *patience* seconds until its devices are free.
-
-        Raises:
-            InputError: the devices for it are not there.
-            UnavailableError: it cannot be started.
-        """
-
-    @abstractmethod
-    def cancel(self, run: Run) -> None:
-        """End *run*; its ranks are gone soon after."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what runs need; those that cannot go on without this process are ended."""
-
-    def outcome_of(self, run: Run) -> Mapping[str, object]:
-        """How *run* ended; nothing while it runs."""
-        return run.outcome
-
-    def says_of(self, run: Run) -> str:
-        """What *run* waits for, in a few words."""
-        return ""
-
-    def follow(self, run: Run) -> Iterator[dict[str, object]]:
-        """What *run* reports, as it comes, until it has ended; and what it waits for.
-
-        It looks at little, so as not to disturb the ranks.
-        """
-        seen, said, size, looked = 0, "", -1, 0.0
-        while True:
-            outcome: Mapping[str, object] = {}
-            if run.has_ended or time.monotonic() - looked >= _LOOK:
-                outcome, looked = self.outcome_of(run), time.monotonic()
-                if not outcome and (says := self.says_of(run)) != said:
-                    yield {"kind": "waits", "says": says}
-                    said = says
-            if outcome or run.size != size:
-                size, events = run.size, run.events()
-                yield from events[seen:]
-                seen = len(events)
-            if outcome:
-                return
-            time.sleep(_POLL)
-
-    def run_called(self, name: str) -> Run:
-        """The run with that name.
-
-        Raises:
-            NotFoundError: there is none; the message offers the closest.
-        """
-        known = [path.name for path in self.folder.glob("*/") if (path / "job.json").exists()]
-        if name not in known:
-            raise NotFoundError(f"no run is called {name[:80]!r}{nearest(name[:80], known)}")
-        return Run(self.folder / name)
-
-
-def written(folder: Path, job: Job, backend: str, name: str = "", **more: object) -> Run:
-    """The new run of *job* in *folder*, written down.
-
-    Raises:
-        UnavailableError: that cannot be done.
-    """
-    run = Run(folder / (name or named(job.lab.name)))
-    asked = {
-        "id": run.id, "lab": job.lab.name, "ranks": job.ranks, "values": job.values,
-        "backend": backend, "worker": str(job.lab.worker), "seconds": job.lab.seconds,
-        "devices": "gpu" if backend == "nccl" else "cpu", "command": job.command,
-        "given": dict(job.given), "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": describe_machine(), **more,
-    }  # fmt: skip
-    try:
-        run.folder.mkdir(parents=True)
-        write_whole(run.folder / "job.json", json.dumps(asked))
-    except OSError as error:
-        raise UnavailableError(f"the run cannot be written down: {error}") from error
-    return run
-
-
-def named(lab: str) -> str:
-    """A name for a run of *lab* that no other has."""
+def new_name(lab: str) -> str:
+    """A unique name for a run of *lab*."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{lab}-{secrets.token_hex(3)}"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write *content* all at once or not at all: a reader never sees half of it."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")  # no two writers share it
+    try:
+        new.write_bytes(content)
+        os.replace(new, path)
+    except BaseException:  # not even an interrupt leaves a partial file behind
+        new.unlink(missing_ok=True)
+        raise

@@ -1,4 +1,4 @@
-"""What a lab says of itself, and what somebody asks of it."""
+"""The specification of a lab, and the parameters of one run of it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,11 +17,11 @@ LIBRARY = Path(__file__).parent / "library"
 Links = Literal["real", "emulated", "counted"]
 Value = float | str | tuple[float, ...]
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
-_STEP = 4  # from a size of a range to the next
+_STEP = 4  # ratio of neighboring values in a range
 _MOST = 24  # values of a parameter that takes several
 RANKS = "ranks"
 _COMMAND = ("wallclock", "lab", "run")
-_EXACTLY = 6  # figures of bytes
+_EXACTLY = 6  # significant figures of bytes
 _LONGEST = 500  # characters of a parameter
 _LONGEST_COMMAND = 2000  # characters
 
@@ -44,14 +44,14 @@ class Parameter(_Strict):
 
     @property
     def measured_in(self) -> Unit:
-        """What a number of it counts."""
+        """The unit of its numbers."""
         return scale_of(self.unit).unit if self.unit else (COUNT if self.whole else RATIO)
 
     def read(self, name: str, text: str) -> Value:
         """The value of *text*.
 
         Raises:
-            InputError: it is none, or is out of bounds; the message says what would do.
+            InputError: it cannot be read or is out of bounds; the message says what is allowed.
         """
         if self.one_of:
             if text not in self.one_of:
@@ -61,13 +61,13 @@ class Parameter(_Strict):
                 )
             return text
         if not self.several:
-            return self._number(name, text)
+            return self.number(name, text)
         if match := _RANGE.fullmatch(text):
             return tuple(self._between(name, match["low"], match["high"]))
         parts = text.split(",", _MOST)
         if len(parts) > _MOST:
             raise InputError(f"{name} takes at most {_MOST} values")
-        return tuple(self._number(name, part) for part in parts)
+        return tuple(self.number(name, part) for part in parts)
 
     def shown(self, value: Value) -> str:
         """*value* as a person would write it."""
@@ -77,7 +77,12 @@ class Parameter(_Strict):
             return ", ".join(self.shown(one) for one in value)
         return amount(value, self.measured_in)
 
-    def _number(self, name: str, text: str) -> float:
+    def number(self, name: str, text: str) -> float:
+        """The one number that *text* is.
+
+        Raises:
+            InputError: as for `read`.
+        """
         try:
             value = self._parsed(text)
         except ValueError as error:
@@ -96,9 +101,9 @@ class Parameter(_Strict):
             return parse(text, self.measured_in)
 
     def _between(self, name: str, low: str, high: str) -> Iterable[float]:
-        value, last = self._number(name, low), self._number(name, high)
+        value, last = self.number(name, low), self.number(name, high)
         if not 0 < value <= last:
-            raise InputError(f"{name}: {low.strip()} to {high.strip()} is no range")
+            raise InputError(f"{name}: {low.strip()} to {high.strip()} is not a range")
         for _ in range(_MOST):
             if value > last:
                 return
@@ -116,11 +121,11 @@ def amount(value: float, unit: Unit) -> str:
 
 
 class Measured(_Strict):
-    """Something that is measured: its unit, and the expression that predicts it.
+    """One measure: its unit, and the expression that predicts it.
 
-    *exact*: it is counted, and must be what is predicted. *least*: the shortest sample is held
-    against the prediction, since an emulated link can only be late. *derived*: expressions of the
-    median, called value.
+    *exact*: it is counted, and must equal the prediction. *least*: the fastest sample is compared
+    with the prediction, since an emulated link can be late but never early. *derived*: expressions
+    of the median, which they call value.
     """
 
     says: str
@@ -132,30 +137,30 @@ class Measured(_Strict):
 
 
 class Lab(_Strict):
-    """What `lab.yaml` says."""
+    """The contents of a `lab.yaml`."""
 
     name: str
     title: str
     links: Links
     summary: str
     question: str
-    ranks: tuple[int, int, int] = Field(description="least, most, at the start")
-    seconds: float = Field(gt=0, le=600, description="after which a run is ended")
+    ranks: tuple[int, int, int] = Field(description="minimum, maximum, default")
+    seconds: float = Field(gt=0, le=600, description="time limit of a run")
     parameters: dict[str, Parameter]
     measures: dict[str, Measured]
     let: dict[str, str] = {}
-    asks: str = Field(description="the measure that is predicted; {parameter} is filled in")
+    asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
     needs_gpu: bool = False
     explains: str
     sources: tuple[str, ...] = ()
 
     def words(self, values: Mapping[str, object]) -> Mapping[str, str]:
-        """What may be put into the texts of formulas: parameters of which each text is listed here.
+        """The parameters that may become part of a formula's text: those with listed choices.
 
         Raises:
-            KeyError: one is missing.
-            ValueError: one is not among those that are listed.
+            KeyError: a parameter is missing.
+            ValueError: a value is not one of the listed choices.
         """
         found = {name: str(values[name]) for name, one in self.parameters.items() if one.one_of}
         for name, word in found.items():
@@ -163,21 +168,26 @@ class Lab(_Strict):
                 raise ValueError(f"{name} cannot be {word[:60]!r}")
         return found
 
-    def asked_of(self, texts: Mapping[str, str]) -> str:
-        """The measure that is predicted, with these parameters."""
-        return self.asks.format(**self.words(texts))
+    def asked_of(self, given: Mapping[str, str]) -> str:
+        """The measure to predict when these parameters are *given*."""
+        return self.asks.format(**self.words(given))
+
+    @property
+    def starts(self) -> Mapping[str, str]:
+        """The default of each parameter but the ranks."""
+        return {name: str(parameter.start) for name, parameter in self.parameters.items()}
 
     @property
     def worker(self) -> Path:
-        """What the ranks run."""
+        """The program that every rank runs."""
         return LIBRARY / self.name.replace("-", "_") / "worker.py"
 
     def parameter_of(self, place: str) -> Parameter | None:
-        """The parameter that a measure's *place* is a value of: a size is one of the sizes."""
+        """The parameter that a *place* of a measure is a value of: a size is one of the sizes."""
         return self.parameters.get(place) or self.parameters.get(f"{place}s")
 
     def shown_at(self, place: str, value: float | str) -> str:
-        """The *value* of a measure's *place*, as a person would write it."""
+        """The *value* of a *place* of a measure, as a person would write it."""
         if isinstance(value, str):
             return value
         parameter = self.parameter_of(place)
@@ -186,38 +196,32 @@ class Lab(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A lab with all its parameters."""
+    """A lab with all its parameters: *given* as texts, ranks included, and *values* as numbers."""
 
     lab: Lab
     ranks: int
     values: Mapping[str, Value]
-    texts: Mapping[str, str]
+    given: Mapping[str, str]
 
     @property
     def command(self) -> str:
         """The command that runs it."""
-        given = [f"{RANKS}={self.ranks}"]
-        given += [f"{name}={text.replace(' ', '')}" for name, text in self.texts.items()]
-        return " ".join([*_COMMAND, self.lab.name, *given])
-
-    @property
-    def given(self) -> Mapping[str, str]:
-        """All parameters as texts, ranks too."""
-        return {RANKS: str(self.ranks), **self.texts}
+        words = (f"{name}={text.replace(' ', '')}" for name, text in self.given.items())
+        return " ".join([*_COMMAND, self.lab.name, *words])
 
 
-def given_in(command: str) -> Mapping[str, str]:
-    """The parameters in the command of a report that does not have them as data."""
+def parameters_in(command: str) -> Mapping[str, str]:
+    """The parameters of a run that an earlier version wrote down as its *command* alone."""
     words = command[:_LONGEST_COMMAND].split()[len(_COMMAND) + 1 :]
     return dict(word.partition("=")[::2] for word in words)
 
 
 @cache
 def known_labs() -> Mapping[str, Lab]:
-    """Every lab, in the order of its folder's name.
+    """Every lab, sorted by the name of its folder.
 
     Raises:
-        ContentError: a lab.yaml is wrong.
+        ContentError: a lab.yaml is not valid.
     """
     return {lab.name: lab for lab in map(_read, sorted(LIBRARY.glob("*/lab.yaml")))}
 
@@ -226,7 +230,7 @@ def lab_called(name: str) -> Lab:
     """The lab with that name.
 
     Raises:
-        NotFoundError: there is none; the message offers the closest.
+        NotFoundError: there is no such lab; the message offers the closest name.
     """
     if name not in known_labs():
         raise NotFoundError(f"no lab is called {name[:80]!r}{nearest(name[:80], known_labs())}")
@@ -234,10 +238,10 @@ def lab_called(name: str) -> Lab:
 
 
 def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
-    """*lab* with the parameters that *given* sets, the others as they start.
+    """*lab* with the parameters in *given*, and the defaults of the others.
 
     Raises:
-        InputError: a parameter is unknown, unreadable or out of its bounds.
+        InputError: a parameter is unknown, cannot be read, or is out of bounds.
     """
     known = (RANKS, *lab.parameters)
     for name, text in given.items():
@@ -247,12 +251,10 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
             raise InputError(f"{name} has more than {_LONGEST} characters")
     least, most, start = lab.ranks
     ranks = Parameter(says="ranks", start=start, least=least, most=most, whole=True)
-    count = ranks.read(RANKS, given.get(RANKS, str(start)))
-    texts = {
-        name: given.get(name, str(parameter.start)) for name, parameter in lab.parameters.items()
-    }
+    count = int(ranks.number(RANKS, given.get(RANKS, str(start))))
+    texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    return Job(lab, int(count) if isinstance(count, float) else start, values, texts)
+    return Job(lab, count, values, {name: texts[name] for name in known})
 
 
 def _read(path: Path) -> Lab:

@@ -1,4 +1,4 @@
-"""`python -m app.labs.task FOLDER`, as manifests of earlier versions start a rank."""
+"""`python -m app.labs.task FOLDER`: `rank_main` under its old name, for existing manifests."""
 
 import sys
 

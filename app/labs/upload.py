@@ -1,7 +1,7 @@
-"""Runs of other machines, as `wallclock lab run --json` prints them: read, never trusted.
+"""Runs of other machines, as `wallclock lab run --json` prints them: read, but never trusted.
 
-Of such a file only what is listed here is read, each part within a limit; all that follows from
-the samples is worked out anew. The same limits hold for what is in the database already.
+Only the fields listed here are read, each within a limit; whatever follows from the samples is
+computed again. The same limits apply to runs that are already in the database.
 """
 
 from datetime import datetime
@@ -17,10 +17,12 @@ from pydantic import (
     ValidationError,
 )
 
+from app.db.run_state import State
 from app.errors import InputError, NotFoundError
-from app.labs.analysis import judged_anew
+from app.labs.analysis import analyzed
+from app.labs.machine import MachineFacts
 from app.labs.report import Measure, Report
-from app.labs.spec import Job, given_in, lab_called, read_job
+from app.labs.spec import Job, lab_called, parameters_in, read_job
 
 FILE_LIMIT = 256 * 1024  # bytes of a file: four times what the longest run of ours prints
 _WORDS = 200  # characters of a text
@@ -28,18 +30,18 @@ _NAME = 60  # characters of a name
 _COMMAND = 2000  # characters
 _SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
 _PARAMETERS, _VERSIONS, _CHECKS, _GPUS, _RANKS = 30, 20, 50, 1024, 65_536
-_FAR = 1e15  # a size, a number of tokens: nothing that is measured here is as large
+_FAR = 1e15  # larger than any size or number of tokens in a lab
 _LONG = 1e30  # samples in base units
 
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("a control character, or one that cannot be seen")
+        raise ValueError("it has a control character or an invisible one")
     return text
 
 
 def _cut(value: object) -> object:
-    """A number or a short text, for what only describes a machine."""
+    """A number or a short text, for a field that only describes a machine."""
     if isinstance(value, int | float) and abs(value) <= _LONG:
         return value
     return str(value)[:_WORDS]
@@ -64,7 +66,7 @@ class _Part(BaseModel):
 
 
 class _Machine(_Part):
-    """Where it ran."""
+    """The machine that it ran on."""
 
     processor: _Described | None = None
     cores: _Described | None = None
@@ -77,7 +79,7 @@ class _Machine(_Part):
 
 
 class _Measured(_Part):
-    """Samples of one thing at one place."""
+    """Samples of one measure at one place."""
 
     name: _Name
     where: dict[_Place, _Number] = Field(max_length=_PLACES)
@@ -85,11 +87,11 @@ class _Measured(_Part):
 
 
 class _Sent(_Part):
-    """A run as a file has it."""
+    """A run in a file."""
 
     id: _Text
     lab: _Name
-    state: Literal["done"]
+    state: Literal[State.DONE]
     at: _Moment
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     command: Annotated[str, StringConstraints(max_length=_COMMAND)]
@@ -106,31 +108,31 @@ class _Sent(_Part):
 
 
 def read_sent(text: str) -> Report:
-    """The run that *text* describes; all that follows from its samples is worked out anew.
+    """The run that *text* describes; whatever follows from its samples is computed again.
 
     Raises:
-        InputError: it is not a finished run of a lab that is known here.
+        InputError: it is not a finished run of a lab of this version.
     """
     try:
         sent = _Sent.model_validate_json(text)
     except ValidationError as error:
-        raise InputError(_told(error)) from None
+        raise InputError(_first_problem(error)) from None
     try:
         job = _job_of(sent)
-        return judged_anew(_report_of(sent, job), job.ranks, job.values)
+        return analyzed(_report_of(sent, job), job.ranks, job.values)
     except (NotFoundError, ValueError, ArithmeticError) as error:
         raise InputError(f"this run cannot be read here: {error}") from None
 
 
 _PLAINLY = {
-    "state": "only a run that is done can be compared",
-    "checks": "the run did not find its data right, so its times say nothing",
+    "state": "only a finished run can be compared",
+    "checks": "the run did not find its data right, so its times do not count",
     "samples": "these are not measurements",
 }
 
 
-def _told(error: ValidationError) -> str:
-    """What is wrong with a file, first of all, without repeating much of it."""
+def _first_problem(error: ValidationError) -> str:
+    """The first problem of a file, without quoting much of it."""
     found = error.errors(include_url=False, include_input=False)[0]
     parts = [str(part) for part in found["loc"]]
     where = ".".join(parts)[:_NAME] or "the text"
@@ -141,20 +143,20 @@ def _told(error: ValidationError) -> str:
 
 def _job_of(sent: _Sent) -> Job:
     lab = lab_called(sent.lab)
-    job = read_job(lab, sent.given or given_in(sent.command))
+    job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
         raise InputError(f"this run's command does not run {lab.name} with its parameters")
     if job.ranks != sent.ranks:
-        raise InputError(f"this run had {sent.ranks} ranks, and its command {job.ranks}")
+        raise InputError(f"this run had {sent.ranks} ranks, but its command has {job.ranks}")
     if unknown := {one.name for one in sent.measures} - lab.measures.keys():
-        raise InputError(f"{lab.name} measures nothing called {min(unknown)!r}")
+        raise InputError(f"{lab.name} has no measure called {min(unknown)!r}")
     if lab.fits and any(one.name == lab.fits and "size" not in one.where for one in sent.measures):
         raise InputError("a measure of this run lacks its size")
     return job
 
 
 def _report_of(sent: _Sent, job: Job) -> Report:
-    """*sent* as a report, in which nothing is worked out yet."""
+    """*sent* as a report, before its samples are analyzed."""
     return Report(
         id=sent.id,
         lab=sent.lab,
@@ -167,7 +169,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         world=sent.world,
         backend=sent.backend,
         links=job.lab.links,
-        machine=sent.machine.model_dump(exclude_none=True),
+        machine=MachineFacts(**{**sent.machine.model_dump(), "gpus": tuple(sent.machine.gpus)}),
         versions=sent.versions,
         checks=dict(sent.checks),
         measures=tuple(map(_measure_of, sent.measures)),

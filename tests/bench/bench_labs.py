@@ -10,7 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.labs import Run, Runner, lab_called, read_job, report_of
+from app.labs import Run, lab_called, read_job, report_of
+from app.labs.launch.local import LocalLauncher
+from app.labs.ranks.events import ReadyEvent
 from tests.bench.figures import Figure
 
 _RUNS = 3
@@ -40,7 +42,7 @@ dist.destroy_process_group()
 def measure() -> Iterator[Figure]:
     """Ranks ready, a whole run, and the same all-reduce in a bare loop."""
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(Path(folder))
+        runner = LocalLauncher(Path(folder))
         runner.warm()
         ready = min(_seconds_to_ready(runner) for _ in range(_RUNS))
         yield Figure("four ranks ready, from a warm runner", ready, "s", 0.3)
@@ -61,20 +63,20 @@ def measure() -> Iterator[Figure]:
         yield Figure("lab run all-reduce, eight sizes", time.perf_counter() - begun, "s", 15)
 
 
-def _ended(runner: Runner, name: str, **given: str) -> Run:
+def _ended(runner: LocalLauncher, name: str, **given: str) -> Run:
     run = runner.start(read_job(lab_called(name), given), patience=10)
     for _ in runner.follow(run):
         continue
     return run
 
 
-def _seconds_to_ready(runner: Runner) -> float:
+def _seconds_to_ready(runner: LocalLauncher) -> float:
     begun = time.time()
     run = _ended(runner, "ring-bytes", ranks="4")
-    return next(float(str(e["at"])) - begun for e in run.events() if e["kind"] == "ready")
+    return next(e.at - begun for e in run.events() if isinstance(e, ReadyEvent))
 
 
-def _lab(runner: Runner) -> list[float]:
+def _lab(runner: LocalLauncher) -> list[float]:
     return list(report_of(_ended(runner, "all-reduce", sizes=_SIZE)).measures[0].samples)
 
 

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlmodel import col, select
 
-from app.db.lab_runs import WAITING, request_cancel
+from app.db.lab_runs import request_cancel
+from app.db.run_state import UNFINISHED
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow
 from tests.browser.conftest import MakePage, Server
@@ -24,7 +25,9 @@ def canceled(server: Server) -> list[str]:
     """The runs that held the devices or waited for them, and were told to end."""
     engine = connect(f"sqlite:///{server.database}")
     with open_session(engine) as session:
-        found = session.exec(select(LabRunRow.name).where(col(LabRunRow.state).in_(WAITING))).all()
+        found = session.exec(
+            select(LabRunRow.name).where(col(LabRunRow.state).in_(UNFINISHED))
+        ).all()
         for name in found:
             request_cancel(engine, name)
     engine.dispose()
@@ -81,7 +84,7 @@ def test_a_run_goes_on_waits_and_is_cancelled(open_page: MakePage, theme: str, w
     assert_good(page, width)
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#run")).to_have_attribute("data-state", "cancelled", timeout=30_000)
-    expect(page.get_by_role("status")).to_contain_text("Stopped: it was canceled")
+    expect(page.get_by_role("status")).to_contain_text("Canceled: stopped on request")
     assert_good(page, width)
     page.get_by_role("link", name="Set it up again").click()
     expect(page.get_by_label("Bytes of the array")).to_have_value("16MiB")

@@ -7,6 +7,7 @@ from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
 from app.db.lab_runs import (
+    Progress,
     QueueFullError,
     adopt,
     ahead_of,
@@ -18,9 +19,12 @@ from app.db.lab_runs import (
     record,
     request_cancel,
 )
+from app.db.run_state import State
 from app.db.session import open_session
 from app.db.tables import LabRunRow, now
 from tests.db.queue import run
+
+DONE = Progress(state=State.DONE)
 
 
 def state(engine: Engine, name: str) -> tuple[str, str]:
@@ -43,7 +47,7 @@ def test_runs_take_turns_on_their_devices(engine: Engine) -> None:
     assert other
     assert [first.name, other.name] == [names[0], names[3]]
     assert claim(engine, "here", "a") is None  # the processors are taken, and so are the GPUs
-    assert record(engine, names[0], "a", state="done") is False
+    assert record(engine, names[0], "a", DONE) is False
     second = claim(engine, "here", "b")
     assert second
     assert second.name == names[1]
@@ -70,7 +74,7 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
                 going = session.scalar(select(func.count()).where(*same))
             if going != 1:
                 faults.append(going)
-            record(engine, row.name, worker, state="done")
+            record(engine, row.name, worker, DONE)
 
     def guarded(worker: str) -> None:
         try:
@@ -108,7 +112,7 @@ def test_one_address_takes_half_of_the_queue_at_most(engine: Engine) -> None:
         enqueue(engine, run(learner="stranger 3"), most=6, nearby=nearby)
     enqueue(engine, run(learner="elsewhere"), most=6)
     assert claim(engine, "here", "a")
-    assert record(engine, nearby[0], "a", state="done") is False
+    assert record(engine, nearby[0], "a", DONE) is False
     enqueue(engine, run(learner="stranger 4"), most=6, nearby=nearby)
 
 
@@ -139,7 +143,7 @@ def test_what_a_dead_server_followed_is_adopted_by_one_other(engine: Engine) -> 
     assert not adopt(engine, "elsewhere", "a", silent=10)
     assert [row.name for row in adopt(engine, "here", "a", silent=10)] == [name]
     assert not adopt(engine, "here", "b", silent=10)
-    assert record(engine, name, "dead", state="done") is None
+    assert record(engine, name, "dead", DONE) is None
     assert state(engine, name) == ("running", "a")
 
 

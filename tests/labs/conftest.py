@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.labs import Job, Launcher, Run, Runner, lab_called, read_job, spec
+from app.labs import Job, Run, lab_called, read_job, spec
+from app.labs.launch.base import Launcher
+from app.labs.launch.local import LocalLauncher
 
 FAULTY = """\
 import os, signal, time
@@ -70,15 +72,15 @@ PATIENCE = 120.0
 
 
 @pytest.fixture(scope="session")
-def _warm_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+def _warm_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalLauncher]:
     """One process with torch for all the tests."""
-    with closing(Runner(tmp_path_factory.mktemp("runs"))) as made:
+    with closing(LocalLauncher(tmp_path_factory.mktemp("runs"))) as made:
         made.warm()
         yield made
 
 
 @pytest.fixture
-def labs_runner(_warm_runner: Runner) -> Iterator[Runner]:
+def labs_runner(_warm_runner: LocalLauncher) -> Iterator[LocalLauncher]:
     """A runner whose devices are free; what a test starts ends with it, however it ends."""
     before = set(_warm_runner.folder.glob("*/job.json"))
     yield _warm_runner

@@ -173,7 +173,7 @@ def test_a_run_that_cannot_start_has_failed_with_its_cause(
     (tmp_path / "runs").write_text("in the way of the folder")
     page = asked(client, "ring-bytes", **RING)
     wait(client, page, "failed")
-    assert "the run cannot be written down" in client.get(page).text
+    assert "the run cannot be stored" in client.get(page).text
     (tmp_path / "runs").unlink()
     assert wait(client, asked(client, "ring-bytes", **RING), "done") == "done"
 
@@ -241,7 +241,7 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
     with TestClient(create_app(settings, replace(site, labs=impatient))) as client:
         wait(client, pages[0], "lost")  # its server has been silent for a while
         wait(client, pages[1], "running")  # it had waited, and goes on waiting
-        assert "ended" in client.get(pages[0]).text
+        assert "its ranks were" in client.get(pages[0]).text
 
 
 def test_a_run_whose_learner_deletes_everything_is_ended(
@@ -268,7 +268,10 @@ def test_a_run_whose_server_ended_before_it_began_is_lost(tmp_path: Path) -> Non
     enqueue(engine, row, most=9)
     with TestClient(create_app(settings)) as client:
         wait(client, f"/labs/ring-bytes/{name}", "lost")
-        assert "whoever was to start it has ended" in client.get(f"/labs/ring-bytes/{name}").text
+        assert (
+            "the server stopped before it could start the run"
+            in client.get(f"/labs/ring-bytes/{name}").text
+        )
     engine.dispose()
 
 

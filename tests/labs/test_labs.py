@@ -2,11 +2,12 @@ import json
 
 import pytest
 
-from app.labs import Report, Runner, lab_called, read_job, report_of
+from app.labs import Report, lab_called, read_job, report_of
+from app.labs.launch.local import LocalLauncher
 from tests.labs.test_running import ended
 
 
-def ran(runner: Runner, name: str, **given: str) -> Report:
+def ran(runner: LocalLauncher, name: str, **given: str) -> Report:
     report = report_of(ended(runner.start(read_job(lab_called(name), given), patience=30)))
     assert (report.state, report.cause) == ("done", "")
     assert report.checks
@@ -37,7 +38,7 @@ def ran(runner: Runner, name: str, **given: str) -> Report:
     ],
 )
 def test_what_is_counted_is_what_the_formula_says(
-    labs_runner: Runner, name: str, given: dict[str, str]
+    labs_runner: LocalLauncher, name: str, given: dict[str, str]
 ) -> None:
     report = ran(labs_runner, name, **given)
     lab = lab_called(name)
@@ -66,7 +67,7 @@ def test_what_is_counted_is_what_the_formula_says(
     ],
 )
 def test_an_emulated_link_is_never_early(
-    labs_runner: Runner, name: str, given: dict[str, str]
+    labs_runner: LocalLauncher, name: str, given: dict[str, str]
 ) -> None:
     report = ran(labs_runner, name, **given)
     (one,) = (one for one in report.measures if lab_called(name).measures[one.name].least)
@@ -92,7 +93,7 @@ def test_an_emulated_link_is_never_early(
     ],
 )
 def test_a_real_link_is_timed_with_its_spread(
-    labs_runner: Runner, name: str, given: dict[str, str]
+    labs_runner: LocalLauncher, name: str, given: dict[str, str]
 ) -> None:
     report = ran(labs_runner, name, **given)
     for one in report.measures:
@@ -106,12 +107,12 @@ def test_a_real_link_is_timed_with_its_spread(
     assert json.loads(report.as_json())["state"] == "done"
 
 
-def test_a_small_update_is_lost_in_bf16_and_kept_by_the_master(labs_runner: Runner) -> None:
+def test_a_small_update_is_lost_in_bf16_and_kept_by_the_master(labs_runner: LocalLauncher) -> None:
     report = ran(labs_runner, "lost-updates")
     assert {one.name: round(one.median, 3) for one in report.measures} == {"bf16": 1, "master": 1.1}
 
 
-def test_a_scale_settles_as_the_formula_says(labs_runner: Runner) -> None:
+def test_a_scale_settles_as_the_formula_says(labs_runner: LocalLauncher) -> None:
     from app.formulas.precision import loss_scale
 
     report = ran(labs_runner, "loss-scale")

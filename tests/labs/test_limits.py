@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import UnavailableError
-from app.labs import Runner, report_of
+from app.labs import report_of
+from app.labs.launch.local import LocalLauncher
 from tests.labs.conftest import Faulty, pids_of
 from tests.labs.test_running import ended, gone
 
@@ -50,31 +51,31 @@ def little_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_rank_that_eats_all_memory_is_ended_alone(
     little_memory: Path, faulty: Faulty, tmp_path: Path
 ) -> None:
-    with closing(Runner(tmp_path / "runs")) as runner:
+    with closing(LocalLauncher(tmp_path / "runs")) as runner:
         runner.warm()
         assert runner._zygote
         (little_memory / "cgroup.procs").write_text(str(runner._zygote.pid))
         run = ended(runner.start(faulty("hungry", seconds=60)))
         report = report_of(run)
         assert (report.state, report.cause) == (
-            "failed", "rank 1 was ended by SIGKILL; did the memory run out?",
+            "failed", "rank 1 was killed by SIGKILL; did it run out of memory?",
         )  # fmt: skip
         assert gone(pids_of(run.folder))
         assert report_of(ended(runner.start(faulty("nothing")))).state == "done"
 
 
 def test_a_disk_that_fills_up_ends_the_run_and_says_so(little_disk: Path, faulty: Faulty) -> None:
-    with closing(Runner(little_disk)) as runner:
+    with closing(LocalLauncher(little_disk)) as runner:
         runner.warm()
         run = ended(runner.start(faulty("talks")))
         report = report_of(run)
         assert report.state in ("failed", "lost")
-        full = ("No space left", "the disk is full")
+        full = ("No space left", "the disk that stores runs is full")
         assert any(words in report.cause for words in full), report.cause
         (little_disk / "filler").write_bytes(b"")
         with suppress(OSError):
             (little_disk / "filler").write_bytes(b"x" * 65536)
-        with pytest.raises(UnavailableError, match="cannot be written down: .*No space left"):
+        with pytest.raises(UnavailableError, match="cannot be stored: .*No space left"):
             runner.start(faulty("nothing"))
         for path in [*run.folder.glob("*"), little_disk / "filler"]:
             path.unlink()

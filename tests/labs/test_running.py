@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.errors import InputError, NotFoundError, UnavailableError
-from app.labs import Run, Runner, lab_called, read_job, report_of
-from app.labs.launch.local import chosen_backend
+from app.labs import Run, lab_called, read_job, report_of
+from app.labs.launch.base import chosen_backend
+from app.labs.launch.local import LocalLauncher
+from app.labs.ranks.events import ReadyEvent
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 
 
@@ -42,16 +44,16 @@ def wait_for_ranks(run: Run) -> None:
     ("what", "state", "cause"),
     [
         ("raises", "failed", "rank 1: ValueError: 3 micro-batches for 4 stages"),
-        ("killed", "failed", "rank 1 was ended by SIGKILL; did the memory run out?"),
-        ("crashes", "failed", "rank 1 was ended by SIGSEGV"),
-        ("exits", "failed", "rank 1 ended with exit code 3"),
+        ("killed", "failed", "rank 1 was killed by SIGKILL; did it run out of memory?"),
+        ("crashes", "failed", "rank 1 was killed by SIGSEGV"),
+        ("exits", "failed", "rank 1 exited with code 3"),
         ("memory", "failed", "rank 1: RuntimeError"),
-        ("wrong", "failed", "sums: the data is wrong, so no time of it counts"),
+        ("wrong", "failed", "sums: the data is wrong, so its times do not count"),
         ("disk", "failed", "rank 0: OSError: [Errno 28] No space left on device"),
     ],
 )
 def test_a_fault_of_a_rank_ends_the_run_with_its_cause(
-    labs_runner: Runner, faulty: Faulty, what: str, state: str, cause: str
+    labs_runner: LocalLauncher, faulty: Faulty, what: str, state: str, cause: str
 ) -> None:
     run = ended(labs_runner.start(faulty(what)))
     report = report_of(run)
@@ -63,7 +65,9 @@ def test_a_fault_of_a_rank_ends_the_run_with_its_cause(
 
 
 @pytest.mark.parametrize("what", ["hangs", "stubborn"])
-def test_a_run_that_hangs_is_ended_in_time(labs_runner: Runner, faulty: Faulty, what: str) -> None:
+def test_a_run_that_hangs_is_ended_in_time(
+    labs_runner: LocalLauncher, faulty: Faulty, what: str
+) -> None:
     begun = time.monotonic()
     run = ended(labs_runner.start(faulty(what, seconds=2)))
     report = report_of(run)
@@ -74,36 +78,38 @@ def test_a_run_that_hangs_is_ended_in_time(labs_runner: Runner, faulty: Faulty, 
 
 
 @pytest.mark.parametrize("what", ["hangs", "stubborn"])
-def test_a_run_can_be_cancelled(labs_runner: Runner, faulty: Faulty, what: str) -> None:
+def test_a_run_can_be_cancelled(labs_runner: LocalLauncher, faulty: Faulty, what: str) -> None:
     run = labs_runner.start(faulty(what))
     wait_for_ranks(run)
     labs_runner.cancel(run)
     ended(run)
     assert report_of(run).state == "cancelled"
-    assert report_of(run).cause == "it was canceled"
+    assert report_of(run).cause == "stopped on request"
     assert gone(pids_of(run.folder))
 
 
-def test_one_run_at_a_time_has_the_devices(labs_runner: Runner, faulty: Faulty) -> None:
+def test_one_run_at_a_time_has_the_devices(labs_runner: LocalLauncher, faulty: Faulty) -> None:
     first = labs_runner.start(faulty("hangs"))
     wait_for_ranks(first)
     hasty = ended(labs_runner.start(faulty("nothing"), patience=0))
     assert report_of(hasty).state == "failed"
-    assert "another run has had these devices" in report_of(hasty).cause
+    assert "another run has been using these devices" in report_of(hasty).cause
     patient = labs_runner.start(faulty("nothing"), patience=20)
     assert report_of(patient).state == "running"
     labs_runner.cancel(first)
     assert report_of(ended(patient)).state == "done"
 
 
-def test_a_leader_that_is_killed_takes_its_ranks_along(labs_runner: Runner, faulty: Faulty) -> None:
+def test_a_leader_that_is_killed_takes_its_ranks_along(
+    labs_runner: LocalLauncher, faulty: Faulty
+) -> None:
     run = labs_runner.start(faulty("hangs"))
     wait_for_ranks(run)
     os.kill(labs_runner._pids[run.id], signal.SIGKILL)
     assert gone(pids_of(run.folder))
     ended(run)
     assert report_of(run).state == "lost"
-    assert "it was lost" in report_of(run).cause
+    assert "its leader process died" in report_of(run).cause
 
 
 def test_when_the_server_dies_no_rank_is_left_and_the_run_is_found_again(
@@ -115,8 +121,9 @@ import sys, time
 from pathlib import Path
 from app.labs import spec
 spec.LIBRARY = Path({str(job.lab.worker.parent.parent)!r})
-from app.labs import Runner, lab_called, read_job
-runner = Runner(Path({str(tmp_path)!r}) / "runs")
+from app.labs import lab_called, read_job
+from app.labs.launch.local import LocalLauncher
+runner = LocalLauncher(Path({str(tmp_path)!r}) / "runs")
 print(runner.start(read_job(lab_called("faulty"), {{"what": "hangs"}})).id, flush=True)
 time.sleep(60)
 """
@@ -125,7 +132,7 @@ time.sleep(60)
     ) as server:
         try:
             assert server.stdout
-            again = Runner(tmp_path / "runs")
+            again = LocalLauncher(tmp_path / "runs")
             run = again.run_called(server.stdout.readline().strip())
             wait_for_ranks(run)
             assert report_of(run).state == "running"
@@ -134,18 +141,18 @@ time.sleep(60)
     assert gone(pids_of(run.folder))
     ended(run)
     assert report_of(run).state == "lost"
-    assert "ended" in report_of(run).cause
+    assert "the process that started it exited" in report_of(run).cause
 
 
-def test_ranks_are_there_at_once_when_torch_is(labs_runner: Runner, faulty: Faulty) -> None:
+def test_ranks_are_there_at_once_when_torch_is(labs_runner: LocalLauncher, faulty: Faulty) -> None:
     """Within less time than torch takes to import, on the machine as it is now."""
     times, imports = [], []
     for _ in range(3):
         run = labs_runner.start(faulty("nothing", ranks=4))
         begun = (run.folder / "job.json").stat().st_mtime
         ended(run)
-        ready = next(event for event in run.events() if event["kind"] == "ready")
-        times.append(float(str(ready["at"])) - begun)
+        ready = next(event for event in run.events() if isinstance(event, ReadyEvent))
+        times.append(ready.at - begun)
         assert report_of(run).world == 4
         before = time.monotonic()
         subprocess.run([sys.executable, "-c", "import torch.distributed"], check=True)
@@ -153,7 +160,9 @@ def test_ranks_are_there_at_once_when_torch_is(labs_runner: Runner, faulty: Faul
     assert min(times) < min(imports)  # 0.1 s on a quiet machine, and 2 s
 
 
-def test_a_report_has_what_is_needed_to_believe_it(labs_runner: Runner, faulty: Faulty) -> None:
+def test_a_report_has_what_is_needed_to_believe_it(
+    labs_runner: LocalLauncher, faulty: Faulty
+) -> None:
     run = ended(labs_runner.start(faulty("nothing")))
     report = json.loads(report_of(run).as_json())
     (measure,) = report["measures"]
@@ -173,16 +182,16 @@ def test_without_torch_it_says_how_to_get_it(
 ) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('none here', name='torch')")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
-    runner = Runner(tmp_path / "runs")
+    runner = LocalLauncher(tmp_path / "runs")
     with pytest.raises(UnavailableError, match=r"labs need torch: .* pip install"):
         runner.warm()
 
 
-def test_a_full_or_forbidden_folder_is_told(labs_runner: Runner, tmp_path: Path) -> None:
+def test_a_full_or_forbidden_folder_is_told(labs_runner: LocalLauncher, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    runner = Runner(tmp_path / "file")
-    runner._zygote, runner._told = labs_runner._zygote, b""
-    with pytest.raises(UnavailableError, match="cannot be written down"):
+    runner = LocalLauncher(tmp_path / "file")
+    runner._zygote, runner._received = labs_runner._zygote, b""
+    with pytest.raises(UnavailableError, match="cannot be stored"):
         runner.start(read_job(lab_called("ring-bytes"), {}))
 
 

@@ -17,10 +17,11 @@ from fastapi.testclient import TestClient
 from app.__main__ import main
 from app.config import Settings
 from app.errors import InputError, UnavailableError
-from app.labs import Launcher, Report, Run, lab_called, read_job, report_of
+from app.labs import Report, Run, lab_called, read_job, report_of
+from app.labs.launch.base import Launcher
 from app.labs.launch.kubernetes import prepared
-from app.labs.launch.slurm import Slurm
-from app.labs.launching import launcher_of
+from app.labs.launch.slurm import SlurmLauncher
+from app.labs.queue import launcher_of
 from app.main import create_app
 from tests.labs.cluster import is_possible, slurm
 from tests.labs.conftest import PATIENCE, Faulty
@@ -87,19 +88,21 @@ def test_a_lab_is_a_job_and_its_counts_are_right(cluster: Path, tmp_path: Path) 
     assert (report.state, report.cause) == ("done", "")
     assert all(one.right for one in report.measures)
     assert report.world == 4
-    assert report.machine["nodes"] == 1
+    assert report.machine.nodes == 1
     # Another process that knows nothing of it finds it as it is.
     again = launcher_of(settings(tmp_path))
-    assert again.outcome_of(again.run_called(run.id))["state"] == "done"
+    outcome = again.outcome_of(again.run_called(run.id))
+    assert outcome
+    assert outcome.state == "done"
 
 
 @pytest.mark.parametrize(
     ("what", "cause"),
     [
         ("raises", "rank 1: ValueError: 3 micro-batches for 4 stages"),
-        ("killed", "rank 1 was ended by SIGKILL; did the memory run out?"),
-        ("exits", "rank 1 ended with exit code 3"),
-        ("crashes", "rank 1 was ended by SIGSEGV"),
+        ("killed", "rank 1 was killed by SIGKILL; did it run out of memory?"),
+        ("exits", "rank 1 exited with code 3"),
+        ("crashes", "rank 1 was killed by SIGSEGV"),
     ],
 )
 def test_a_fault_of_a_rank_is_told_with_its_cause(
@@ -181,7 +184,7 @@ def test_what_waits_too_long_is_ended(cluster: Path, tmp_path: Path, faulty: Fau
     impatient = launcher_of(settings(tmp_path, slurm_site=busy, slurm_patience=2))
     report = ended(impatient, impatient.start(faulty("nothing")))
     assert report.state == "failed"
-    assert re.search(r"it has waited \d+ s in Slurm's queue: Resources", report.cause)
+    assert re.search(r"it waited \d+ s in Slurm's queue: Resources", report.cause)
     hog.cancel(first)
     ended(hog, first)
 
@@ -193,20 +196,20 @@ def test_what_slurm_will_never_start_is_ended(
     site.write_text("#SBATCH --cpus-per-task=100\n")
     launcher = launcher_of(settings(tmp_path, slurm_site=site))
     report = ended(launcher, launcher.start(faulty("nothing")))
-    assert (report.state, report.cause) == ("failed", "Slurm would not start it: PartitionConfig")
+    assert (report.state, report.cause) == ("failed", "Slurm would never start it: PartitionConfig")
 
 
 def test_what_slurm_rejects_is_told(cluster: Path, tmp_path: Path) -> None:
     launcher = launcher_of(settings(tmp_path, slurm_partition="nowhere"))
-    with pytest.raises(UnavailableError, match="Slurm did not take it: .*partition"):
+    with pytest.raises(UnavailableError, match="Slurm rejected it: .*partition"):
         launcher.start(read_job(lab_called("ring-bytes"), {}))
 
 
 def test_without_slurm_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     launcher = launcher_of(settings(tmp_path))
-    assert "sbatch is not here" in launcher.trouble()
-    with pytest.raises(UnavailableError, match="sbatch is not here"):
+    assert "sbatch is not installed" in launcher.trouble()
+    with pytest.raises(UnavailableError, match="sbatch is not installed"):
         launcher.start(read_job(lab_called("ring-bytes"), {}))
 
 
@@ -216,8 +219,8 @@ def test_a_slurm_that_does_not_answer_is_waited_for(
     launcher = launcher_of(settings(tmp_path))
     run = launcher.start(faulty("nothing"))
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "no.conf"))
-    assert isinstance(launcher, Slurm)
-    assert launcher.outcome_of(run) in ({}, run.outcome)
+    assert isinstance(launcher, SlurmLauncher)
+    assert launcher.outcome_of(run) in (None, run.outcome)
     assert "Slurm does not answer" in launcher.says_of(run)
     monkeypatch.undo()
     os.environ["SLURM_CONF"] = str(cluster)
@@ -246,7 +249,7 @@ def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path) -
             time.sleep(0.2)
         for page in reversed(pages):
             assert client.post(f"{page}/cancel").status_code == 303
-        while any("Stopped: it was canceled" not in client.get(page).text for page in pages):
+        while any("Canceled: stopped on request" not in client.get(page).text for page in pages):
             assert time.monotonic() < end
             time.sleep(0.2)
 
@@ -254,7 +257,7 @@ def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path) -
 def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
     """As an indexed Job of Kubernetes starts them: a place in the environment, a folder, no more."""
     run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
-    assert run.outcome == {}
+    assert run.outcome is None
     command = [sys.executable, "-m", "app.labs.launch.rank_main", str(run.folder)]
     ranks = [
         subprocess.Popen(
@@ -279,8 +282,9 @@ def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
     environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "2"}
     done = subprocess.run(command, env=environment, check=False, capture_output=True)
     assert done.returncode == 1
-    assert run.outcome["state"] == "failed"
-    assert "this run is of 3 ranks, and 2 were started" in str(run.outcome["cause"])
+    assert run.outcome
+    assert run.outcome.state == "failed"
+    assert "this run has 3 ranks, but 2 were started" in run.outcome.cause
     assert json.loads((run.folder / "job.json").read_text())["launcher"] == "by hand"
 
 

@@ -63,7 +63,7 @@ def ratios(rows: Rows) -> Iterator[tuple[str, str, str]]:
                 names = {"yours": "your prediction"}
                 yield cell, row[header.index(above)], row[header.index(names.get(below, below))]
             elif heading == "over formula" and cell:
-                ratio, which = re.fullmatch(r"([\d.e+-]+) \((fastest|median)\)", cell).groups()  # type: ignore[union-attr]
+                ratio, which = re.fullmatch(r"([\d.e+-]+) \((min|median)\)", cell).groups()  # type: ignore[union-attr]
                 yield ratio, row[header.index(which)], row[header.index("formula")]
 
 
@@ -153,7 +153,7 @@ def same_unit_agree(ratio: str, above: str, below: str) -> bool:
 def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
     """Beside the learner's own prediction, too."""
     from app.db.lab_runs import SENT
-    from app.web.labs.results import Kept
+    from app.web.labs.results import RunResult
     from app.web.labs.run import _compared
     from tests.db.queue import run as queued
 
@@ -163,7 +163,7 @@ def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
             lab=lab.name, host=SENT, state="done", given=json.dumps(dict(report.given)),
             predicted=0.777 * report.measures[-1].median or 1.0,
         )  # fmt: skip
-        compared = _compared(lab, Kept(report, row))
+        compared = _compared(lab, RunResult(report, row))
         assert compared
         found = list(ratios([compared.header, compared.cells]))
         assert found

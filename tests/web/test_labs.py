@@ -18,8 +18,8 @@ def test_every_recorded_run_says_where_it_ran_and_has_its_samples() -> None:
         assert report.lab in known_labs()
         assert report.checks
         assert all(report.checks.values())
-        assert report.machine["processor"]
-        assert report.machine["cores"]
+        assert report.machine.processor
+        assert report.machine.cores
         assert report.versions["torch"]
         assert report.command.startswith(f"wallclock lab run {report.lab} ")
         for one in report.measures:

@@ -187,7 +187,7 @@ def test_what_is_taken_hurts_no_page_that_shows_it(client: TestClient, number: i
 
 def test_a_place_never_becomes_part_of_a_formula() -> None:
     """Even where it passes as a text: a report of a run of our own, with the same places."""
-    from app.labs.analysis import judged_anew
+    from app.labs.analysis import analyzed
     from app.labs.spec import lab_called, read_job
 
     report = next(one for one in recorded() if one.lab == "algorithms" and "=ring" in one.command)
@@ -196,7 +196,7 @@ def test_a_place_never_becomes_part_of_a_formula() -> None:
         replace(one, where={**one.where, **hostile, "bandwidth": 1.0}) for one in report.measures
     )
     job = read_job(lab_called("algorithms"), report.given)
-    judged = judged_anew(replace(report, measures=measures), job.ranks, job.values)
+    judged = analyzed(replace(report, measures=measures), job.ranks, job.values)
     assert [one.predicted for one in judged.measures] == [one.predicted for one in report.measures]
 
 

@@ -1,1 +1,1 @@
-"""Ways to start the ranks of a run: on this machine, under Slurm, on Kubernetes."""
+"""Launch the ranks of a run: on this machine, under Slurm, or on Kubernetes."""

@@ -1,11 +1,12 @@
-"""Runs that somebody else starts: written down here, one command a rank."""
+"""Runs that another program starts, one process per rank, and their Kubernetes manifest."""
 
 from pathlib import Path
 
-from app.labs.run import Run, written
+from app.labs.launch.base import written
+from app.labs.run import Run
 from app.labs.spec import Job
 
-_EXTRA = 300  # seconds for images and nodes to be there
+_EXTRA = 300  # seconds to pull images and find nodes
 _MANIFEST = """\
 # wallclock lab show {run}
 apiVersion: batch/v1
@@ -13,7 +14,7 @@ kind: Job
 metadata:
   name: {name}
 spec:
-  completionMode: Indexed # a pod a rank: its index is its rank
+  completionMode: Indexed # one pod per rank: its index is its rank
   completions: {ranks}
   parallelism: {ranks}
   backoffLimit: 0
@@ -29,7 +30,7 @@ spec:
             - {{name: WORLD_SIZE, value: "{ranks}"}}{limits}
           volumeMounts:
             - {{name: runs, mountPath: {root}}}
-            - {{name: memory, mountPath: /dev/shm}} # NCCL wants more than the 64 MB of a container
+            - {{name: memory, mountPath: /dev/shm}} # NCCL needs more than the default 64 MB
       volumes:
         - name: runs
           persistentVolumeClaim: {{claimName: {claim}}}
@@ -42,23 +43,23 @@ _LIMITS = """
 
 
 def prepared(job: Job, folder: Path, backend: str) -> Run:
-    """The run of *job*, which begins when its ranks are started; nobody has to watch it.
+    """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:
-        UnavailableError: it cannot be written down.
+        UnavailableError: it cannot be stored.
     """
     return written(folder, job, backend, launcher="by hand")
 
 
 def manifest(run: Run, image: str, claim: str) -> str:
-    """An indexed Job of Kubernetes for *run*.
+    """A Kubernetes Job for *run*, indexed.
 
-    The runs' folder must be a shared volume, called *claim*, at the same path in the pods; *image*
-    has this package with torch.
+    The folder of runs must be a shared volume, called *claim*, at the same path in the pods;
+    *image* has this package with torch.
     """
-    asked = run.asked
+    job = run.job
     return _MANIFEST.format(
-        run=run.id, name=f"lab-{run.id}", ranks=asked["ranks"], image=image, claim=claim,
-        seconds=round(float(str(asked["seconds"])) + _EXTRA), folder=run.folder.absolute(),
-        root=run.folder.parent.absolute(), limits=_LIMITS if asked["backend"] == "nccl" else "",
+        run=run.id, name=f"lab-{run.id}", ranks=job.ranks, image=image, claim=claim,
+        seconds=round(job.seconds + _EXTRA), folder=run.folder.absolute(),
+        root=run.folder.parent.absolute(), limits=_LIMITS if job.backend == "nccl" else "",
     )  # fmt: skip

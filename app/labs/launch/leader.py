@@ -1,10 +1,9 @@
-"""One run: a process a rank, watched until all have ended, and none left behind."""
+"""The leader of one run: forks one process per rank, watches them, and leaves none behind."""
 
 import contextlib
 import ctypes
 import fcntl
 import importlib.util
-import json
 import os
 import resource
 import select
@@ -12,36 +11,36 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from app.labs.blame import blame
-from app.labs.files import write_whole
+from app.db.run_state import State
+from app.labs.blame import RankError, blame
+from app.labs.run import JobRecord, Run, RunOutcome, write_whole
 
 _LIBRARY = Path(__file__).parents[1] / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
-_GRACE = 1.0  # seconds between asking a rank to end and ending it
-_OTHERS = 0.3  # seconds for the other ranks to say what they saw
-_DESERTED = "whoever started it has ended, and so it was ended too"
-ENDING = (signal.SIGTERM, signal.SIGHUP)  # cancelled; whoever started it has ended
+_GRACE = 1.0  # seconds from SIGTERM to SIGKILL
+_OTHERS = 0.3  # seconds for the other ranks to report their errors
+_DESERTED = "the process that started it exited, so its ranks were stopped"
+STOPPING = (signal.SIGTERM, signal.SIGHUP)  # canceled; the zygote has exited
 _TRACE = 8000  # characters of a traceback
-_LIKELY_VICTIM = 900  # of the kernel, when memory runs out: a rank, not the server
+_LIKELY_VICTIM = 900  # when memory runs out, the kernel kills a rank, not the server
 _TIMEOUT = (
-    "it took more than its {seconds:g} s; a collective that waits for a rank that never comes "
-    "looks like this"
+    "it took more than its {seconds:g} s, as happens when a collective waits for a rank that "
+    "never calls it"
 )
 
 
 def die_with_parent(number: signal.Signals) -> None:
-    """Be sent signal *number* when the process that made this one ends."""
+    """Have the kernel send signal *number* when the parent of this process exits."""
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, int(number), 0, 0, 0)
 
 
 @dataclass(slots=True)
 class _Ranks:
-    """The processes that still run, by descriptor, and how the others ended."""
+    """The processes that still run, by descriptor, and the exit codes of the others."""
 
     pids: dict[int, int]
     watched: dict[int, int]
@@ -49,7 +48,7 @@ class _Ranks:
     first: int | None = None  # the rank that failed first
 
     def collect(self, descriptor: int) -> None:
-        """A process has ended."""
+        """Record that a process has exited."""
         pid = self.watched.pop(descriptor)
         os.close(descriptor)
         _, status = os.waitpid(pid, 0)
@@ -59,7 +58,7 @@ class _Ranks:
             self.first = rank
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to all that run."""
+        """Send a signal to all that still run."""
         for pid in self.watched.values():
             try:
                 os.kill(pid, number)
@@ -67,7 +66,7 @@ class _Ranks:
                 continue
 
     def wait(self, seconds: float) -> None:
-        """Until all have ended, or *seconds* have gone."""
+        """Wait until all have exited, for up to *seconds*."""
         end = time.monotonic() + seconds
         while self.watched and (left := end - time.monotonic()) > 0:
             for descriptor in select.select(list(self.watched), [], [], left)[0]:
@@ -77,17 +76,18 @@ class _Ranks:
 def lead(folder: Path) -> NoReturn:
     """Run the job of *folder* to its end, write its outcome, and exit.
 
-    Whoever forks it blocks the signals of `ENDING` before, so that none comes too early.
+    The caller blocks the signals of `STOPPING` before it forks, so that none comes too early.
     """
+    run = Run(folder)
     try:
         os.setsid()
-        cancelled: list[int] = []
+        stopped: list[int] = []
         wake, woken = os.pipe()
         os.set_blocking(woken, False)
-        for number in ENDING:
-            signal.signal(number, lambda number, _frame: cancelled.append(number))
+        for number in STOPPING:
+            signal.signal(number, lambda number, _frame: stopped.append(number))
         signal.set_wakeup_fd(woken)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         alive = (folder / "alive.new").open("w")  # locked for as long as the run lives
         fcntl.flock(alive, fcntl.LOCK_EX)
         alive.write(str(os.getpid()))
@@ -95,60 +95,67 @@ def lead(folder: Path) -> NoReturn:
         (folder / "alive.new").rename(folder / "alive")
         die_with_parent(signal.SIGHUP)
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-        job = json.loads((folder / "job.json").read_text())
-        _write(folder, _run(folder, job, cancelled, wake))
+        run.write_outcome(_run(folder, run.job, stopped, wake))
     except BaseException as error:  # noqa: BLE001  # a fork must never return into its parent
-        with contextlib.suppress(OSError):  # of a full disk nothing can be told
-            _write(folder, {"state": "failed", "cause": f"the run could not be led: {error}"})
+        with contextlib.suppress(OSError):  # on a full disk nothing can be written
+            run.write_outcome(RunOutcome(State.FAILED, f"its leader process failed: {error}"))
     finally:
         os._exit(0)
 
 
-def _run(
-    folder: Path, job: Mapping[str, object], cancelled: list[int], wake: int
-) -> dict[str, object]:
+def _run(folder: Path, job: JobRecord, stopped: list[int], wake: int) -> RunOutcome:
     begun = time.monotonic()
-    lock = (folder.parent / f"{job['devices']}.lock").open("w")  # the ranks inherit it
-    if not _locked(lock.fileno(), cancelled, float(str(job["patience"])), wake):
-        if signal.SIGHUP in cancelled:
-            return {"state": "lost", "cause": _DESERTED}
-        if cancelled:
-            return {"state": "cancelled", "cause": "it was canceled before its turn came"}
-        return {"state": "failed", "cause": "another run has had these devices all the time"}
-    count, seconds = int(str(job["ranks"])), float(str(job["seconds"]))
-    ranks = _started(folder, count, seconds)
-    state = _watched(ranks, wake, cancelled, time.monotonic() + seconds)
+    lock = (folder.parent / f"{job.devices}.lock").open("w")  # the ranks inherit it
+    if not _locked(lock.fileno(), stopped, job.patience, wake):
+        return _never_ran(stopped)
+    ranks = _started(folder, job)
+    state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
     _end(ranks, state)
-    causes: Mapping[str, Callable[[], str]] = {
-        "failed": lambda: blame(folder, ranks.codes, ranks.first or 0),
-        "cancelled": lambda: "it was canceled",
-        "lost": lambda: _DESERTED,
-        "timeout": lambda: _TIMEOUT.format(seconds=seconds),
-    }
-    cause = causes[state]() if state in causes else ""
-    took = round(time.monotonic() - begun, 3)
-    return {"state": state, "cause": cause, "seconds": took, "codes": ranks.codes}
+    cause = _cause(folder, job, ranks, state)
+    return RunOutcome(state, cause, round(time.monotonic() - begun, 3), ranks.codes)
 
 
-def _watched(ranks: _Ranks, wake: int, cancelled: list[int], end: float) -> str:
-    """How the run goes: until all ranks have ended, one failed, or it must be ended."""
+def _never_ran(stopped: list[int]) -> RunOutcome:
+    """The outcome of a run that did not get its devices."""
+    if signal.SIGHUP in stopped:
+        return RunOutcome(State.LOST, _DESERTED)
+    if stopped:
+        return RunOutcome(State.CANCELED, "stopped on request, before it started")
+    return RunOutcome(State.FAILED, "another run has been using these devices all this time")
+
+
+def _cause(folder: Path, job: JobRecord, ranks: _Ranks, state: State) -> str:
+    match state:
+        case State.FAILED:
+            return blame(folder, ranks.codes, ranks.first or 0)
+        case State.CANCELED:
+            return "stopped on request"
+        case State.LOST:
+            return _DESERTED
+        case State.TIMEOUT:
+            return _TIMEOUT.format(seconds=job.seconds)
+    return ""
+
+
+def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> State:
+    """How the run ends: all ranks exit, one fails, it is stopped, or its time is up."""
     while ranks.watched:
         left = max(0.0, end - time.monotonic())
         for descriptor in select.select([*ranks.watched, wake], [], [], left)[0]:
             if descriptor != wake:
                 ranks.collect(descriptor)
         if ranks.first is not None:
-            return "failed"
-        if cancelled:
-            return "lost" if signal.SIGHUP in cancelled else "cancelled"
+            return State.FAILED
+        if stopped:
+            return State.LOST if signal.SIGHUP in stopped else State.CANCELED
         if ranks.watched and time.monotonic() >= end:
-            return "timeout"
-    return "done"
+            return State.TIMEOUT
+    return State.DONE
 
 
-def _end(ranks: _Ranks, state: str) -> None:
+def _end(ranks: _Ranks, state: State) -> None:
     """Leave no rank running."""
-    if state == "failed":
+    if state is State.FAILED:
         ranks.wait(_OTHERS)
     for number in (signal.SIGTERM, signal.SIGKILL):
         if ranks.watched:
@@ -156,10 +163,10 @@ def _end(ranks: _Ranks, state: str) -> None:
             ranks.wait(_GRACE)
 
 
-def _locked(descriptor: int, cancelled: list[int], patience: float, wake: int) -> bool:
-    """Whether the devices are ours, within *patience* seconds."""
+def _locked(descriptor: int, stopped: list[int], patience: float, wake: int) -> bool:
+    """Whether the devices could be locked within *patience* seconds."""
     end = time.monotonic() + patience
-    while not cancelled:
+    while not stopped:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -171,20 +178,20 @@ def _locked(descriptor: int, cancelled: list[int], patience: float, wake: int) -
     return False
 
 
-def _started(folder: Path, count: int, seconds: float) -> _Ranks:
+def _started(folder: Path, job: JobRecord) -> _Ranks:
     pids = {}
-    for rank in range(count):
+    for rank in range(job.ranks):
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
-            for number in ENDING:
+            for number in STOPPING:
                 signal.signal(number, signal.SIG_DFL)
-            _be_rank(folder, rank, count, seconds)
+            _be_rank(folder, job, rank)
         pids[pid] = rank
     return _Ranks(pids, {os.pidfd_open(pid): pid for pid in pids})
 
 
-def _be_rank(folder: Path, rank: int, count: int, seconds: float) -> NoReturn:
+def _be_rank(folder: Path, job: JobRecord, rank: int) -> NoReturn:
     code = 0
     try:
         die_with_parent(signal.SIGKILL)
@@ -195,11 +202,11 @@ def _be_rank(folder: Path, rank: int, count: int, seconds: float) -> NoReturn:
         with contextlib.suppress(OSError):  # a container may forbid it
             Path("/proc/self/oom_score_adj").write_text(str(_LIKELY_VICTIM))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        os.environ.update(RANK=str(rank), WORLD_SIZE=str(count), LOCAL_RANK=str(rank))
-        work(folder, rank, count, seconds)
-    except BaseException as error:  # noqa: BLE001  # told in a file, whatever it is
+        os.environ.update(RANK=str(rank), WORLD_SIZE=str(job.ranks), LOCAL_RANK=str(rank))
+        work(folder, job, rank)
+    except BaseException as error:  # noqa: BLE001  # reported in a file, whatever it is
         code = 1
-        with contextlib.suppress(OSError):  # of a full disk nothing can be told
+        with contextlib.suppress(OSError):  # on a full disk nothing can be written
             record_error(folder, rank, error)
     finally:
         with contextlib.suppress(OSError):
@@ -208,35 +215,33 @@ def _be_rank(folder: Path, rank: int, count: int, seconds: float) -> NoReturn:
         os._exit(code)
 
 
-def work(folder: Path, rank: int, count: int, seconds: float, store: object = None) -> None:
-    """What a rank does: meet the others, run the worker of the lab, part."""
+def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
+    """The life of a rank: meet the others, run the worker of the lab, leave."""
     from app.labs.ranks.rank import Rank
 
-    job = json.loads((folder / "job.json").read_text())
-    path = Path(job["worker"])
-    if not path.exists():  # launched from a machine that has this package elsewhere
-        path = _LIBRARY / str(job["lab"]).replace("-", "_") / "worker.py"
+    path = Path(job.worker)
+    if not path.is_file():  # launched from a machine that has this package elsewhere
+        path = _LIBRARY / job.lab.replace("-", "_") / "worker.py"
     spec = importlib.util.spec_from_file_location("lab_worker", path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no worker")
+        raise ImportError(f"{path} is not a Python module")
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
-    own = Rank(rank, count, folder, seconds)
+    own = Rank(
+        rank,
+        job.ranks,
+        folder,
+        values=job.values,
+        on_gpu=job.backend == "nccl",
+        seconds=job.seconds,
+    )
     own.join(store)
     worker.main(own)
     own.leave()
 
 
 def record_error(folder: Path, rank: int, error: BaseException) -> None:
-    """Say in a file what ended *rank*."""
+    """Write the error that ended *rank* to a file."""
     traceback.print_exc()
-    says = {
-        "rank": rank,
-        "at": time.time(),
-        "what": f"{type(error).__name__}: {error}"[:_TRACE],
-    }
-    write_whole(folder / f"error{rank}.json", json.dumps(says))
-
-
-def _write(folder: Path, outcome: Mapping[str, object]) -> None:
-    write_whole(folder / "outcome.json", json.dumps(outcome))
+    found = RankError(rank, time.time(), f"{type(error).__name__}: {error}"[:_TRACE])
+    write_whole(folder / f"error{rank}.json", found.as_json())

@@ -1,11 +1,10 @@
-"""Runs as jobs of Slurm: submitted with sbatch, followed with squeue, ended with scancel.
+"""Runs as Slurm jobs: submitted with sbatch, followed with squeue, stopped with scancel.
 
-Neither an accounting database nor the REST service is needed; the folder of the runs must be seen
-by the nodes.
+Neither the accounting database nor the REST service is needed; the folder of runs must be on a
+file system that the nodes share.
 """
 
 import contextlib
-import json
 import math
 import shlex
 import shutil
@@ -16,21 +15,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from app.config import Settings
+from app.db.run_state import State
 from app.errors import InputError, UnavailableError
 from app.labs.blame import blame, codes_of_srun
-from app.labs.files import write_whole
-from app.labs.launch.local import chosen_backend
-from app.labs.run import Launcher, Run, written
+from app.labs.launch.base import Launcher, chosen_backend, written
+from app.labs.run import Run, RunOutcome, write_whole
 from app.labs.spec import Job
 
-_STARTING = 120.0  # seconds in which torch is imported on all nodes
-_KILL = 10  # seconds from asking ranks to end to ending them
+_STARTING = 120.0  # seconds to import torch on all nodes
+_KILL = 10  # seconds from SIGTERM to SIGKILL
 _PATIENCE = 20.0  # seconds for a command of Slurm
-_EVERY = 1.0  # seconds from one look at Slurm's queue to the next
-_WRITING = 3.0  # seconds until files of a node are seen here
+_EVERY = 1.0  # seconds between looks at Slurm's queue
+_WRITING = 3.0  # seconds until files written on a node appear here
 _MINUTE = 60
-_EXPIRED = 124  # what timeout(1) ends with
+_EXPIRED = 124  # the exit code of timeout(1)
 _NEVER = {
     "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
     "InvalidAccount", "InvalidQOS",
@@ -50,8 +51,19 @@ exit $code
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """A job in Slurm's queue; *place* counts those that wait, from 1."""
+class _Submitted:
+    """`slurm.json`: the number of a run's Slurm job, and when it was submitted."""
+
+    job: str
+    at: float
+
+
+_SUBMITTED: TypeAdapter[_Submitted] = TypeAdapter(_Submitted)
+
+
+@dataclass(frozen=True, slots=True)
+class _QueuedJob:
+    """A job in Slurm's queue; *place* is its position among the *waiting* jobs, from 1."""
 
     state: str
     reason: str
@@ -59,8 +71,8 @@ class _Job:
     waiting: int
 
 
-class Slurm(Launcher):
-    """Starts runs on a cluster; Slurm keeps their order."""
+class SlurmLauncher(Launcher):
+    """Starts runs on a cluster; Slurm decides their order."""
 
     ends_with_us = False
 
@@ -68,28 +80,28 @@ class Slurm(Launcher):
         super().__init__(settings.runs)
         self.host = "slurm"
         self._settings = settings
-        self._jobs: Mapping[str, _Job] = {}
+        self._jobs: Mapping[str, _QueuedJob] = {}
         self._looked = -math.inf
         self._silent = ""
         self._ended: dict[str, float] = {}
 
     def trouble(self) -> str:
-        """Whether Slurm's commands are here."""
+        """Whether Slurm's commands are installed."""
         missing = [name for name in ("sbatch", "squeue", "scancel") if not shutil.which(name)]
         if missing:
-            return f"Slurm's command {missing[0]} is not here, and WALLCLOCK_LAB_LAUNCHER is slurm"
+            return f"{missing[0]} is not installed, and WALLCLOCK_LAB_LAUNCHER is slurm"
         return ""
 
     def backend_of(self, job: Job, asked: str = "auto") -> str:
-        """What carries the messages of *job* on the nodes that a run may have."""
+        """The backend of *job* on the nodes that a run may use."""
         return chosen_backend(job, asked, self._settings.slurm_gpus * self._settings.slurm_nodes)
 
     def pool_of(self, name: str, backend: str) -> str:
-        """Its own: Slurm gives devices to one job at a time."""
+        """A pool of its own: Slurm gives devices to one job at a time."""
         return f"slurm:{name}"
 
     def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
-        """Submit *job*; it waits in Slurm's queue as long as the settings say."""
+        """Submit *job*; it waits in Slurm's queue for as long as the settings allow."""
         if says := self.trouble():
             raise UnavailableError(says)
         chosen = self.backend_of(job, backend)
@@ -102,63 +114,63 @@ class Slurm(Launcher):
             folder=shlex.quote(str(run.folder)),
         )  # fmt: skip
         path = run.folder / "job.sh"
-        write_whole(path, script)
-        done = _asked("sbatch", "--parsable", *self._options(job, chosen, run.folder), str(path))
+        write_whole(path, script.encode())
+        done = _output_of(
+            "sbatch", "--parsable", *self._options(job, chosen, run.folder), str(path)
+        )
         if done.returncode:
-            cause = f"Slurm did not take it: {_line(done.stderr)}"
-            _write(run.folder, {"state": "failed", "cause": cause})
+            cause = f"Slurm rejected it: {_line(done.stderr)}"
+            _end(run, RunOutcome(State.FAILED, cause))
             raise UnavailableError(cause)
-        number = done.stdout.strip().split(";")[0]
-        write_whole(run.folder / "slurm.json", json.dumps({"job": number, "at": time.time()}))
+        submitted = _Submitted(done.stdout.strip().split(";")[0], time.time())
+        write_whole(run.folder / "slurm.json", _SUBMITTED.dump_json(submitted))
         self._looked = -math.inf
         return run
 
     def cancel(self, run: Run) -> None:
-        """End *run*, whether it waits or goes on."""
+        """Stop *run*, whether it is waiting or running."""
         with contextlib.suppress(UnavailableError, FileNotFoundError):
-            _asked("scancel", self._submitted(run)[0])
+            _output_of("scancel", _submitted(run).job)
             (run.folder / "cancelled").touch()
 
     def close(self) -> None:
-        """Nothing: jobs go on without this process."""
+        """Do nothing: jobs continue without this process."""
 
-    def outcome_of(self, run: Run) -> Mapping[str, object]:
-        """How *run* ended, worked out from what Slurm and the ranks left behind."""
+    def outcome_of(self, run: Run) -> RunOutcome | None:
+        """How *run* ended, according to Slurm's queue and the files of its ranks."""
         if run.has_ended:
             return run.outcome
         try:
-            number, at = self._submitted(run)
+            submitted = _submitted(run)
         except FileNotFoundError:
-            return {"state": "lost", "cause": "it never came to Slurm"}
+            return RunOutcome(State.LOST, "it was never submitted to Slurm")
         self._look()
-        job = self._jobs.get(number)
+        job = self._jobs.get(submitted.job)
         if self._silent or (job and job.state in _GOING):
-            return {}
+            return None
         if job and job.state in _WAITING:
-            return self._waited(run, number, job, time.time() - at)
-        # What a node wrote last may come a little later than the word that the job has ended.
+            return self._waited(run, submitted.job, job, time.time() - submitted.at)
+        # The last files of a node may arrive a little later than the news that the job has ended.
         if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < _WRITING:
-            return {} if not run.has_ended else run.outcome
-        outcome = _judged(run, job.state if job else "gone")
-        _write(run.folder, outcome)
-        return outcome
+            return run.outcome if run.has_ended else None
+        return _end(run, _judged(run, job.state if job else "gone"))
 
     def says_of(self, run: Run) -> str:
         """Its place in Slurm's queue, and Slurm's reason."""
         if self._silent:
             return f"Slurm does not answer: {self._silent}"
         with contextlib.suppress(FileNotFoundError):
-            number = self._submitted(run)[0]
+            number = _submitted(run).job
             job = self._jobs.get(number)
             if job and job.state in _WAITING:
                 why = f" ({job.reason})" if job.reason not in ("", "None") else ""
                 return f"job {number} is number {job.place} of {job.waiting} in Slurm's queue{why}"
             if job:
-                return f"job {number} of Slurm"
+                return f"Slurm job {number}"
         return ""
 
     def _options(self, job: Job, backend: str, folder: Path) -> list[str]:
-        """What sbatch is told of *job*; an emulated link needs the clock of one node."""
+        """The options of sbatch for *job*; an emulated link needs the clock of one node."""
         settings, ranks = self._settings, job.ranks
         per_node = min(ranks, settings.slurm_gpus) if backend == "nccl" else ranks
         nodes = math.ceil(ranks / per_node)
@@ -175,7 +187,7 @@ class Slurm(Launcher):
         return options
 
     def _site(self) -> tuple[str, str]:
-        """The lines of the site for sbatch, and those for the shell."""
+        """The site's lines for sbatch, and those for the shell."""
         if self._settings.slurm_site is None:
             return "", ""
         try:
@@ -185,18 +197,13 @@ class Slurm(Launcher):
         header = [line for line in lines if line.startswith("#SBATCH")]
         return "\n".join(header), "\n".join(line for line in lines if line not in header)
 
-    def _submitted(self, run: Run) -> tuple[str, float]:
-        """The number of its job, and when it was submitted."""
-        told = json.loads((run.folder / "slurm.json").read_text())
-        return str(told["job"]), float(told["at"])
-
     def _look(self) -> None:
-        """Ask Slurm how all jobs of this user are, at most once a second."""
+        """Read the state of all jobs of this user, at most once a second."""
         if time.monotonic() - self._looked < _EVERY:
             return
         self._looked = time.monotonic()
         try:
-            done = _asked("squeue", "--me", "--noheader", "--states=all", "--sort=-p,i",
+            done = _output_of("squeue", "--me", "--noheader", "--states=all", "--sort=-p,i",
                           "--format=%i|%T|%r")  # fmt: skip
         except UnavailableError as error:
             self._silent = str(error)
@@ -206,7 +213,7 @@ class Slurm(Launcher):
         waiting = [number for number, state, _ in rows if state == "PENDING"]
         if not self._silent:
             self._jobs = {
-                number: _Job(
+                number: _QueuedJob(
                     state,
                     reason,
                     waiting.index(number) + 1 if number in waiting else 0,
@@ -215,44 +222,45 @@ class Slurm(Launcher):
                 for number, state, reason in rows
             }
 
-    def _waited(self, run: Run, number: str, job: _Job, seconds: float) -> Mapping[str, object]:
-        """Nothing while it may still begin; else it is ended."""
+    def _waited(self, run: Run, number: str, job: _QueuedJob, seconds: float) -> RunOutcome | None:
+        """None while it may still start; else it is canceled."""
         never = job.reason in _NEVER and seconds > _WRITING
         if not never and seconds < self._settings.slurm_patience:
-            return {}
-        _asked("scancel", number)
-        why = f"Slurm would not start it: {job.reason}"
+            return None
+        _output_of("scancel", number)
+        why = f"Slurm would never start it: {job.reason}"
         if not never:
-            why = f"it has waited {seconds:.0f} s in Slurm's queue: {job.reason}"
-        outcome = {"state": "failed", "cause": why}
-        _write(run.folder, outcome)
-        return outcome
+            why = f"it waited {seconds:.0f} s in Slurm's queue: {job.reason}"
+        return _end(run, RunOutcome(State.FAILED, why))
 
 
-def _judged(run: Run, state: str) -> Mapping[str, object]:
-    """How a job of Slurm ended that left no word of its own."""
+def _submitted(run: Run) -> _Submitted:
+    return _SUBMITTED.validate_json((run.folder / "slurm.json").read_bytes())
+
+
+def _judged(run: Run, state: str) -> RunOutcome:
+    """How a job ended that wrote no outcome itself."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
-        return {"state": "cancelled", "cause": "it was canceled"}
+        return RunOutcome(State.CANCELED, "stopped on request")
     log = run.log()
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
-    seconds = run.asked["seconds"]
     if state == "TIMEOUT" or code == str(_EXPIRED):
-        return {"state": "timeout", "cause": f"it took more than its {seconds:g} s"}
+        return RunOutcome(State.TIMEOUT, f"it took more than its {run.job.seconds:g} s")
     why = blame(run.folder, codes_of_srun(log))
     if state == "OUT_OF_MEMORY":
-        why = f"Slurm ended it: it wanted more memory than it may have{why and '; '}{why}"
+        why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
-        why = f"the job ended with exit code {code}: {_line(log)}"
+        why = f"the job exited with code {code}: {_line(log)}"
     if why:
-        return {"state": "failed", "cause": why}
-    return {"state": "lost", "cause": f"Slurm says {state.lower()}, and the run left no word"}
+        return RunOutcome(State.FAILED, why)
+    return RunOutcome(State.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
 
 
-def _asked(*command: str) -> "subprocess.CompletedProcess[str]":
-    """What a command of Slurm says.
+def _output_of(*command: str) -> "subprocess.CompletedProcess[str]":
+    """The output of a Slurm command.
 
     Raises:
-        UnavailableError: it is not there, or does not answer.
+        UnavailableError: it cannot be run, or does not answer.
     """
     try:
         return subprocess.run(
@@ -265,12 +273,13 @@ def _asked(*command: str) -> "subprocess.CompletedProcess[str]":
 
 
 def _line(text: str) -> str:
-    """The last line that says something."""
+    """The last line that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:500] if lines else "no word"
+    return lines[-1][:500] if lines else "no output"
 
 
-def _write(folder: Path, outcome: Mapping[str, object]) -> None:
-    """Write the outcome, unless there is one."""
-    if not (folder / "outcome.json").exists():
-        write_whole(folder / "outcome.json", json.dumps(outcome))
+def _end(run: Run, outcome: RunOutcome) -> RunOutcome:
+    """Write *outcome*, unless there is one already."""
+    if not run.has_ended:
+        run.write_outcome(outcome)
+    return outcome

@@ -1,1 +1,1 @@
-"""What runs in the ranks: it alone imports torch, and nothing else of ours."""
+"""The code of the ranks: the only code that imports torch, and it imports none of the rest."""

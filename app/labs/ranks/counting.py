@@ -1,4 +1,4 @@
-"""Bytes that ranks hold, and that their collectives send."""
+"""Count the bytes that ranks hold, and that their collectives send."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def bytes_of(tensor: torch.Tensor) -> int:
-    """Bytes of the part of *tensor* that this rank has."""
+    """Bytes of this rank's part of *tensor*."""
     own = tensor.to_local() if hasattr(tensor, "to_local") else tensor
     return int(own.numel() * own.element_size())
 
 
 class Sent(TorchDispatchMode):
-    """Counts the collectives that really go out, and what a ring sends for each."""
+    """Counts the collectives that are really issued, and the bytes that a ring sends for each."""
 
     def __init__(self, world: int) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class Sent(TorchDispatchMode):
         self.calls: dict[str, int] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Count *func* if it is a collective, and do it."""
+        """Count *func* if it is a collective, and call it."""
         name = str(func)
         if name.startswith(("c10d.", "_c10d_functional.")):
             shares = _SHARES.get(name.partition(".")[2].partition(".")[0].rstrip("_"))
@@ -34,7 +34,7 @@ class Sent(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-# Which argument is the whole array, and how many times its share of a ring is sent.
+# Which argument is the whole array, and how often a ring sends its share of it.
 _SHARES = {
     "allreduce": (0, 2),
     "broadcast": (0, 1),
@@ -47,5 +47,6 @@ _SHARES = {
 def _tensor(given: Any) -> torch.Tensor:
     while isinstance(given, list | tuple):
         given = given[0]
-    assert isinstance(given, torch.Tensor)
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(f"a collective was called with {type(given).__name__}, not a tensor")
     return given

@@ -1,4 +1,4 @@
-"""Messages between ranks, counted, and held for as long as a link would take."""
+"""Messages between ranks, counted, and delayed as an emulated link would delay them."""
 
 import time
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from app.labs.ranks.rank import Rank
 
 
 class Link:
-    """Sends and receives of one rank.
+    """The sends and receives of one rank.
 
-    With a *latency* and a *bandwidth* each message is sent at once with the moment at which it is
-    due, and the receiver waits until then: the real transfer hides inside the emulated one. All
-    processes of a machine have the same clock. A rank has one port each way, busy for latency +
-    bytes / bandwidth. Ranks of other nodes, of *node* ranks each, are reached at *across*.
+    With a *latency* and a *bandwidth*, each message is sent at once together with the time at
+    which it is due, and the receiver waits until then: the real transfer is hidden by the emulated
+    one. All processes of a machine share a clock. A rank has one port each way, busy for latency +
+    bytes / bandwidth. With *node* ranks per node, other nodes are reached at bandwidth *across*.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Link:
     def begin(
         self, out: torch.Tensor, to: int, into: torch.Tensor, source: int
     ) -> Callable[[], None]:
-        """Send *out* and receive *into* meanwhile; what comes back waits until that is done."""
+        """Start sending *out* and receiving *into*; the result waits until both are done."""
         due = torch.empty(1, dtype=torch.float64)
         coming = [dist.irecv(due, source, tag=1), dist.irecv(into, source, tag=2)]
         going = self._send(out, to)
@@ -54,7 +54,7 @@ class Link:
         return finish
 
     def send(self, out: torch.Tensor, to: int) -> None:
-        """Send *out*; the link is free again when this returns."""
+        """Send *out*; when this returns, the link is free again."""
         for work in self._send(out, to):
             work.wait()
         _until(self._free)
@@ -67,7 +67,7 @@ class Link:
         self._hold(float(due.item()), into, source)
 
     def latest(self) -> float:
-        """The most by which a message came after it was due, since this was last asked."""
+        """The longest delay of a message beyond its due time, since the last call."""
         late, self._late = self._late, 0.0
         return late
 
@@ -80,7 +80,7 @@ class Link:
         return [dist.isend(due, to, tag=1), dist.isend(out, to, tag=2)]
 
     def _hold(self, due: float, into: torch.Tensor, source: int) -> None:
-        """Wait until *into* would be here; a port takes one message after another."""
+        """Wait until *into* would have arrived; a port takes one message at a time."""
         if self.bandwidth:
             due = self._taken = max(due, self._taken + self._busy(into, source))
             self._late = max(self._late, time.monotonic() - due)

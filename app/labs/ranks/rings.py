@@ -1,4 +1,4 @@
-"""All-reduce algorithms over sends and receives, as textbooks have them."""
+"""Textbook all-reduce algorithms, written with sends and receives."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from app.labs.ranks.link import Link
 
 
 def ring_all_reduce(link: Link, array: torch.Tensor) -> None:
-    """Partial sums go once round the ring, then the sums do; the array divides by the ranks."""
-    everybody = range(link.world)
-    _ring_all_gather(link, array, everybody, _ring_reduce_scatter(link, array, everybody))
+    """Send partial sums once around the ring, then the sums; the ranks divide the array."""
+    members = range(link.world)
+    _ring_all_gather(link, array, members, _ring_reduce_scatter(link, array, members))
 
 
 def hierarchical_all_reduce(link: Link, array: torch.Tensor, node: int) -> None:
-    """Reduce inside the nodes, all-reduce the pieces between them, and complete them inside."""
+    """Reduce-scatter inside the nodes, all-reduce between them, all-gather inside."""
     first = link.rank // node * node
     inside = range(first, first + node)
     across = range(link.rank % node, link.world, node)
@@ -25,7 +25,7 @@ def hierarchical_all_reduce(link: Link, array: torch.Tensor, node: int) -> None:
 
 
 def _ring_reduce_scatter(link: Link, array: torch.Tensor, members: Sequence[int]) -> int:
-    """Leave this rank with the sum of one chunk; which."""
+    """Leave this rank with the sum of one chunk; the number of the chunk."""
     count, place = len(members), members.index(link.rank)
     right, left = members[(place + 1) % count], members[place - 1]
     chunks = array.chunk(count)
@@ -37,7 +37,7 @@ def _ring_reduce_scatter(link: Link, array: torch.Tensor, members: Sequence[int]
 
 
 def _ring_all_gather(link: Link, array: torch.Tensor, members: Sequence[int], own: int) -> None:
-    """Pass the chunks round until all have all; this rank has the chunk *own*."""
+    """Pass the chunks around until every rank has all; this rank starts with the chunk *own*."""
     count, place = len(members), members.index(link.rank)
     right, left = members[(place + 1) % count], members[place - 1]
     chunks = array.chunk(count)
@@ -46,7 +46,7 @@ def _ring_all_gather(link: Link, array: torch.Tensor, members: Sequence[int], ow
 
 
 def tree_all_reduce(link: Link, array: torch.Tensor) -> None:
-    """Sums go up a binary tree to rank 0, and down again."""
+    """Send sums up a binary tree to rank 0, and down again."""
     world, rank = link.world, link.rank
     arrived = torch.empty_like(array)
     distance = 1
@@ -66,7 +66,7 @@ def tree_all_reduce(link: Link, array: torch.Tensor) -> None:
 
 
 def naive_all_reduce(link: Link, array: torch.Tensor) -> None:
-    """Everybody sends to rank 0, one after another, which adds up and sends back in turn."""
+    """Send every array to rank 0, one at a time; it adds them and sends the sum to each rank."""
     if link.rank:
         link.send(array, 0)
         link.receive(array, 0)

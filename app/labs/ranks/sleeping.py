@@ -1,4 +1,4 @@
-"""Layers whose work is to sleep: the timing of a GPU without one."""
+"""Layers that sleep instead of computing: the timing of a GPU without one."""
 
 import time
 from typing import Any
@@ -8,7 +8,7 @@ from torch import nn
 
 
 def sleep_until(moment: float) -> None:
-    """Until *moment* on the clock of perf_counter."""
+    """Sleep until *moment* on the clock of perf_counter."""
     while (left := moment - time.perf_counter()) > 0:
         time.sleep(left)
 
@@ -16,20 +16,20 @@ def sleep_until(moment: float) -> None:
 class _Nap(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, given: torch.Tensor, forward: float, backward: float) -> torch.Tensor:
-        """Sleep, and pass on what came."""
+        """Sleep, and pass the input on."""
         sleep_until(time.perf_counter() + forward)
         ctx.backward_time = backward
         return given.clone()
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        """Sleep before the layer's own gradients are there."""
+        """Sleep before the layer's own gradients are computed."""
         sleep_until(time.perf_counter() + ctx.backward_time)
         return gradient, None, None
 
 
 class Sleeping(nn.Module):
-    """A linear layer that takes *forward* and *backward* seconds more than it needs."""
+    """A linear layer that takes *forward* and *backward* seconds longer than its computation."""
 
     def __init__(self, width: int, forward: float, backward: float) -> None:
         super().__init__()
@@ -37,6 +37,6 @@ class Sleeping(nn.Module):
         self.times = (forward, backward)
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
-        """The product, later."""
+        """The product, delayed."""
         out: torch.Tensor = _Nap.apply(self.linear(given), *self.times)
         return out

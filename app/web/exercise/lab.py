@@ -23,7 +23,7 @@ from app.markdown import inline_html
 from app.site import Site
 from app.web.exercise.forms import Given
 from app.web.frame.rendering import Link
-from app.web.labs.results import Kept, finished
+from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, place_of
 from app.web.progress.standing import address_of
 
@@ -217,7 +217,9 @@ def _runs(
             )
 
 
-def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str) -> MeasuredView:
+def _measured(
+    exercise: Experiment, name: str, seed: int, kept: RunResult, typed: str
+) -> MeasuredView:
     asked, report = exercise.predict[name], kept.report
     found = found_in(report, asked.measured, *exercise.places(name, seed)) if report else None
     if found is None:
@@ -225,7 +227,7 @@ def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str
     spread = ""
     if found.count > 1 and found.least != found.p90:
         low, high = asked.shown(found.least), asked.shown(found.p90)
-        spread = f"{found.held} of {found.count}; fastest to p90: {low} to {high}"
+        spread = f"{found.held} of {found.count}; min to p90: {low} to {high}"
     others = (
         ("yours", asked.read(typed).value if typed else 0.0),
         ("the formula", exercise.keys(seed)[name].right),
@@ -234,11 +236,11 @@ def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str
     return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
 
 
-def _origin(kept: Kept, learner: str) -> str:
+def _origin(kept: RunResult, learner: str) -> str:
     return "yours" if _is_own(kept, learner) else kept.origin
 
 
-def _is_own(kept: Kept, learner: str) -> bool:
+def _is_own(kept: RunResult, learner: str) -> bool:
     return bool(kept.row and learner and kept.row.learner == learner)
 
 
@@ -252,7 +254,7 @@ def _hidden(
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
     yield "origin", address_of(exercise, seed).removeprefix("/exercises/")
-    wanted = job.lab.asked_of(job.texts)
+    wanted = job.lab.asked_of(job.given)
     for name, asked in exercise.predict.items():
         if asked.measured == wanted and name in locked and not asked.at and not asked.over:
             yield "guess", asked.typed(asked.read(locked[name]).value)

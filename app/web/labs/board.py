@@ -1,4 +1,4 @@
-"""/labs/LAB/board: the same lab on different machines, on one plot; runs can be sent in."""
+"""/labs/LAB/board: one lab compared across machines; learners can send in runs."""
 
 import json
 from collections.abc import Sequence
@@ -8,10 +8,11 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
 from app.db.lab_runs import SENT, keep_sent
+from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError
 from app.labs import Lab, lab_called
-from app.labs.run import named
+from app.labs.run import new_name
 from app.labs.upload import FILE_LIMIT, read_sent
 from app.network.door import note_trouble
 from app.site import Here, Site
@@ -19,28 +20,28 @@ from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
-from app.web.labs.compared import LETTERS, Entry, Group, entries_of, figure_of, groups_of
+from app.web.labs.compared import LETTERS, MachineRow, RunGroup, entries_of, figure_of, groups_of
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
 
 router = APIRouter(prefix="/labs")
-_GROUPS = 12  # settings on one page
+_GROUPS = 12  # on one page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupView:
-    """Runs with the same parameters, one per machine."""
+    """A group of runs with the same parameters, one per machine."""
 
     parameters: str
     figure: FigureView
     held: str
     over: str
-    entries: tuple[Entry, ...]
+    entries: tuple[MachineRow, ...]
     left_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardPage:
-    """A lab on all machines that have run it."""
+    """A lab on every machine that has run it."""
 
     lab: Link
     kind: str
@@ -54,7 +55,7 @@ class BoardPage:
 
 @router.get("/{name}/board")
 async def board(request: Request, site: Here, name: str) -> Response:
-    """One lab on different machines."""
+    """Show one lab on every machine that has run it."""
     return await aside(_page, request, site, lab_called(name))
 
 
@@ -78,7 +79,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
 
 @router.get("/{name}/board/{number}.{form}")
 async def download(site: Here, name: str, number: int, form: str) -> Response:
-    """A figure of the board as a picture that stands alone, or its values."""
+    """A figure of the board as an SVG file, or its values as CSV."""
     lab = lab_called(name)
     return await aside(_file, site, lab, number, form)
 
@@ -93,21 +94,21 @@ async def _sent_text(request: Request) -> str:
         file = form.get("run")
         sent = await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
     if len(sent) > FILE_LIMIT:
-        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, which no run is")
+        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, the limit for a run")
     try:
         text = sent.decode()
     except UnicodeDecodeError:
-        raise InputError("this file is not text in UTF-8") from None
+        raise InputError("this file is not UTF-8 text") from None
     if not text.strip():
-        raise InputError("choose the file that `wallclock lab run ... --json` has written")
+        raise InputError("choose a file written by `wallclock lab run ... --json`")
     return text
 
 
 def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
     report = read_sent(text)
     if report.lab != lab.name:
-        raise InputError(f"this is a run of {report.lab}, and this is the board of {lab.name}")
-    name = named(lab.name)
+        raise InputError(f"this is a run of {report.lab}, but this is the board of {lab.name}")
+    name = new_name(lab.name)
     return LabRunRow(
         name=name,
         lab=lab.name,
@@ -116,18 +117,17 @@ def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
         host=SENT,
         pool=name,
         learner=learner,
-        state="done",
+        state=State.DONE,
         report=replace(report, id=name).as_json(),
     )
 
 
 def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None) -> Response:
     groups = groups_of(site, lab)
-    starts = {name: str(one.start) for name, one in lab.parameters.items()}
     page = BoardPage(
         lab=Link(f"/labs/{lab.name}", lab.title),
         kind=KINDS[lab.links],
-        asks=guess_label(lab, lab.asked_of(starts)),
+        asks=guess_label(lab, lab.asked_of(lab.starts)),
         groups=tuple(_view(lab, group, number) for number, group in enumerate(_shown(groups))),
         left_out=len(groups) - len(_shown(groups)),
         command=f"wallclock lab run {lab.name} --json > run.json",
@@ -139,11 +139,11 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
     return render("board.html", frame(request, title, lab.summary, "labs"), page, status)
 
 
-def _shown(groups: Sequence[Group]) -> Sequence[Group]:
+def _shown(groups: Sequence[RunGroup]) -> Sequence[RunGroup]:
     return groups[:_GROUPS]
 
 
-def _view(lab: Lab, group: Group, number: int) -> GroupView:
+def _view(lab: Lab, group: RunGroup, number: int) -> GroupView:
     return GroupView(
         parameters=group.parameters,
         figure=figure_view(figure_of(lab, group), f"/labs/{lab.name}/board", number),

@@ -1,4 +1,4 @@
-"""Runs of one lab side by side: groups with the same parameters, one run per machine."""
+"""Runs of one lab compared: groups with the same parameters, one run per machine."""
 
 import string
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,29 +13,29 @@ from app.labs.report import Held, held_in, ratio_shown, shown
 from app.site import Site
 from app.units import RATIO, scale_of
 from app.web.frame.rendering import Link
-from app.web.labs.results import Kept, finished
+from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import place_of
 
-LETTERS = string.ascii_uppercase  # machines of a group that are shown
+LETTERS = string.ascii_uppercase  # one per machine of a group; the others are not shown
 _COLORS = "fbwci"
 _PLACES = ("size", "side", "length")
 _POINTS = 24  # of a curve: no parameter has more values
-_ORIGINS = ("recorded", "this server")  # before what anybody may send in
+_ORIGINS = ("recorded", "this server")  # ahead of runs that were sent in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Runs with the same parameters; *asked* is the measure that they are compared by."""
+class RunGroup:
+    """Runs with the same parameters; *asked* is the measure that is compared."""
 
     parameters: str
     asked: str
     held: Held
-    runs: tuple[tuple[Kept, Report], ...]
+    runs: tuple[tuple[RunResult, Report], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A machine in a group."""
+class MachineRow:
+    """One machine of a group."""
 
     letter: str
     machine: Link
@@ -47,35 +47,35 @@ class Entry:
     ratio: str
 
 
-def groups_of(site: Site, lab: Lab) -> Sequence[Group]:
-    """Groups of runs: those with runs from here first, then those with most machines."""
-    found: dict[str, dict[str, tuple[Kept, Report]]] = {}
-    for kept in finished(site, lab.name):
-        report = kept.report
-        if report is None or not (asked := _asked_of(lab, report)) or not _asked(report, asked):
+def groups_of(site: Site, lab: Lab) -> Sequence[RunGroup]:
+    """Groups of runs: those with runs of this server first, then those with most machines."""
+    found: dict[str, dict[str, tuple[RunResult, Report]]] = {}
+    for result in finished(site, lab.name):
+        report = result.report
+        if report is None or not (asked := _asked_of(lab, report)) or not _last(report, asked):
             continue
         varied = {name for name, one in lab.parameters.items() if one.several}
         what = " ".join(f"{k}={text}" for k, text in report.given.items() if k not in varied)
         machine = f"{place_of(report)}, {report.backend}"
         known = found.setdefault(what, {}).get(machine)
-        if known is None or _worth(*known) < _worth(kept, report):
-            found[what][machine] = (kept, report)
+        if known is None or _worth(*known) < _worth(result, report):
+            found[what][machine] = (result, report)
     groups = [_group(lab, what, list(runs.values())) for what, runs in found.items()]
     return sorted(groups, key=lambda group: (_rank(group.runs[0][0]) > 1, -len(group.runs)))
 
 
-def entries_of(lab: Lab, group: Group) -> Iterator[Entry]:
+def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
     """The machines of *group*."""
-    for letter, (kept, report) in zip(LETTERS, group.runs, strict=False):
-        one = _asked(report, group.asked)
+    for letter, (result, report) in zip(LETTERS, group.runs, strict=False):
+        one = _last(report, group.asked)
         if one is None:
             continue
         at = {name: value for name, value in one.where.items() if name != "late"}
-        yield Entry(
+        yield MachineRow(
             letter=letter,
             machine=Link(f"/labs/{lab.name}/{report.id}", f"{place_of(report)}, {report.backend}"),
             what=", ".join(f"{name} {lab.shown_at(name, value)}" for name, value in at.items()),
-            origin=f"{kept.origin}, {report.at[:10]}",
+            origin=f"{result.origin}, {report.at[:10]}",
             predicted="" if one.predicted is None else shown(lab, one.name, one.predicted),
             measured=shown(lab, one.name, one.held),
             spread=f"{shown(lab, one.name, one.least)} to {shown(lab, one.name, one.p90)}",
@@ -83,7 +83,7 @@ def entries_of(lab: Lab, group: Group) -> Iterator[Entry]:
         )
 
 
-def figure_of(lab: Lab, group: Group) -> Figure:
+def figure_of(lab: Lab, group: RunGroup) -> Figure:
     """Curves over what is varied, or one bar per machine."""
     says, count = lab.measures[group.asked], min(len(group.runs), len(LETTERS))
     axis = Axis(says.says, scale_of(says.unit).unit if says.unit else RATIO)
@@ -106,37 +106,37 @@ def figure_of(lab: Lab, group: Group) -> Figure:
     )
 
 
-def _group(lab: Lab, what: str, runs: list[tuple[Kept, Report]]) -> Group:
+def _group(lab: Lab, what: str, runs: list[tuple[RunResult, Report]]) -> RunGroup:
     runs.sort(key=lambda run: _rank(run[0]))
     asked = _asked_of(lab, runs[0][1])
-    return Group(parameters=what, asked=asked, held=held_in(lab, asked), runs=tuple(runs))
+    return RunGroup(parameters=what, asked=asked, held=held_in(lab, asked), runs=tuple(runs))
 
 
-def _rank(kept: Kept) -> int:
-    return _ORIGINS.index(kept.origin) if kept.origin in _ORIGINS else len(_ORIGINS)
+def _rank(result: RunResult) -> int:
+    return _ORIGINS.index(result.origin) if result.origin in _ORIGINS else len(_ORIGINS)
 
 
-def _worth(kept: Kept, report: Report) -> tuple[bool, int, str]:
-    """Of a machine, a run from here is shown, then the one with more points, then the newer."""
-    return (_rank(kept) < len(_ORIGINS), len(report.measures), report.at)
+def _worth(result: RunResult, report: Report) -> tuple[bool, int, str]:
+    """Of a machine, prefer a run of this server, then more points, then the newer run."""
+    return (_rank(result) < len(_ORIGINS), len(report.measures), report.at)
 
 
 def _asked_of(lab: Lab, report: Report) -> str:
-    """The measure that *report* was asked for; nothing if its version knew another."""
+    """The measure that *report* was made for; empty if this version has no such measure."""
     try:
         return lab.asked_of(report.given)
     except (KeyError, ValueError):
         return ""
 
 
-def _asked(report: Report, name: str) -> Measure | None:
+def _last(report: Report, name: str) -> Measure | None:
     """The measure *name* at the last of several places."""
     return next((one for one in reversed(report.measures) if one.name == name), None)
 
 
 def _bars(name: str, lettered: Mapping[str, Report]) -> Iterator[Bar]:
     for letter, report in lettered.items():
-        one = _asked(report, name)
+        one = _last(report, name)
         if one is None:
             continue
         if letter == LETTERS[0] and one.predicted is not None:

@@ -1,4 +1,4 @@
-"""/labs: what can be measured, and the page of one lab, where a run is asked for."""
+"""/labs: the list of labs, and the page of one lab with its form for a run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError
 from app.labs import Lab, known_labs, lab_called, read_job
 from app.labs.archive import recorded
-from app.labs.run import named
+from app.labs.run import new_name
 from app.labs.spec import RANKS
 from app.markdown import html
 from app.network.allowance import network
@@ -24,7 +24,7 @@ from app.units import RATIO, read, scale_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
-from app.web.labs.results import Kept, finished
+from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
 
 router = APIRouter(prefix="/labs")
@@ -32,7 +32,7 @@ _PARAMETER = "run."  # before a parameter's name in a form
 _LONGEST = 200  # characters of a field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LabCard:
     """A lab in the list."""
 
@@ -50,8 +50,8 @@ class LabList:
     cards: tuple[LabCard, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunItem:
     """A run in a list."""
 
     href: str
@@ -61,9 +61,9 @@ class RunRow:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A parameter to set."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterField:
+    """A parameter in the form."""
 
     name: str
     says: str
@@ -72,7 +72,7 @@ class Setting:
     options: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LabPage:
     """One lab, and its runs."""
 
@@ -81,44 +81,47 @@ class LabPage:
     links: str
     question: Markup
     explains: Markup
-    settings: tuple[Setting, ...]
+    fields: tuple[ParameterField, ...]
     asks: str
     unit: str
     guess: str
     trouble: str
     problem: str
     command: str
-    runs: tuple[RunRow, ...]
+    runs: tuple[RunItem, ...]
     sources: tuple[Link, ...]
 
 
 @router.get("")
 async def lab_list(request: Request, site: Here) -> Response:
-    """Every lab."""
+    """List every lab."""
     with open_session(site.engine) as session:
         counts = counted_runs(session)
     cards = tuple(
         LabCard(
-            lab.name, lab.title, lab.summary, KINDS[lab.links],
-            counts.get(lab.name, 0) + sum(report.lab == lab.name for report in recorded()),
+            name=lab.name,
+            title=lab.title,
+            summary=lab.summary,
+            kind=KINDS[lab.links],
+            runs=counts.get(lab.name, 0) + sum(one.lab == lab.name for one in recorded()),
         )
         for lab in known_labs().values()
-    )  # fmt: skip
+    )
     says = "Predict a number of distributed training, then measure it with PyTorch."
     return render("labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
 
 
 @router.get("/{name}")
 async def lab_page(request: Request, site: Here, name: str) -> Response:
-    """One lab; parameters in the address are filled in."""
+    """Show one lab; parameters in the query string are filled in."""
     lab = lab_called(name)
     page = await aside(lab_view, site, lab, request.query_params)
     return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
 @router.post("/{name}", dependencies=[FromHere])
-async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
-    """Put a run into the queue, with what is predicted for it."""
+async def start(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Put a run into the queue, with the learner's prediction for it."""
     lab = lab_called(name)
     form = await request.form(max_files=0, max_fields=60)
     fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
@@ -126,7 +129,7 @@ async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Re
     spend(request, site.allowances.runs, "lab runs")
     nearby = site.labs.runs_of(network(address_of(request)))
     try:
-        row = _asked(site, lab, fields, learner)
+        row = _row_of(site, lab, fields, learner)
         nearby.append(row.name)
         await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
@@ -140,16 +143,15 @@ async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Re
 
 
 def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
-    """The page of *lab*, with the *values* of its form and what is wrong with them."""
-    starts = {name: str(one.start) for name, one in lab.parameters.items()}
-    asked = lab.asked_of(starts)
+    """The page of *lab*, with the *values* in its form and the *problem* with them."""
+    asked = lab.asked_of(lab.starts)
     return LabPage(
         lab=lab,
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
-        settings=_settings(lab, values),
+        fields=tuple(_fields(lab, values)),
         asks=guess_label(lab, asked),
         unit=lab.measures[asked].unit,
         guess=values.get("guess", ""),
@@ -161,32 +163,45 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
     )
 
 
-def _settings(lab: Lab, values: Mapping[str, str]) -> tuple[Setting, ...]:
+def _fields(lab: Lab, values: Mapping[str, str]) -> Iterator[ParameterField]:
     least, most, start = lab.ranks
-    found = []
     if most > least:
-        value = values.get(RANKS, str(start))
-        found.append(Setting(RANKS, "processes", value, f"{least} to {most}", ()))
+        yield ParameterField(
+            name=RANKS,
+            says="processes",
+            value=values.get(RANKS, str(start)),
+            bounds=f"{least} to {most}",
+            options=(),
+        )
     for name, one in lab.parameters.items():
         bounds = "" if one.one_of else f"{one.least} to {one.most}"
-        if one.several:
-            bounds += "; several with commas, or a range as in A..B"
-        value = values.get(name, str(one.start))
-        found.append(Setting(name, one.says, value, bounds, one.one_of))
-    return tuple(found)
+        several = "; several with commas, or a range as in A..B" if one.several else ""
+        yield ParameterField(
+            name=name,
+            says=one.says,
+            value=values.get(name, str(one.start)),
+            bounds=f"{bounds}{several}",
+            options=one.one_of,
+        )
 
 
-def _rows(runs: Sequence[Kept]) -> Iterator[RunRow]:
-    for kept in runs:
-        if report := kept.report:
+def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
+    for result in runs:
+        if report := result.report:
             what = " ".join(f"{name}={text}" for name, text in report.given.items())
             short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 1]}…"
             href = f"/labs/{report.lab}/{report.id}"
-            yield RunRow(href, place_of(report), short, report.at[:10], kept.origin)
+            yield RunItem(
+                href=href,
+                machine=place_of(report),
+                what=short,
+                at=report.at[:10],
+                origin=result.origin,
+            )
 
 
-def _asked(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:
-    """The row of the run that somebody asks for.
+def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:
+    """The row of the run that a learner requests.
 
     Raises:
         InputError: a parameter or the prediction cannot be read.
@@ -200,9 +215,9 @@ def _asked(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRun
         if key.startswith(_PARAMETER) and text.strip()
     }
     job = read_job(lab, given)
-    predicted = _predicted(lab, lab.asked_of(job.texts), fields.get("guess", ""))
+    predicted = _predicted(lab, lab.asked_of(job.given), fields.get("guess", ""))
     backend = site.labs.launcher.backend_of(job)
-    name = named(lab.name)
+    name = new_name(lab.name)
     return LabRunRow(
         name=name,
         lab=lab.name,
@@ -227,7 +242,7 @@ def _predicted(lab: Lab, measure: str, text: str) -> float | None:
 
 
 def _origin(site: Site, text: str) -> str:
-    """The exercise that a run is for, as "ID?seed=N"; nothing where it is none."""
+    """The exercise that a run is for, as "ID?seed=N"; empty if there is no such exercise."""
     exercise, _, seed = text.partition("?seed=")
     known = exercise in {one.id for one in site.catalog.exercises}
     return text if known and (seed.isdigit() or not seed) else ""
@@ -236,7 +251,7 @@ def _origin(site: Site, text: str) -> str:
 def _refused(
     request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception
 ) -> Response:
-    """The page of the lab with what is wrong, and with all that was typed."""
+    """The page of the lab with the *error*, and with everything that was typed."""
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
     status = 422 if isinstance(error, InputError) else 503

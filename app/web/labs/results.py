@@ -1,4 +1,4 @@
-"""Runs of labs, wherever they are kept: shipped, in the queue, or in the folder of this machine."""
+"""Lab runs, wherever they are stored: shipped, in the queue, or in this machine's folder."""
 
 import re
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 
 from app.db.lab_runs import REPORT_LIMIT, SENT, finished_runs, lab_run, report_text
+from app.db.run_state import State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, nearest
@@ -18,13 +19,13 @@ from app.labs.report import read_report
 from app.labs.upload import read_sent
 from app.site import Site
 
-_REMEMBERED = 1024  # reports without their samples: 10 kB each, 300 kB at most
+_CACHED = 1024  # reports without their samples: usually 10 kB each, 300 kB at most
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A run: what it found so far, and its row if it came through the queue."""
+class RunResult:
+    """A run: its report so far, and its row if it came through the queue."""
 
     report: Report | None
     row: LabRunRow | None = None
@@ -32,75 +33,72 @@ class Kept:
     log: str = ""
 
     @property
-    def state(self) -> str:
-        """How far it is."""
-        return self.row.state if self.row else self.report.state if self.report else "lost"
+    def state(self) -> State:
+        """Its state."""
+        return self.row.state if self.row else self.report.state if self.report else State.LOST
 
     @property
     def origin(self) -> str:
-        """Where it was made."""
+        """Where it comes from."""
         if self.is_recorded:
             return "recorded"
         return SENT if self.row and self.row.host == SENT else "this server"
 
     @property
     def cause(self) -> str:
-        """Why it ended, or what it waits for."""
+        """Why it failed, or what it waits for."""
         return self.row.says if self.row else self.report.cause if self.report else ""
 
 
-def finished(site: Site, lab: str) -> Sequence[Kept]:
-    """The runs of *lab* that are done: those of this server, then the recorded ones.
-
-    Their reports come without samples.
-    """
+def finished(site: Site, lab: str) -> Sequence[RunResult]:
+    """The finished runs of *lab*, without samples: this server's, then the recorded ones."""
     with open_session(site.engine) as session:
         rows = finished_runs(session, lab)
     reports = ((row, _light(site.engine, row.name, row.host)) for row in rows)
-    found = {row.name: Kept(report, row) for row, report in reports if report}
+    found = {row.name: RunResult(report, row) for row, report in reports if report}
     for report in own_runs(site.settings.runs):
         if report.lab == lab:
-            found.setdefault(report.id, Kept(report))
+            found.setdefault(report.id, RunResult(report))
     here = [found[name] for name in sorted(found, reverse=True)]
-    return [*here, *(Kept(one, is_recorded=True) for one in recorded() if one.lab == lab)]
+    return [*here, *(RunResult(one, is_recorded=True) for one in recorded() if one.lab == lab)]
 
 
-def run_called(site: Site, lab: str, name: str) -> Kept:
-    """One run, however far it is.
+def run_called(site: Site, lab: str, name: str) -> RunResult:
+    """One run, whatever its state.
 
     Raises:
-        NotFoundError: *lab* has none of that name.
+        NotFoundError: *lab* has no run of that name.
     """
     row = lab_run(site.engine, name) if _NAME.fullmatch(name) else None
     if row and row.lab == lab:
         report = _report(row.report if len(row.report) <= REPORT_LIMIT else "", row.host)
         if report is None and row.host == SENT:
-            raise NotFoundError(f"run {name} was sent in, and is not one that can be shown here")
-        return Kept(report, row, log=row.log)
+            raise NotFoundError(f"run {name} was sent in, and cannot be shown here")
+        return RunResult(report, row, log=row.log)
     known = {report.id: report for report in recorded() if report.lab == lab}
     if name in known:
-        return Kept(known[name], is_recorded=True)
+        return RunResult(known[name], is_recorded=True)
     folders = {path.parent.name: path.parent for path in site.settings.runs.glob("*/job.json")}
     if name in folders:
         run = Run(folders[name])
         report = report_of(run)
         if report.lab == lab:
-            return Kept(report, log="" if report.state == "done" else run.log())
+            return RunResult(report, log="" if report.state is State.DONE else run.log())
     near = nearest(name[:80], [*known, *folders])
     raise NotFoundError(f"{lab} has no run {name[:80]!r}{near}")
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED)
 def _light(engine: Engine, name: str, host: str) -> Report | None:
-    """The report of a run that is done, which does not change any more, without its samples."""
+    """The report of a finished run, which no longer changes, without its samples."""
     report = _report(report_text(engine, name), host)
     return report.without_samples() if report else None
 
 
 def _report(text: str, host: str) -> Report | None:
-    """The report that was kept; None where there is none, or one that cannot be shown.
+    """The stored report; None if there is none, or it cannot be shown.
 
-    Runs that were sent in are held to today's limits, and worked out by today's formulas.
+    Runs that were sent in are checked against today's limits, and analyzed with today's formulas.
     """
     try:
         return read_sent(text) if host == SENT else read_report(text) if text else None

@@ -1,6 +1,5 @@
-"""/labs/LAB/RUN: a run that is in the queue, running or finished; and canceling it."""
+"""/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,8 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from app.content.marking import mark
-from app.db.lab_runs import QUEUED, WAITING, ahead_of, request_cancel
+from app.db.lab_runs import ahead_of, request_cancel
+from app.db.run_state import UNFINISHED, State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
@@ -22,7 +22,7 @@ from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting
-from app.web.labs.results import Kept, run_called
+from app.web.labs.results import RunResult, run_called
 from app.web.labs.tables import figures_of, table_of
 from app.web.labs.wording import (
     HELD,
@@ -39,8 +39,8 @@ router = APIRouter(prefix="/labs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What was predicted, beside the formula and the measurement; each ratio names its columns."""
+class GuessTable:
+    """The learner's prediction beside the formula and the measurement, with their ratios."""
 
     what: str
     header: tuple[str, ...]
@@ -48,9 +48,9 @@ class Compared:
     spread: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPage:
-    """One run."""
+    """One run, whatever its state."""
 
     lab: Link
     address: str
@@ -59,7 +59,7 @@ class RunPage:
     links: str
     question: Markup
     explains: Markup
-    state: str
+    state: State
     says: str
     ahead: int
     waits: bool
@@ -68,7 +68,7 @@ class RunPage:
     again: str
     back: Link | None
     report: Report | None
-    compared: Compared | None
+    compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -79,8 +79,8 @@ class RunPage:
 @router.post("/{name}/{run}/cancel", dependencies=[FromHere])
 async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Response:
     """Cancel a run; only the learner who started it may."""
-    kept = await aside(run_called, site, lab_called(name).name, run)
-    if not kept.row or not visiting.learner or kept.row.learner != visiting.learner:
+    result = await aside(run_called, site, lab_called(name).name, run)
+    if not result.row or not visiting.learner or result.row.learner != visiting.learner:
         raise NotFoundError("you did not start a run of that name, so you cannot cancel it")
     request_cancel(site.engine, run)
     site.labs.wake()
@@ -91,7 +91,7 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
 async def run_page(
     request: Request, site: Here, visiting: Visiting, name: str, run: str
 ) -> Response:
-    """One run of a lab."""
+    """Show one run of a lab."""
     lab = lab_called(name)
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
@@ -101,7 +101,7 @@ async def run_page(
 
 @router.get("/{name}/{run}/samples.json")
 async def samples(site: Here, name: str, run: str) -> Response:
-    """Everything that is known of a run."""
+    """The report of a run, with every sample."""
     file = f'attachment; filename="{run}.json"'
     text = (await aside(_report, site, name, run)).as_json()
     return Response(text, media_type="application/json", headers={"Content-Disposition": file})
@@ -109,7 +109,7 @@ async def samples(site: Here, name: str, run: str) -> Response:
 
 @router.get("/{name}/{run}/{number}.{form}")
 async def download(site: Here, name: str, run: str, number: int, form: str) -> Response:
-    """A figure of a run as a picture that stands alone, or its values."""
+    """A figure of a run as an SVG file, or its values as CSV."""
     return await aside(_file, site, name, run, number, form)
 
 
@@ -121,7 +121,7 @@ def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
 def _report(site: Site, name: str, run: str) -> Report:
     report = run_called(site, lab_called(name).name, run).report
     if report is None:
-        raise NotFoundError("this run has measured nothing")
+        raise NotFoundError("this run has not measured anything")
     return report
 
 
@@ -129,8 +129,8 @@ def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:
     return _page(site, lab, run_called(site, lab.name, name), name, learner)
 
 
-def _page(site: Site, lab: Lab, kept: Kept, name: str, learner: str) -> RunPage:
-    report, row = kept.report, kept.row
+def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> RunPage:
+    report, row = result.report, result.row
     measured = report is not None and bool(report.measures)
     header, *rows = table_of(lab, report) if report and measured else ((),)
     address = f"/labs/{lab.name}/{name}"
@@ -142,16 +142,16 @@ def _page(site: Site, lab: Lab, kept: Kept, name: str, learner: str) -> RunPage:
         links=LINKS_SAY[lab.links],
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
-        state=kept.state,
-        says=_says(kept),
+        state=result.state,
+        says=_says(result),
         ahead=_ahead(site, row),
-        waits=kept.state in WAITING,
+        waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
-        log=kept.log,
-        again=f"/labs/{lab.name}?{query_of(json.loads(row.given))}" if row else "",
+        log=result.log,
+        again=f"/labs/{lab.name}?{query_of(row.parameters)}" if row else "",
         back=_back(site, row),
         report=report,
-        compared=_compared(lab, kept),
+        compared=_compared(lab, result),
         machine=tuple(_machine(report)) if report else (),
         header=header,
         rows=tuple(rows),
@@ -160,20 +160,20 @@ def _page(site: Site, lab: Lab, kept: Kept, name: str, learner: str) -> RunPage:
             figure_view(figure, address, number)
             for number, figure in enumerate(figures_of(lab, report))
         )
-        if report and measured and kept.state == "done"
+        if report and measured and result.state == State.DONE
         else (),
     )
 
 
-def _says(kept: Kept) -> str:
-    """How a run goes, in a sentence or two."""
-    cause = kept.cause
-    words = STATES.get(kept.state, kept.state)
+def _says(result: RunResult) -> str:
+    """The state of a run, in a sentence or two."""
+    cause = result.cause
+    words = STATES[result.state]
     return f"{words}: {cause}." if cause else f"{words}."
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:
-    if row is None or row.state != QUEUED:
+    if row is None or row.state != State.QUEUED:
         return 0
     with open_session(site.engine) as session:
         return ahead_of(session, row)
@@ -187,24 +187,24 @@ def _back(site: Site, row: LabRunRow | None) -> Link | None:
     return Link(f"/exercises/{row.origin}#result", site.catalog.exercise(exercise).title)
 
 
-def _compared(lab: Lab, kept: Kept) -> Compared | None:
-    row, report = kept.row, kept.report
+def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
+    row, report = result.row, result.report
     if not row or row.predicted is None or not report:
         return None
-    measure = lab.asked_of(json.loads(row.given))
+    measure = lab.asked_of(row.parameters)
     found = [one for one in report.measures if one.name == measure]
     known = [("Your prediction", shown(lab, measure, row.predicted))]
-    if not found or kept.state != "done":
-        return _as_compared(lab, measure, known, "")
+    if not found or result.state != State.DONE:
+        return _guess_table(lab, measure, known, "")
     one = found[-1]
     known += _beside(lab, one, row.predicted)
     low, high = shown(lab, measure, one.least), shown(lab, measure, one.p90)
-    spread = f"Fastest to p90: {low} to {high}, n = {one.count}." if one.least != one.p90 else ""
-    return _as_compared(lab, measure, known, spread)
+    spread = f"Min to p90: {low} to {high}, n = {one.count}." if one.least != one.p90 else ""
+    return _guess_table(lab, measure, known, spread)
 
 
 def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str]]:
-    """The measurement and the formula, with what each is over the other."""
+    """The formula and the measurement, with the ratios of the latter to each prediction."""
     held = held_in(lab, one.name)
     if one.predicted is not None:
         yield "Formula", shown(lab, one.name, one.predicted)
@@ -215,8 +215,10 @@ def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str
         yield held_over(held, "formula"), ratio_shown(one.ratio)
 
 
-def _as_compared(lab: Lab, measure: str, known: Sequence[tuple[str, str]], spread: str) -> Compared:
-    return Compared(
+def _guess_table(
+    lab: Lab, measure: str, known: Sequence[tuple[str, str]], spread: str
+) -> GuessTable:
+    return GuessTable(
         what=guess_label(lab, measure),
         header=tuple(heading for heading, _ in known),
         cells=tuple(cell for _, cell in known),
@@ -227,9 +229,9 @@ def _as_compared(lab: Lab, measure: str, known: Sequence[tuple[str, str]], sprea
 def _machine(report: Report) -> Iterator[tuple[str, str]]:
     yield "machine", place_of(report)
     yield "backend", f"{report.backend}, {report.world or report.ranks} ranks"
-    yield "system", str(report.machine.get("system"))
+    yield "system", str(report.machine.system)
     yield from ((name, version) for name, version in report.versions.items())
-    yield "load before", str(report.machine.get("load"))
+    yield "load before the run", str(report.machine.load)
 
 
 def _line(report: Report) -> str:
@@ -237,7 +239,7 @@ def _line(report: Report) -> str:
         return ""
     second, speed = scale_of("s").unit, scale_of("B/s").unit
     return (
-        f"The line that fits the medians best: {amount(report.line.latency, second)} + size / "
-        f"{amount(report.line.bandwidth, speed)}, off by {100 * report.line.median_error:.2g} % "
-        "in the median."
+        f"The best fit to the medians: {amount(report.line.latency, second)} + size / "
+        f"{amount(report.line.bandwidth, speed)}, with a median error of "
+        f"{100 * report.line.median_error:.2g} %."
     )

@@ -1,4 +1,4 @@
-"""What a run measured, as a table and as figures."""
+"""The measurements of a run, as a table and as figures."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,12 +13,12 @@ from app.web.labs.wording import held_over
 
 
 def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
-    """What was measured and predicted: a heading, then one row per place."""
+    """Measurements and predictions: a header, then one row per place."""
     which = sorted({held_in(lab, one.name) for one in report.measures if one.ratio is not None})
     mixed = len(which) > 1
     over = [held_over(one, "formula") for one in which] if not mixed else ["Over formula"]
     yield (
-        *report.places, "What", "Median", "Fastest", "p90", "n", "Formula", *over,
+        *report.places, "Measure", "Median", "Min", "p90", "n", "Formula", *over,
         *report.derivations,
     )  # fmt: skip
     for one in report.measures:
@@ -36,13 +36,13 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
 
 
 def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
-    """Measured over predicted; where rows differ in what is held, each says which."""
+    """Measured over predicted; where rows compare different numbers, each says which."""
     which = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
     return ratio_shown(one.ratio) + which
 
 
 def figures_of(lab: Lab, report: Report) -> Iterator[Figure]:
-    """Curves over what was varied, or bars side by side where nothing was."""
+    """Curves over the parameter that was varied, or bars side by side if none was."""
     names = list(dict.fromkeys(one.name for one in report.measures))
     for place in ("size", "side", "length"):
         points = [one for one in report.measures if place in one.where]
@@ -50,9 +50,9 @@ def figures_of(lab: Lab, report: Report) -> Iterator[Figure]:
             yield _curves(lab, report, place, names)
             return
     for name in names:
-        told = next(one for one in report.measures if one.name == name)
-        if told.predicted is not None and lab.measures[name].unit:
-            yield _bars(lab, told)
+        first = next(one for one in report.measures if one.name == name)
+        if first.predicted is not None and lab.measures[name].unit:
+            yield _bars(lab, first)
 
 
 def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
@@ -62,7 +62,7 @@ def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
         label = name if len(names) > 1 else "median"
         series.append(Series(kind, label, _points(place, own, lambda one: one.median)))
         if len(names) == 1:
-            series.append(Series("i", "fastest", _points(place, own, lambda one: one.least)))
+            series.append(Series("i", "min", _points(place, own, lambda one: one.least)))
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
             series.append(Series("b", "formula", predicted))

@@ -1,4 +1,4 @@
-"""DDP with its buckets counted, over several micro-batches."""
+"""DDP over several micro-batches, with the bytes of its buckets counted."""
 
 from contextlib import nullcontext
 
@@ -28,7 +28,7 @@ def _counted(count: _Count, bucket: dist.GradBucket) -> torch.futures.Future[tor
 
 
 def main(rank: Rank) -> None:
-    """Count a step both ways; the gradients must be the same."""
+    """Count a step with and without no_sync; the gradients must be the same."""
     width, layers, micro = (int(rank.number(name)) for name in ("width", "layers", "micro"))
     inputs = torch.randn(micro, _BATCH, width)
     found = {}

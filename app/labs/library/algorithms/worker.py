@@ -1,4 +1,4 @@
-"""All-reduce algorithms over a link that holds every message for as long as it should take."""
+"""All-reduce algorithms over an emulated link."""
 
 from functools import partial
 

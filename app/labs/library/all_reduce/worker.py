@@ -1,4 +1,4 @@
-"""A collective over sizes: one call at a time, after a barrier."""
+"""A collective at several sizes: one call at a time, after a barrier."""
 
 from collections.abc import Callable
 
@@ -50,19 +50,19 @@ def _is_right(rank: Rank, operation: str) -> bool:
             dist.all_gather_into_tensor(
                 found, torch.full((each,), float(rank.rank), device=rank.device)
             )
-            wanted = torch.arange(world, device=rank.device).repeat_interleave(each).float()
+            expected = torch.arange(world, device=rank.device).repeat_interleave(each).float()
         case "reduce_scatter":
-            found, wanted = torch.empty(each, device=rank.device), total[mine]
+            found, expected = torch.empty(each, device=rank.device), total[mine]
             dist.reduce_scatter_tensor(found, own)
         case "all_to_all":
             found = torch.empty(each * world, device=rank.device)
             sent = torch.arange(world, device=rank.device).repeat_interleave(each).float()
             dist.all_to_all_single(found, sent * 10 + rank.rank)
-            wanted = rank.rank * 10 + sent
+            expected = rank.rank * 10 + sent
         case "broadcast":
-            found, wanted = own, own - rank.rank
+            found, expected = own, own - rank.rank
             dist.broadcast(found, 0)
         case _:
-            found, wanted = own, total
+            found, expected = own, total
             dist.all_reduce(found)
-    return bool(torch.equal(found, wanted.to(found.dtype)))
+    return bool(torch.equal(found, expected.to(found.dtype)))

@@ -1,4 +1,4 @@
-"""Attention in one kernel and in several."""
+"""Attention in one fused kernel, and in separate steps."""
 
 import math
 from functools import partial
@@ -12,7 +12,7 @@ _HEAD, _CLOSE = 64, 1e-2
 
 
 def main(rank: Rank) -> None:
-    """Check that both give the same, then time every length."""
+    """Check that both give the same result, then time every length."""
     kind = torch.bfloat16 if rank.on_gpu else torch.float32
     for length in map(int, rank.numbers("lengths")):
         shape = (1, int(rank.number("heads")), length, _HEAD)

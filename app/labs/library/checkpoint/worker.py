@@ -1,4 +1,4 @@
-"""A checkpoint, written until the disk has it."""
+"""A checkpoint, written and synced to disk."""
 
 import os
 from functools import partial

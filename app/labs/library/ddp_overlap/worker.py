@@ -1,4 +1,4 @@
-"""DDP whose layers sleep and whose all-reduces take as long as a link would."""
+"""DDP with layers that sleep and all-reduces that take as long as an emulated link."""
 
 import queue
 import threading
@@ -18,7 +18,7 @@ _MIB = 2**20  # bytes of a layer's gradients
 
 
 class _Line:
-    """All-reduces of buckets, one after another, each as long as the link would take."""
+    """All-reduces of buckets, one at a time, each as long as the link would take."""
 
     def __init__(self, latency: float, per_layer: float, world: int) -> None:
         self.latency, self.per_layer, self.world = latency, per_layer, world
@@ -28,7 +28,7 @@ class _Line:
         threading.Thread(target=self._work, daemon=True).start()
 
     def send(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-        """Take a bucket; what comes back is its mean."""
+        """Queue a bucket; the future holds its mean."""
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
         buffer = bucket.buffer()
         self.sizes.append(buffer.numel() * buffer.element_size())
@@ -47,11 +47,11 @@ class _Line:
 
 
 def _hook(line: _Line, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    return line.send(bucket)  # DDP wants a plain function
+    return line.send(bucket)  # DDP requires a plain function
 
 
 def main(rank: Rank) -> None:
-    """Check the gradients against the mean of all ranks', then time steps."""
+    """Check the gradients against the mean over the ranks, then time steps."""
     size = int(rank.word("buckets"))
     torch.manual_seed(0)
     forward, backward = rank.number("forward"), rank.number("backward")
@@ -78,7 +78,7 @@ def _step(model: nn.Module, inputs: torch.Tensor) -> None:
 
 
 def _are_means(rank: Rank, net: nn.Module, inputs: torch.Tensor, found: list[torch.Tensor]) -> bool:
-    """Whether *found* are the means of the gradients that every rank has by itself."""
+    """Whether *found* are the means of the gradients that each rank computes alone."""
     net.zero_grad()
     net(inputs).sum().backward()
     alone = [p.grad.clone() for p in net.parameters() if p.grad is not None]

@@ -4,11 +4,11 @@ import torch
 
 from app.labs.ranks.rank import Rank
 
-_USUAL, _LARGE = 1e-9, 1e12  # FP16 holds the one at every scale, the other at none
+_USUAL, _LARGE = 1e-9, 1e12  # the first fits into FP16 at every scale, the second at none
 
 
 def main(rank: Rank) -> None:
-    """Scale, look for infinities, halve or grow."""
+    """Scale the gradient, check for infinity, halve or double the scale."""
     scale, clean, skipped = rank.number("initial"), 0, 0
     for step in range(1, int(rank.number("steps")) + 1):
         true = _LARGE if step % int(rank.number("every")) == 0 else _USUAL

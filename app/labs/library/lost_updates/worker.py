@@ -1,4 +1,4 @@
-"""The same small update, many times, in two formats."""
+"""The same small update, added many times in two formats."""
 
 import torch
 
@@ -6,7 +6,7 @@ from app.labs.ranks.rank import Rank
 
 
 def main(rank: Rank) -> None:
-    """Add it up in BF16, and in a master copy."""
+    """Add the update in BF16, and to an FP32 master copy."""
     start, update, steps = (rank.number(name) for name in ("weight", "update", "steps"))
     weight = torch.tensor(start, dtype=torch.bfloat16)
     master = torch.tensor(start, dtype=torch.float32)

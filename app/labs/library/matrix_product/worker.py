@@ -1,4 +1,4 @@
-"""Square products over their side."""
+"""Square matrix products of several sides."""
 
 from functools import partial
 
@@ -13,8 +13,8 @@ def main(rank: Rank) -> None:
     """Check a small product, then time every side."""
     kind = _FORMATS[rank.word("format")]
     small = torch.arange(16.0, device=rank.device).reshape(4, 4)
-    wanted = torch.stack([(small * column).sum(1) for column in small.T], 1)
-    rank.check("product", bool(torch.equal(small @ small, wanted)))
+    expected = torch.stack([(small * column).sum(1) for column in small.T], 1)
+    rank.check("product", bool(torch.equal(small @ small, expected)))
     for side in map(int, rank.numbers("sides")):
         one, other = (torch.randn(side, side, device=rank.device, dtype=kind) for _ in range(2))
         out = torch.empty_like(one)

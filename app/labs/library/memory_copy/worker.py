@@ -1,4 +1,4 @@
-"""Copies of memory over sizes."""
+"""Memory copies of several sizes."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from app.labs.ranks.rank import Rank
 
 
 def main(rank: Rank) -> None:
-    """Check that a copy is one, then time every size."""
+    """Time every size, and check that the copy equals its source."""
     for size in rank.numbers("sizes"):
         source = torch.randint(0, 255, (int(size),), dtype=torch.uint8, device=rank.device)
         target = torch.empty_like(source)

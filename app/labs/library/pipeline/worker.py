@@ -1,4 +1,4 @@
-"""PyTorch's pipeline schedules over stages that sleep."""
+"""PyTorch's pipeline schedules, with stages that sleep."""
 
 import time
 from functools import partial
@@ -27,11 +27,11 @@ _SCHEDULES = {
 
 
 class _Passed(torch.autograd.Function):
-    """Forward, and the gradient of the input."""
+    """The forward pass, and the gradient of the input."""
 
     @staticmethod
     def forward(ctx: Any, given: torch.Tensor, seconds: float) -> torch.Tensor:
-        """Sleep, and pass on what came."""
+        """Sleep, and pass the input on."""
         sleep_until(time.perf_counter() + seconds)
         ctx.seconds = seconds
         return given.clone()
@@ -44,11 +44,11 @@ class _Passed(torch.autograd.Function):
 
 
 class _Weighed(torch.autograd.Function):
-    """The gradient of the weights: a node of its own, so that schedules can put it off."""
+    """The gradient of the weights: a separate node, so that schedules can defer it."""
 
     @staticmethod
     def forward(ctx: Any, weight: torch.Tensor, seconds: float) -> torch.Tensor:
-        """Nothing to do."""
+        """Return the weights."""
         ctx.seconds = seconds
         return weight.view_as(weight)
 
@@ -68,13 +68,13 @@ class _Stage(nn.Module):
         self.passing, self.weighing = seconds, seconds * (2 if first else 1)
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
-        """The product, later."""
+        """The product, delayed."""
         passed: torch.Tensor = _Passed.apply(given, self.passing)
         return passed @ _Weighed.apply(self.weight, self.weighing)
 
 
 def main(rank: Rank) -> None:
-    """Check the gradients against one process, then time steps."""
+    """Check the gradients against a single process, then time steps."""
     name, micro = rank.word("schedule"), int(rank.word("microbatches"))
     kind, chunks = _SCHEDULES[name]
     depth, unit = rank.world * chunks, rank.number("unit") / chunks
@@ -88,37 +88,38 @@ def main(rank: Rank) -> None:
     ]
     schedule = kind(stages if chunks > 1 else stages[0], n_microbatches=micro, loss_fn=_loss)
     torch.manual_seed(0)
-    inputs, wanted = torch.randn(micro * _BATCH, _WIDTH), torch.randn(micro * _BATCH, _WIDTH)
-    step = partial(_step, schedule, own, depth, inputs, wanted)
+    inputs, target = torch.randn(micro * _BATCH, _WIDTH), torch.randn(micro * _BATCH, _WIDTH)
+    step = partial(_step, schedule, own, depth, inputs, target)
     step()
-    rank.check("gradients", _is_right(modules[0], own[0], depth, inputs, wanted))
+    rank.check("gradients", _is_right(modules[0], own[0], depth, inputs, target))
     samples = rank.timed(step, seconds=1.0, least=3, most=4, at_once=True)
     rank.measure(name, samples, micro=micro)
 
 
-def _loss(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    return (found - wanted).square().mean()
+def _loss(found: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return (found - target).square().mean()
 
 
 def _step(
-    schedule: Any, own: list[int], depth: int, inputs: torch.Tensor, wanted: torch.Tensor
+    schedule: Any, own: list[int], depth: int, inputs: torch.Tensor, target: torch.Tensor
 ) -> None:
     given = (inputs,) if 0 in own else ()
     if depth - 1 in own:
-        schedule.step(*given, target=wanted, losses=[])
+        schedule.step(*given, target=target, losses=[])
     else:
         schedule.step(*given)
 
 
 def _is_right(
-    module: _Stage, index: int, depth: int, inputs: torch.Tensor, wanted: torch.Tensor
+    module: _Stage, index: int, depth: int, inputs: torch.Tensor, target: torch.Tensor
 ) -> bool:
     """Whether the gradient of one step is that of the whole model in one process."""
     weight = nn.Parameter(torch.eye(_WIDTH) * 1.01)
     found = inputs
     for place in range(depth):
         found = found @ (weight if place == index else weight.detach())
-    _loss(found, wanted).backward()
-    assert module.weight.grad is not None
-    assert weight.grad is not None
-    return bool(torch.allclose(module.weight.grad, weight.grad, rtol=1e-4, atol=1e-6))
+    _loss(found, target).backward()
+    own, whole = module.weight.grad, weight.grad
+    if own is None or whole is None:
+        return False
+    return bool(torch.allclose(own, whole, rtol=1e-4, atol=1e-6))

@@ -1,4 +1,4 @@
-"""Messages between two ranks, there and back."""
+"""Messages from one rank to another and back."""
 
 from functools import partial
 
@@ -12,18 +12,18 @@ _SECONDS = 0.5
 
 
 def main(rank: Rank) -> None:
-    """Check that numbers come back as they left, then time every size."""
+    """Check that numbers come back unchanged, then time every size."""
     sent = torch.arange(8.0, device=rank.device)
     back = sent.clone() if rank.rank == 0 else torch.zeros_like(sent)
-    _there_and_back(rank, back)
+    _round_trip(rank, back)
     rank.check("message", bool(torch.equal(back, sent)))
     for size in rank.numbers("sizes"):
         message = torch.ones(max(1, int(size) // _ELEMENT), device=rank.device)
-        samples = rank.timed(partial(_there_and_back, rank, message), seconds=_SECONDS)
-        rank.measure("time", [both / 2 for both in samples], size=message.numel() * _ELEMENT)
+        samples = rank.timed(partial(_round_trip, rank, message), seconds=_SECONDS)
+        rank.measure("time", [trip / 2 for trip in samples], size=message.numel() * _ELEMENT)
 
 
-def _there_and_back(rank: Rank, message: torch.Tensor) -> None:
+def _round_trip(rank: Rank, message: torch.Tensor) -> None:
     if rank.rank == 0:
         dist.send(message, 1)
         dist.recv(message, 1)

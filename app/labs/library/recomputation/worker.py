@@ -1,4 +1,4 @@
-"""Bytes kept for the backward pass, and times, with checkpoints and without."""
+"""Bytes saved for the backward pass, and times, with and without checkpoints."""
 
 from functools import partial
 
@@ -20,13 +20,13 @@ class _Block(nn.Module):
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
-        """What came, and what the MLP makes of it."""
+        """The input plus its MLP."""
         out: torch.Tensor = given + self.down(nn.functional.gelu(self.up(self.norm(given))))
         return out
 
 
 def main(rank: Rank) -> None:
-    """Compare the gradients, count what is kept, time both."""
+    """Compare the gradients, count what is saved, time both."""
     width, every = int(rank.number("width")), int(rank.word("every"))
     torch.manual_seed(0)
     blocks = nn.Sequential(*(_Block(width) for _ in range(_BLOCKS)))
@@ -56,14 +56,14 @@ def _forward(blocks: nn.Sequential, given: torch.Tensor, every: int) -> torch.Te
 
 
 def _kept(run: "partial[torch.Tensor]", blocks: nn.Module) -> float:
-    """Bytes of the storages that the forward pass saves, the weights left out."""
+    """Bytes of the storages that the forward pass saves, without the weights."""
     weights = {p.untyped_storage().data_ptr() for p in blocks.parameters()}
     seen: dict[int, torch.Tensor] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         place = tensor.untyped_storage().data_ptr()
         if place not in weights:
-            seen[place] = tensor  # held, or its place would be used again
+            seen[place] = tensor  # kept alive, or its memory would be reused
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):

@@ -1,4 +1,4 @@
-"""Attention to blocks of keys and values that go round a ring."""
+"""Attention to blocks of keys and values that go around a ring."""
 
 import time
 from functools import partial
@@ -10,12 +10,12 @@ from app.labs.ranks.link import Link
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.sleeping import sleep_until
 
-_HEAD = 64  # numbers of a head
-_FEW = 8  # tokens of a rank when the result is checked
+_HEAD = 64  # width of a head
+_FEW = 8  # tokens per rank when the result is checked
 
 
 def main(rank: Rank) -> None:
-    """Compare with the whole sequence in one place, count the bytes, time the ring."""
+    """Compare with attention on one rank, count the bytes, time the ring."""
     heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
     rank.check("attention", _is_right(rank, heads))
     block = torch.zeros(2, heads, tokens, _HEAD)
@@ -44,7 +44,7 @@ def _pass_round(link: Link, block: torch.Tensor, compute: float) -> None:
 
 
 def _is_right(rank: Rank, heads: int) -> bool:
-    """Whether the blocks of the ring add up to attention over the whole sequence."""
+    """Whether the ring's result equals attention over the whole sequence."""
     shape = (heads, _FEW * rank.world, _HEAD)
     generator = torch.Generator().manual_seed(7)
     query, key, value = (torch.randn(shape, generator=generator) for _ in range(3))
@@ -57,7 +57,7 @@ def _is_right(rank: Rank, heads: int) -> bool:
 def _ring_attention(
     rank: Rank, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
 ) -> torch.Tensor:
-    """Attention of *query* to the keys of all ranks; the softmax is summed up as blocks come."""
+    """Attention of *query* to the keys of all ranks, with an online softmax over the blocks."""
     link, block = Link(rank), torch.stack([key, value])
     coming = torch.empty_like(block)
     top = torch.full((*query.shape[:2], 1), -torch.inf)

@@ -1,4 +1,4 @@
-"""A ring all-reduce over send and receive, counted."""
+"""A ring all-reduce over send and receive, with its bytes and messages counted."""
 
 import torch
 
@@ -10,13 +10,13 @@ _ELEMENT = 4
 
 
 def main(rank: Rank) -> None:
-    """Add up numbers that tell the ranks apart, and count what was sent for it."""
+    """Add numbers that tell the ranks apart, and count what that sends."""
     size = int(rank.number("size")) // (_ELEMENT * rank.world) * rank.world
     link = Link(rank)
     array = torch.arange(size, dtype=torch.float32) % 1000 + rank.rank
-    wanted = (torch.arange(size, dtype=torch.float32) % 1000) * rank.world
-    wanted += rank.world * (rank.world - 1) / 2
+    expected = (torch.arange(size, dtype=torch.float32) % 1000) * rank.world
+    expected += rank.world * (rank.world - 1) / 2
     ring_all_reduce(link, array)
-    rank.check("sums", bool(torch.equal(array, wanted)))
+    rank.check("sums", bool(torch.equal(array, expected)))
     for name, count in (("bytes", link.sent_bytes), ("messages", link.messages)):
         rank.measure(name, [float(n) for n in rank.everywhere(count)], size=size * _ELEMENT)

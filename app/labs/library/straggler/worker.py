@@ -1,4 +1,4 @@
-"""Steps of ranks of which one is slower."""
+"""Data-parallel steps with one slow rank."""
 
 import time
 from functools import partial
@@ -13,7 +13,7 @@ _WIDTH = 256
 
 
 def main(rank: Rank) -> None:
-    """Check the sum, then time steps and the waiting in them."""
+    """Check the sum, then time the steps and the wait in each."""
     slowness = rank.number("slowness") if rank.rank == rank.world - 1 else 1.0
     work = rank.number("compute") * slowness
     gradient = torch.full((_WIDTH,), float(rank.rank))

@@ -1,4 +1,4 @@
-"""A flat ring and a hierarchical all-reduce over two emulated nodes."""
+"""A flat ring or a hierarchical all-reduce over two emulated nodes."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""A product and an all-reduce, alone and at the same time."""
+"""A matrix product and an all-reduce, alone and at the same time."""
 
 import statistics
 
@@ -11,14 +11,14 @@ _ELEMENT = 4  # bytes of a number
 
 
 def main(rank: Rank) -> None:
-    """Check both results, then time each and both."""
+    """Check both results, then time each alone and both together."""
     side = int(rank.number("side"))
     one = torch.ones(side, side, device=rank.device)
     array = torch.ones(int(rank.number("size")) // _ELEMENT, device=rank.device)
     dist.all_reduce(array)
     rank.check("sum", bool((array == rank.world).all()))
     rank.check("product", bool(((one @ one) == side).all()))
-    array.zero_()  # what is added up again and again must stay finite
+    array.zero_()  # repeated sums must stay finite
 
     def both() -> None:
         work = dist.all_reduce(array, async_op=True)

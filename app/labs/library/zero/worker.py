@@ -1,4 +1,4 @@
-"""Bytes kept and sent under DDP, ZeRO-1 and FSDP2, against training by oneself."""
+"""Bytes held and sent under DDP, ZeRO-1 and FSDP2, checked against a single process."""
 
 from collections.abc import Iterable
 
@@ -17,21 +17,21 @@ _BATCH, _RATE, _CLOSE = 8, 1e-3, 1e-5
 
 
 def main(rank: Rank) -> None:
-    """Train three steps; the weights must be those of one process."""
+    """Train three steps; the weights must equal those of one process."""
     scheme, width, layers = rank.word("scheme"), rank.number("width"), rank.number("layers")
     torch.manual_seed(0)
     inputs = torch.randn(_BATCH, int(width))
     alone = _model(int(width), int(layers))
     _train(alone, Adam(alone.parameters(), lr=_RATE), inputs, steps=3)
     model, optimizer = _sharded(rank, scheme, _model(int(width), int(layers)))
-    _train(model, optimizer, inputs, steps=2)  # DDP arranges its buckets anew after the first
+    _train(model, optimizer, inputs, steps=2)  # DDP rebuilds its buckets after the first
     with Sent(rank.world) as sent:
         _train(model, optimizer, inputs, steps=1)
     rank.check("weights", _alike(model.parameters(), alone.parameters()))
     kept = _kept(model, optimizer)
-    everybody = rank.everywhere(kept)
-    mean = sum(everybody) / rank.world
-    rank.measure(f"kept-{scheme}", [mean] if scheme == "zero-1" else everybody)
+    every = rank.everywhere(kept)
+    mean = sum(every) / rank.world
+    rank.measure(f"kept-{scheme}", [mean] if scheme == "zero-1" else every)
     rank.measure(f"sent-{scheme}", rank.everywhere(sent.bytes))
 
 

@@ -1,0 +1,18 @@
+"""The states of a lab run, as the database and the files of a run store them."""
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """The state of a run; all but the first two are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELED = "cancelled"
+    TIMEOUT = "timeout"
+    LOST = "lost"
+
+
+UNFINISHED = (State.QUEUED, State.RUNNING)

@@ -1,0 +1,194 @@
+"""The base class of launchers, and how a run is followed."""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from app.errors import InputError, NotFoundError, UnavailableError, nearest
+from app.labs.machine import describe_machine
+from app.labs.run import Event, JobRecord, Run, RunOutcome, new_name
+from app.labs.spec import Job
+
+_POLL, _CLOSELY = 0.05, 1.0  # seconds from one look at a run to the next: a glance, a close look
+
+
+class Launcher(ABC):
+    """Starts runs and reports on them; they are stored in *folder*."""
+
+    host: str  # the machine or cluster that they run on
+    ends_with_us = True  # whether runs end when this process does
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @abstractmethod
+    def trouble(self) -> str:
+        """Why nothing can run here, and what to do about it; empty if all seems well."""
+
+    @abstractmethod
+    def backend_of(self, job: Job, asked: str = "auto") -> str:
+        """The backend of *job*: nccl with one GPU per rank, gloo otherwise.
+
+        Raises:
+            InputError: there are not enough devices for it.
+        """
+
+    @abstractmethod
+    def pool_of(self, name: str, backend: str) -> str:
+        """The devices that the run *name* needs exclusively."""
+
+    @abstractmethod
+    def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
+        """Start *job*; it waits up to *patience* seconds until its devices are free.
+
+        Raises:
+            InputError: there are not enough devices for it.
+            UnavailableError: it cannot be started.
+        """
+
+    @abstractmethod
+    def cancel(self, run: Run) -> None:
+        """Stop *run*; its ranks exit soon after."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what runs need; runs that cannot go on without this process are stopped."""
+
+    def outcome_of(self, run: Run) -> RunOutcome | None:
+        """How *run* ended; None while it runs."""
+        return run.outcome
+
+    def says_of(self, run: Run) -> str:
+        """What *run* waits for, in a few words."""
+        return ""
+
+    def follow(self, run: Run) -> Iterator["Event | Waiting"]:
+        """The events of *run* as they come, and what it waits for, until it has ended."""
+        follower, seen = Follower(self, run), 0
+        while True:
+            news = follower.look()
+            if news.says is not None:
+                yield Waiting(news.says)
+            if news.has_grown:
+                events = run.events()
+                yield from events[seen:]
+                seen = len(events)
+            if news.outcome:
+                return
+            time.sleep(_POLL)
+
+    def run_called(self, name: str) -> Run:
+        """The run with that name.
+
+        Raises:
+            NotFoundError: there is no such run; the message offers the closest name.
+        """
+        known = [path.name for path in self.folder.glob("*/") if (path / "job.json").exists()]
+        if name not in known:
+            raise NotFoundError(f"no run is called {name[:80]!r}{nearest(name[:80], known)}")
+        return Run(self.folder / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a run waits for now."""
+
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is new about a run: what it waits for, whether it has reported more, how it ended."""
+
+    says: str | None
+    has_grown: bool
+    outcome: RunOutcome | None
+
+
+class Follower:
+    """Looks at a run again and again.
+
+    Most looks are cheap, so as not to disturb the ranks; once a second, and when the outcome is
+    written, it looks closely.
+    """
+
+    def __init__(self, launcher: Launcher, run: Run) -> None:
+        self.run = run
+        self._launcher = launcher
+        self._says, self._size, self._looked = "", -1, -math.inf
+
+    def look(self) -> News:
+        """What has changed since the last look."""
+        outcome, says = None, self._says
+        if self.run.has_ended or time.monotonic() - self._looked >= _CLOSELY:
+            outcome, self._looked = self._launcher.outcome_of(self.run), time.monotonic()
+            says = "" if outcome else self._launcher.says_of(self.run)
+        size = self.run.size
+        news = News(
+            says=says if says != self._says else None,
+            has_grown=self.run.has_begun and (outcome is not None or size != self._size),
+            outcome=outcome,
+        )
+        self._says, self._size = says, size if news.has_grown else self._size
+        return news
+
+
+def written(
+    folder: Path,
+    job: Job,
+    backend: str,
+    name: str = "",
+    *,
+    launcher: Literal["local", "slurm", "by hand"],
+    patience: float = 0.0,
+) -> Run:
+    """A new run of *job* in *folder*, with its job written there.
+
+    Raises:
+        UnavailableError: it cannot be written.
+    """
+    run = Run(folder / (name or new_name(job.lab.name)))
+    record = JobRecord(
+        id=run.id,
+        lab=job.lab.name,
+        ranks=job.ranks,
+        values=job.values,
+        backend=backend,
+        worker=str(job.lab.worker),
+        seconds=job.lab.seconds,
+        devices="gpu" if backend == "nccl" else "cpu",
+        command=job.command,
+        given=job.given,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=describe_machine(),
+        launcher=launcher,
+        patience=patience,
+    )
+    try:
+        run.write_job(record)
+    except OSError as error:
+        raise UnavailableError(f"the run cannot be stored: {error}") from error
+    return run
+
+
+def chosen_backend(job: Job, asked: str, have: int) -> str:
+    """nccl where each rank gets one of *have* GPUs; emulated and counted labs need none.
+
+    Raises:
+        InputError: *asked* needs more GPUs.
+    """
+    if asked == "nccl" and have < job.ranks:
+        raise InputError(
+            f"NCCL needs one GPU per rank: {job.ranks} ranks, and there are {have} GPUs; "
+            "take fewer ranks, or gloo, which runs on the CPUs"
+        )
+    if asked == "gloo" or job.lab.links != "real":
+        return "gloo"
+    if job.lab.needs_gpu and have < job.ranks:
+        raise InputError(f"{job.lab.name} needs {job.ranks} GPUs, and there are {have}")
+    return "nccl" if have >= job.ranks else "gloo"
