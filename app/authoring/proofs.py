@@ -17,7 +17,7 @@ from app.kinds import Exercise, Finding
 from app.kinds.base import Answer, single
 from app.kinds.embedding import Embedded
 from app.kinds.expression import Expression
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
 from app.labs import Job, lab_called, read_job
 from app.labs.archive import recorded
@@ -102,7 +102,7 @@ def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
 
 def prove_lab(exercise: Exercise) -> Iterator[Finding]:
     """A lab that there is not, predictions that are not the lab's own, and a missing recording."""
-    if not isinstance(exercise, Experiment):
+    if not isinstance(exercise, LabExercise):
         return
     for seed in SEEDS:
         try:
@@ -117,7 +117,7 @@ def prove_lab(exercise: Exercise) -> Iterator[Finding]:
             return
 
 
-def _prove_runs(exercise: Experiment, seed: int, job: Job) -> Iterator[Finding]:
+def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]:
     """Each prediction is in a recorded run, where it is what the lab itself predicts."""
     runs = [report for report in recorded() if is_of(report, job)]
     for name, key in exercise.keys(seed).items():
@@ -226,7 +226,7 @@ def _telling(exercise: Exercise, seed: int) -> set[str]:
         return {exercise.answer}
     if exercise.kind == "buggy_line":
         return {f"line {exercise.right_answer(seed)}"}
-    if not isinstance(exercise, Numeric | Experiment):
+    if not isinstance(exercise, Numeric | LabExercise):
         return set()
     shown = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
     figures = shown | {figure.replace(",", "") for figure in shown}

@@ -19,13 +19,13 @@ from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.function import Function
 from app.kinds.design import Design
 from app.kinds.expression import Expression
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.kinds.match import Match
 from app.kinds.numeric import Numeric
 from app.kinds.order import Order
 
 Exercise = (
-    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | Experiment
+    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | LabExercise
 )
 EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
 

@@ -24,6 +24,7 @@ _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 Answer = str | list[str] | dict[str, str]
 Where = tuple[str | int, ...]  # the way to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
+Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
 
 
 def _unit(name: str) -> str:

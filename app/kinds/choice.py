@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
-from app.kinds.base import Answer, Base, Finding, Markdown, Verdict, Where
+from app.kinds.base import Answer, Base, Finding, Markdown, Slug, Verdict, Where
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
@@ -40,14 +40,11 @@ class Offered(Strict):
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
-Key = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]
-
-
 class Choice(Base):
     """Choose one option, or every one that holds."""
 
     kind: Literal["choice"]
-    options: dict[Key, Offered] = Field(
+    options: dict[Slug, Offered] = Field(
         min_length=2, description="key: text, says, and perhaps when; shuffled by the seed"
     )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")

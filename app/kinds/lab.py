@@ -8,12 +8,11 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, fill
-from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, PartVerdict, Verdict, Where
-from app.kinds.choice import Key as OptionKey
+from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, PartVerdict, Slug, Verdict, Where
 from app.kinds.choice import Offered, Option
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.numeric import TELL, Box
-from app.kinds.quantity import Asked, Key, keys_of
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import Reading
@@ -30,14 +29,14 @@ class CauseQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentQuestion:
+class LabQuestion:
     """What is predicted, and the question about the cause."""
 
     fields: tuple[Box, ...]
     cause: CauseQuestion
 
 
-class Predicted(Asked):
+class Predicted(AskedQuantity):
     """One quantity that is predicted by a formula, and that the lab measures."""
 
     measured: str = Field(description="the lab's measure, or MEASURE/DERIVED")
@@ -53,7 +52,7 @@ class Cause(Strict):
     """Why what is measured differs from the formula, or does not."""
 
     prompt: Markdown = Field(description="what is to be explained, once it is measured")
-    options: dict[OptionKey, Offered] = Field(min_length=2, description="key: text and says")
+    options: dict[Slug, Offered] = Field(min_length=2, description="key: text and says")
     correct: str = Field(description="the key of the right one")
 
     @model_validator(mode="after")
@@ -64,7 +63,7 @@ class Cause(Strict):
         return self
 
 
-class Experiment(Base):
+class LabExercise(Base):
     """Predict, measure, explain."""
 
     kind: Literal["lab"]
@@ -74,7 +73,7 @@ class Experiment(Base):
     )
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
     cause: Cause = Field(description="prompt, options and correct: why it came out so")
-    _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
+    _keys: dict[int, dict[str, AnswerKey]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
@@ -97,7 +96,7 @@ class Experiment(Base):
         plain = {name: text.replace(",", "") for name, text in drawn.shown.items()}
         return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
 
-    def question(self, seed: int) -> ExperimentQuestion:
+    def question(self, seed: int) -> LabQuestion:
         """The boxes, and the causes in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
         boxes = (
@@ -107,7 +106,7 @@ class Experiment(Base):
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
         prompt = self.fill(self.cause.prompt, drawn)
         cause = CauseQuestion(prompt, tuple(shuffled(seed, options)))
-        return ExperimentQuestion(tuple(boxes), cause)
+        return LabQuestion(tuple(boxes), cause)
 
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with what the formulas predict, by name."""
@@ -214,7 +213,7 @@ class Experiment(Base):
             for expression, says in found:
                 yield Finding(("predict", name, "mistakes", expression), says, TELL)
 
-    def keys(self, seed: int) -> Mapping[str, Key]:
+    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
         """What the formulas say of each prediction.
 
         Raises:

@@ -13,10 +13,10 @@ from app.kinds.base import (
     Finding,
     Markdown,
     PartVerdict,
+    Slug,
     Verdict,
     Where,
 )
-from app.kinds.choice import Key
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
@@ -44,8 +44,8 @@ class Thing(Strict):
     """A thing, and what it goes with."""
 
     text: Markdown
-    to: Key | list[Key] = Field(description="the partner, or several of which each is right")
-    says: dict[Key, Markdown] = Field(
+    to: Slug | list[Slug] = Field(description="the partner, or several of which each is right")
+    says: dict[Slug, Markdown] = Field(
         default_factory=dict, description="a wrong partner: what to tell somebody who takes it"
     )
 
@@ -59,10 +59,10 @@ class Match(Base):
     """Say what goes with what."""
 
     kind: Literal["match"]
-    partners: dict[Key, Markdown] = Field(
+    partners: dict[Slug, Markdown] = Field(
         min_length=2, description="key: text; one may go with several things, or with none"
     )
-    things: dict[Key, Thing] = Field(
+    things: dict[Slug, Thing] = Field(
         min_length=2, description="key: text, to, and says of wrong partners"
     )
 

@@ -10,7 +10,7 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, names_in, parse
 from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, UnitName, Verdict, Where
 from app.kinds.drawing import Draw
-from app.kinds.quantity import Asked, Key, keys_of
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
 from app.sandbox.runner import Runner
 from app.units import Dimension, Reading
 
@@ -47,18 +47,18 @@ class Numeric(Base):
     wrong: dict[str, str] = Field(
         default_factory=dict, alias="mistakes", description="expression: sentence"
     )
-    answers: dict[str, Asked] = Field(
+    answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
-    _asked: dict[str, Asked] = PrivateAttr(default_factory=dict)
-    _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
+    _asked: dict[str, AskedQuantity] = PrivateAttr(default_factory=dict)
+    _keys: dict[int, dict[str, AnswerKey]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:
         if bool(self.answer) == bool(self.answers):
             raise ValueError("give either one answer, or several under answers")
         self._asked = self.answers or {
-            ONLY: Asked(
+            ONLY: AskedQuantity(
                 answer=self.answer,
                 unit=self.unit,
                 tolerance=self.tolerance,
@@ -206,7 +206,7 @@ class Numeric(Base):
     def _dimension(self, name: str) -> Dimension:
         return self._asked[name].scale.unit.dimension
 
-    def keys(self, seed: int) -> Mapping[str, Key]:
+    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
         """What is right in each box.
 
         Raises:
@@ -218,7 +218,7 @@ class Numeric(Base):
             self._keys[seed] = self._computed(self.draw(seed))
         return self._keys[seed]
 
-    def _computed(self, drawn: Draw) -> dict[str, Key]:
+    def _computed(self, drawn: Draw) -> dict[str, AnswerKey]:
         return keys_of(
             self._asked, drawn.names, lambda text, at: self.fill(text, replace(drawn, names=at))
         )

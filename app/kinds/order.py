@@ -10,8 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
-from app.kinds.base import Answer, Base, Finding, Markdown, Verdict, Where
-from app.kinds.choice import Key
+from app.kinds.base import Answer, Base, Finding, Markdown, Slug, Verdict, Where
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
@@ -53,10 +52,10 @@ class Order(Base):
     """Put things in an order that is possible."""
 
     kind: Literal["order"]
-    items: dict[Key, Step] = Field(
+    items: dict[Slug, Step] = Field(
         min_length=3, description="key: text, and after: the keys that must have come before"
     )
-    strangers: dict[Key, Stranger] = Field(
+    strangers: dict[Slug, Stranger] = Field(
         default_factory=dict, description="key: text and says, of what belongs nowhere"
     )
     says: dict[str, Markdown] = Field(

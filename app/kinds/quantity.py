@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
 from app.kinds.base import PartVerdict, UnitName
-from app.kinds.common_mistakes import in_another_unit, slip
+from app.kinds.common_mistakes import common_mistake, in_another_unit
 from app.kinds.strict import Strict
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
@@ -22,7 +22,7 @@ _NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
 _APART = 2.0  # tolerances between a mistake and the right answer
 
 
-class Asked(Strict):
+class AskedQuantity(Strict):
     """One quantity that is asked for."""
 
     prompt: str = Field(default="", description="what this answer is, where there are several")
@@ -95,7 +95,7 @@ class Asked(Strict):
 Fill = Callable[[str, Names], str]
 
 
-def keys_of(asked: Mapping[str, Asked], names: Names, fill: Fill) -> dict[str, "Key"]:
+def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dict[str, "AnswerKey"]:
     """What is right of each that is asked for; one may build on those before it.
 
     Raises:
@@ -108,15 +108,15 @@ def keys_of(asked: Mapping[str, Asked], names: Names, fill: Fill) -> dict[str, "
         other = one.value(one.accept, known) if one.accept else right
         slack = one.slack(right)
         low, high = min(right, other) - slack, max(right, other) + slack
-        keys[name] = Key(one, right, slack, low, high, names=dict(known), fill=fill)
+        keys[name] = AnswerKey(one, right, slack, low, high, names=dict(known), fill=fill)
     return keys
 
 
 @dataclass(frozen=True)
-class Key:
+class AnswerKey:
     """What one variant takes for right, and its foreseen mistakes with their sentences."""
 
-    asked: Asked
+    asked: AskedQuantity
     right: float
     slack: float
     low: float
@@ -189,7 +189,7 @@ class Key:
         """What to say of a wrong answer: the mistake behind it where its figure tells."""
         return (
             self._foreseen(reading)
-            or self._slip(reading)
+            or self._common(reading)
             or self._too_coarse(reading)
             or self._not_whole(reading)
             or self._no_factor(reading)
@@ -205,7 +205,7 @@ class Key:
                 return says
         return ""
 
-    def _slip(self, reading: Reading) -> str:
+    def _common(self, reading: Reading) -> str:
         shown = self.asked.scale
         bare = reading.scale is None
         if bare and (says := in_another_unit(reading.value, self.right, self.slack, shown)):
@@ -213,7 +213,7 @@ class Key:
         if not self.right:
             return ""
         ratio = reading.value / self.right
-        return slip(ratio, reading.scale or shown, self.slack / abs(self.right))
+        return common_mistake(ratio, reading.scale or shown, self.slack / abs(self.right))
 
     def _too_coarse(self, reading: Reading) -> str:
         if not reading.step or abs(reading.value - self.right) > reading.step / 2:

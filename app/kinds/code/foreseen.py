@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Call
-from app.kinds.common_mistakes import slip
+from app.kinds.common_mistakes import common_mistake
 from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.units import Scale
 
@@ -23,13 +23,13 @@ def was_stopped(report: Report) -> bool:
     return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
 
 
-def common_slip(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:
+def common_mistake_in(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:
     """What to say when every value is off by the same well-known factor."""
     ratios = list(_ratios(calls, outcomes))
     first = ratios[0] if ratios else 0.0
     if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
         return ""
-    return slip(first, scale, CLOSE)
+    return common_mistake(first, scale, CLOSE)
 
 
 def _ratios(calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[float]:

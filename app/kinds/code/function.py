@@ -23,7 +23,7 @@ from app.kinds.code.feedback import (
     returned,
     says_of_call,
 )
-from app.kinds.code.foreseen import common_slip, same_results, was_stopped
+from app.kinds.code.foreseen import common_mistake_in, same_results, was_stopped
 from app.kinds.code.outcomes import in_line, kind_of, says_of
 from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.sandbox.runner import Runner
@@ -202,7 +202,7 @@ class Function(Coded):
         for foreseen, says in await self._wrong_outcomes(seed, calls, runner):
             if same_results(outcomes, foreseen):
                 return self.fill(says, self.draw(seed))
-        return common_slip(hidden.calls, report.outcomes, scale_of(self.unit))
+        return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
 
     async def _wrong_outcomes(
         self, seed: int, calls: Sequence[Call], runner: Runner

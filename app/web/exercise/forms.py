@@ -11,7 +11,7 @@ from app.kinds.code.buggy_line import BuggyLineQuestion
 from app.kinds.code.feedback import Example, FunctionQuestion
 from app.kinds.design import DesignQuestion, KnobRow
 from app.kinds.expression import ExpressionQuestion, SymbolRow
-from app.kinds.lab import CAUSE, ExperimentQuestion
+from app.kinds.lab import CAUSE, LabQuestion
 from app.kinds.match import MatchQuestion, Side
 from app.kinds.numeric import ONLY, Box, NumericQuestion
 from app.kinds.order import Item, OrderQuestion
@@ -123,7 +123,7 @@ def form_of(exercise: Exercise, seed: int, given: Given, parts: Mapping[str, Par
             return Form(knobs=tuple(_knob(knob, given) for knob in knobs))
         case OrderQuestion(items, strangers):
             return Form(items=_items(items, given), strangers=strangers)
-        case ExperimentQuestion(boxes, cause):
+        case LabQuestion(boxes, cause):
             chosen = _first(given, f"answer.{CAUSE}")
             views = tuple(
                 OptionView(o.key, inline_html(o.text.strip()), o.key == chosen)

@@ -13,9 +13,9 @@ from app.db.tables import Prediction
 from app.errors import AnswerError
 from app.formulas import FORMULAS
 from app.kinds.base import Answer, PartVerdict
-from app.kinds.lab import CAUSE, Experiment
+from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.length import refuse_longer
-from app.kinds.quantity import Asked
+from app.kinds.quantity import AskedQuantity
 from app.labs import Job, lab_called, read_job
 from app.labs.match import found_in, is_of
 from app.labs.report import ratio_shown
@@ -61,7 +61,7 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentView:
+class LabView:
     """What is predicted, and what was measured once that is locked in."""
 
     lab: Link
@@ -78,25 +78,25 @@ class ExperimentView:
     cause: Markup
 
 
-def locked_in(site: Site, exercise: Experiment, seed: int, learner: str) -> dict[str, str]:
+def locked_in(site: Site, exercise: LabExercise, seed: int, learner: str) -> dict[str, str]:
     """What *learner* has predicted of that drawing; nothing before."""
     text = _stored(site, exercise, seed, learner)
     return json.loads(text) if text and _fits(text, exercise) else {}
 
 
-def _stored(site: Site, exercise: Experiment, seed: int, learner: str) -> str | None:
+def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str | None:
     if not learner:
         return None
     with open_session(site.engine) as session:
         return predicted(session, learner, exercise.id, seed)
 
 
-def _fits(prediction: str, exercise: Experiment) -> bool:
+def _fits(prediction: str, exercise: LabExercise) -> bool:
     """Whether *prediction* is of what *exercise* asks for: its author may have changed that."""
     return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
-async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, given: Given) -> None:
+async def lock_in(site: Site, exercise: LabExercise, seed: int, learner: str, given: Given) -> None:
     """Keep the prediction of a posted form; one that is there already stays.
 
     Raises:
@@ -116,7 +116,7 @@ async def lock_in(site: Site, exercise: Experiment, seed: int, learner: str, giv
     await site.writer.put(row)
 
 
-def answer_of(site: Site, exercise: Experiment, seed: int, learner: str, given: Given) -> Answer:
+def answer_of(site: Site, exercise: LabExercise, seed: int, learner: str, given: Given) -> Answer:
     """What is locked in, and the cause that a posted form chooses.
 
     Raises:
@@ -131,15 +131,15 @@ def answer_of(site: Site, exercise: Experiment, seed: int, learner: str, given: 
     return {**locked, CAUSE: chosen}
 
 
-def experiment_view(
+def lab_view(
     site: Site,
-    exercise: Experiment,
+    exercise: LabExercise,
     seed: int,
     learner: str,
     *,
     graded: bool,
     parts: Mapping[str, PartVerdict],
-) -> ExperimentView:
+) -> LabView:
     """What the page of *exercise* shows besides its text.
 
     What the formula says is shown once the prediction stands, or the exercise is *graded*: *parts*
@@ -150,7 +150,7 @@ def experiment_view(
     locked = locked_in(site, exercise, seed, learner)
     predictions = tuple(_predictions(exercise, seed, locked, shown=bool(locked) or graded))
     right = sum(part.correct is True for part in parts.values())
-    return ExperimentView(
+    return LabView(
         lab=Link(f"/labs/{lab.name}", lab.title),
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
@@ -167,7 +167,7 @@ def experiment_view(
 
 
 def _predictions(
-    exercise: Experiment, seed: int, locked: Mapping[str, str], *, shown: bool
+    exercise: LabExercise, seed: int, locked: Mapping[str, str], *, shown: bool
 ) -> Iterator[PredictedView]:
     drawn, keys = exercise.draw(seed), exercise.keys(seed)
     judged = exercise.judged(seed, exercise.read(dict(locked))) if locked else {}
@@ -192,7 +192,7 @@ def _how(expression: str) -> Markup:
 
 def _runs(
     site: Site,
-    exercise: Experiment,
+    exercise: LabExercise,
     seed: int,
     job: Job,
     learner: str,
@@ -217,7 +217,7 @@ def _runs(
             )
 
 
-def _measured(exercise: Experiment, name: str, seed: int, kept: Kept, typed: str) -> MeasuredView:
+def _measured(exercise: LabExercise, name: str, seed: int, kept: Kept, typed: str) -> MeasuredView:
     asked, report = exercise.predict[name], kept.report
     found = found_in(report, asked.measured, *exercise.places(name, seed)) if report else None
     if found is None:
@@ -242,12 +242,12 @@ def _is_own(kept: Kept, learner: str) -> bool:
     return bool(kept.row and learner and kept.row.learner == learner)
 
 
-def _typed(asked: Asked, text: str) -> str:
+def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
 
 
 def _hidden(
-    exercise: Experiment, seed: int, job: Job, locked: Mapping[str, str]
+    exercise: LabExercise, seed: int, job: Job, locked: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())

@@ -13,14 +13,22 @@ from app.errors import AnswerError, NotFoundError, UnavailableError
 from app.grading.check import check
 from app.kinds import SEEDS, Answer, Exercise
 from app.kinds.code.function import Function
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.kinds.length import TooLongError, refuse_longer
 from app.network.door import note_trouble
 from app.sandbox.fair_queue import Turn
 from app.site import Here, Site
 from app.web.exercise.forms import Given
 from app.web.exercise.lab import answer_of, lock_in
-from app.web.exercise.view import Outcome, Sheet, begun_at, sheet_of, tried, unavailable, unreadable
+from app.web.exercise.view import (
+    ExercisePage,
+    Outcome,
+    begun_at,
+    exercise_page,
+    tried,
+    unavailable,
+    unreadable,
+)
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
@@ -33,7 +41,7 @@ _NEW_SEEDS = 1_000_000  # short enough to read out
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Posted:
     """One posted form."""
 
     exercise: Exercise
@@ -58,8 +66,8 @@ async def show(
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    sheet = await _sheet(site, exercise, _seed(seed), visiting.learner, {}, Outcome())
-    return _page(request, sheet)
+    page = await _page(site, exercise, _seed(seed), visiting.learner, {}, Outcome())
+    return _response(request, page)
 
 
 @router.get("/{topic}/{slug}/another")
@@ -77,73 +85,73 @@ async def answer(
     """What one of the buttons does."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     learner = learner_of(visiting)
-    asked = _Asked(exercise, _seed(seed), learner, visiting.turn, await _fields(request))
-    spend(request, site.allowances.answers, "answers", 1 + asked.size / _PART)
+    posted = _Posted(exercise, _seed(seed), learner, visiting.turn, await _fields(request))
+    spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
     try:
-        outcome = await _act(site, asked)
+        outcome = await _act(site, posted)
     except (AnswerError, TooLongError) as error:
         outcome = unreadable(error)
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
         outcome = unavailable(error)
-    sheet = await _sheet(site, exercise, asked.seed, learner, asked.given, outcome)
-    response = _page(request, sheet, outcome.status)
+    page = await _page(site, exercise, posted.seed, learner, posted.given, outcome)
+    response = _response(request, page, outcome.status)
     remember(request, response, learner, site.secret)
     return response
 
 
-async def _sheet(
+async def _page(
     site: Site, exercise: Exercise, seed: int, learner: str, given: Given, outcome: Outcome
-) -> Sheet:
-    if isinstance(exercise, Experiment):  # it reads the runs of others
-        return await aside(sheet_of, site, exercise, seed, learner, given, outcome)
-    return sheet_of(site, exercise, seed, learner, given, outcome)
+) -> ExercisePage:
+    if isinstance(exercise, LabExercise):  # it reads the runs of others
+        return await aside(exercise_page, site, exercise, seed, learner, given, outcome)
+    return exercise_page(site, exercise, seed, learner, given, outcome)
 
 
-async def _act(site: Site, asked: _Asked) -> Outcome:
+async def _act(site: Site, posted: _Posted) -> Outcome:
     with open_session(site.engine) as session:
-        seen = shown(session, asked.learner, asked.exercise.id, asked.seed)
-    match asked.action:
+        seen = shown(session, posted.learner, posted.exercise.id, posted.seed)
+    match posted.action:
         case "hint":
-            return await _reveal(site, asked, min(seen.hints + 1, len(asked.exercise.hints)))
+            return await _reveal(site, posted, min(seen.hints + 1, len(posted.exercise.hints)))
         case "solution":
-            return await _reveal(site, asked, SOLUTION)
-        case "predict" if isinstance(asked.exercise, Experiment):
-            await lock_in(site, asked.exercise, asked.seed, asked.learner, asked.given)
+            return await _reveal(site, posted, SOLUTION)
+        case "predict" if isinstance(posted.exercise, LabExercise):
+            await lock_in(site, posted.exercise, posted.seed, posted.learner, posted.given)
             return Outcome()
-        case "run" if isinstance(asked.exercise, Function):
-            source = next(iter(asked.given.get("answer", ())), "")
+        case "run" if isinstance(posted.exercise, Function):
+            source = next(iter(posted.given.get("answer", ())), "")
             refuse_longer(source, site.settings.answer_limit)
-            runner = site.runner.taking(asked.turn)
-            return tried(await asked.exercise.try_out(asked.seed, source, runner, asked.learner))
-    return await _check(site, asked, seen)
+            runner = site.runner.taking(posted.turn)
+            return tried(await posted.exercise.try_out(posted.seed, source, runner, posted.learner))
+    return await _check(site, posted, seen)
 
 
-async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
-    given = _given(site, asked)
+async def _check(site: Site, posted: _Posted, seen: Shown) -> Outcome:
+    given = _given(site, posted)
     verdict = await check(
         site,
-        asked.exercise,
-        asked.seed,
+        posted.exercise,
+        posted.seed,
         given,
-        asked.learner,
-        asked.turn,
+        posted.learner,
+        posted.turn,
         hints=seen.hints,
         revealed=seen.solution,
-        seconds=_seconds(asked.given),
+        seconds=_seconds(posted.given),
     )
     return Outcome(verdict=verdict)
 
 
-def _given(site: Site, asked: _Asked) -> Answer:
-    if isinstance(asked.exercise, Experiment):
-        return answer_of(site, asked.exercise, asked.seed, asked.learner, asked.given)
-    return asked.exercise.answer_in(asked.given)
+def _given(site: Site, posted: _Posted) -> Answer:
+    if isinstance(posted.exercise, LabExercise):
+        return answer_of(site, posted.exercise, posted.seed, posted.learner, posted.given)
+    return posted.exercise.answer_in(posted.given)
 
 
-async def _reveal(site: Site, asked: _Asked, number: int) -> Outcome:
+async def _reveal(site: Site, posted: _Posted, number: int) -> Outcome:
     reveal = Reveal(
-        learner=asked.learner, exercise=asked.exercise.id, seed=asked.seed, number=number
+        learner=posted.learner, exercise=posted.exercise.id, seed=posted.seed, number=number
     )
     await site.writer.put(reveal)
     return Outcome()
@@ -156,11 +164,11 @@ def _seconds(given: Given) -> float | None:
     return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None
 
 
-def _page(request: Request, sheet: Sheet, status: int = 200) -> Response:
+def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
     fragment = request.headers.get(_FRAGMENT) == "1"
-    title = f"{sheet.title} · {sheet.topic.text}"
-    around = frame(request, title, sheet.description, "exercises")
-    return render("verdict.html" if fragment else "exercise.html", around, sheet, status)
+    title = f"{page.title} · {page.topic.text}"
+    around = frame(request, title, page.description, "exercises")
+    return render("verdict.html" if fragment else "exercise.html", around, page, status)
 
 
 async def _fields(request: Request) -> Mapping[str, Sequence[str]]:

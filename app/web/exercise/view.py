@@ -15,13 +15,13 @@ from app.db.tables import now
 from app.errors import AnswerError, UnavailableError
 from app.kinds import Exercise, PartVerdict, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.kinds.length import TooLongError
 from app.markdown import html, inline_html
 from app.sandbox.health import Health
 from app.site import Site
 from app.web.exercise.forms import Form, Given, form_of
-from app.web.exercise.lab import ExperimentView, experiment_view
+from app.web.exercise.lab import LabView, lab_view
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Link
 from app.web.progress.standing import (
@@ -81,7 +81,7 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ExercisePage:
     """The page of an exercise."""
 
     id: str
@@ -122,7 +122,7 @@ class Sheet:
     begun: int
     has_figures: bool
     figures: tuple[EmbeddedView, ...]
-    experiment: ExperimentView | None
+    lab: LabView | None
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
 
 
@@ -147,9 +147,9 @@ def tried(trial: Trial) -> Outcome:
     return Outcome(trial=trial)
 
 
-def sheet_of(
+def exercise_page(
     site: Site, exercise: Exercise, seed: int, learner: str, given: Given, outcome: Outcome
-) -> Sheet:
+) -> ExercisePage:
     """The page of *exercise* for *learner*, after *outcome*."""
     topic = site.catalog.topic_of(exercise)
     variant = exercise.variant(seed)
@@ -160,7 +160,7 @@ def sheet_of(
     state = outcome.state if verdict is None else _state(verdict)
     finished = seen.solution or solved
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    return Sheet(
+    return ExercisePage(
         id=exercise.id,
         digest=exercise.digest,
         title=exercise.title,
@@ -205,10 +205,10 @@ def sheet_of(
         )
         if finished
         else (),
-        experiment=experiment_view(
+        lab=lab_view(
             site, exercise, seed, learner, graded=finished or verdict is not None, parts=parts
         )
-        if isinstance(exercise, Experiment)
+        if isinstance(exercise, LabExercise)
         else None,
         parts=parts,
     )
