@@ -14,8 +14,8 @@ from app.errors import AppError, nearest
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
 from app.kinds import Exercise, Finding
-from app.kinds.base import Answer, single
-from app.kinds.embedding import Embedded
+from app.kinds.answers import Answer, single
+from app.kinds.base import Embedded
 from app.kinds.expression import Expression
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric

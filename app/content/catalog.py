@@ -10,9 +10,8 @@ from pydantic import Field, ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
-from app.kinds.embedding import Embedded
+from app.kinds.base import Embedded, Strict
 from app.kinds.schema_errors import faults
-from app.kinds.strict import Strict
 from app.yaml_file import Document, read_document
 
 TOPIC_FILE = "topic.yaml"

@@ -4,16 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from app.kinds.base import (
-    SEEDS,
-    Answer,
-    Base,
-    Finding,
-    PartVerdict,
-    Variant,
-    Verdict,
-    Where,
-)
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import SEEDS, Base, Finding, Variant, Where
 from app.kinds.choice import Choice
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.function import Function

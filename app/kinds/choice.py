@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
-from app.kinds.base import Answer, Base, Finding, Markdown, Slug, Verdict, Where
+from app.kinds.answers import Answer, Verdict
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 FIRST = "first"
@@ -63,9 +63,9 @@ class Choice(Base):
         return not isinstance(self.correct, str)
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return super().anew or "Shuffles the options anew."
+        return super().variation or "Shuffles the options again."
 
     def question(self, seed: int) -> ChoiceQuestion:
         """The options, in the order that *seed* shuffles them to."""

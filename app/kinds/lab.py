@@ -7,13 +7,13 @@ from typing import Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, fill
-from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, PartVerdict, Slug, Verdict, Where
+from app.expressions import ExpressionError, Names, Quantity, fill
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import Base, Finding, Markdown, Remembered, Slug, Strict, Where
 from app.kinds.choice import Offered, Option
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.numeric import TELL, Box
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import Reading
 
@@ -73,7 +73,7 @@ class LabExercise(Base):
     )
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
     cause: Cause = Field(description="prompt, options and correct: why it came out so")
-    _keys: dict[int, dict[str, AnswerKey]] = PrivateAttr(default_factory=dict)
+    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
@@ -219,16 +219,12 @@ class LabExercise(Base):
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.
         """
-        if seed not in self._keys:
-            if len(self._keys) >= KEPT:
-                self._keys.clear()
-            drawn = self.draw(seed)
-            self._keys[seed] = keys_of(
-                self.predict,
-                drawn.names,
-                lambda text, at: self.fill(text, replace(drawn, names=at)),
-            )
-        return self._keys[seed]
+        drawn = self.draw(seed)
+
+        def filled(text: str, names: Names) -> str:
+            return self.fill(text, replace(drawn, names=names))
+
+        return self._keys.of(seed, lambda: keys_of(self.predict, drawn.names, filled))
 
     def _title(self, seed: int, name: str) -> str:
         return self.fill(self.predict[name].prompt, self.draw(seed)) or name

@@ -7,18 +7,9 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
-from app.kinds.base import (
-    Answer,
-    Base,
-    Finding,
-    Markdown,
-    PartVerdict,
-    Slug,
-    Verdict,
-    Where,
-)
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 _FORESEEN = 2  # wrong pairs with a sentence, at least
@@ -78,9 +69,9 @@ class Match(Base):
         return self
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return super().anew or "Shuffles both sides anew."
+        return super().variation or "Shuffles both sides again."
 
     def question(self, seed: int) -> MatchQuestion:
         """Both sides, shuffled."""

@@ -7,8 +7,9 @@ from typing import Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, names_in, parse
-from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, UnitName, Verdict, Where
+from app.expressions import ExpressionError, Names, Quantity, names_in, parse
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import Base, Finding, Remembered, UnitName, Where
 from app.kinds.drawing import Draw
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
 from app.sandbox.runner import Runner
@@ -51,7 +52,7 @@ class Numeric(Base):
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
     _asked: dict[str, AskedQuantity] = PrivateAttr(default_factory=dict)
-    _keys: dict[int, dict[str, AnswerKey]] = PrivateAttr(default_factory=dict)
+    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:
@@ -212,13 +213,9 @@ class Numeric(Base):
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.
         """
-        if seed not in self._keys:
-            if len(self._keys) >= KEPT:
-                self._keys.clear()
-            self._keys[seed] = self._computed(self.draw(seed))
-        return self._keys[seed]
+        drawn = self.draw(seed)
 
-    def _computed(self, drawn: Draw) -> dict[str, AnswerKey]:
-        return keys_of(
-            self._asked, drawn.names, lambda text, at: self.fill(text, replace(drawn, names=at))
-        )
+        def filled(text: str, names: Names) -> str:
+            return self.fill(text, replace(drawn, names=names))
+
+        return self._keys.of(seed, lambda: keys_of(self._asked, drawn.names, filled))

@@ -10,9 +10,9 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
-from app.kinds.base import Answer, Base, Finding, Markdown, Slug, Verdict, Where
+from app.kinds.answers import Answer, Verdict
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 _BEFORE = " before "
@@ -87,9 +87,9 @@ class Order(Base):
         return frozenset((a, b) for b, before in earlier.items() for a in before)
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return super().anew or "Shuffles anew."
+        return super().variation or "Shuffles the statements again."
 
     def question(self, seed: int) -> OrderQuestion:
         """The things, in the order that *seed* shuffles them to."""

@@ -8,9 +8,9 @@ from pydantic import Field, field_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
-from app.kinds.base import PartVerdict, UnitName
+from app.kinds.answers import PartVerdict
+from app.kinds.base import Strict, UnitName
 from app.kinds.common_mistakes import common_mistake, in_another_unit
-from app.kinds.strict import Strict
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 

@@ -8,7 +8,7 @@ from app.authoring.proofs import prove_lab
 from app.content.catalog import Catalog, read_exercise
 from app.errors import AnswerError, ContentError
 from app.kinds import Verdict
-from app.kinds.base import Answer
+from app.kinds.answers import Answer
 from app.kinds.lab import LabExercise
 from app.sandbox.runner import Runner
 

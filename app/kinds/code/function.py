@@ -8,10 +8,12 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.base import KEPT, Answer, Finding, Verdict, Where, single
+from app.kinds.answers import Answer, Verdict, single
+from app.kinds.base import Finding, Remembered, Where
 from app.kinds.code.adequacy import Contest, sensible
 from app.kinds.code.agreement import alike
-from app.kinds.code.calls import Call, Coded, Given, function_in, rounded
+from app.kinds.code.base import CodeExercise
+from app.kinds.code.calls import Call, Given, function_in, rounded
 from app.kinds.code.feedback import (
     Example,
     FunctionQuestion,
@@ -20,19 +22,24 @@ from app.kinds.code.feedback import (
     TrialRun,
     Worked,
     Wrong,
+    common_mistake_in,
+    in_line,
+    kind_of,
     returned,
+    same_results,
+    says_of,
     says_of_call,
+    was_stopped,
 )
-from app.kinds.code.foreseen import common_mistake_in, same_results, was_stopped
-from app.kinds.code.outcomes import in_line, kind_of, says_of
 from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
+Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
 _ANY = -1  # in place of a seed, where all have the same
 
 
-class Function(Coded):
+class Function(CodeExercise):
     """Write a function."""
 
     kind: Literal["function"]
@@ -58,8 +65,8 @@ class Function(Coded):
         "`wallclock lint` finds them",
     )
     _entry: str = PrivateAttr(default="")
-    _expected: dict[int, Hidden] = PrivateAttr(default_factory=dict)
-    _foreseen: dict[int, list[tuple[tuple[Outcome, ...], str]]] = PrivateAttr(default_factory=dict)
+    _expected: Remembered[int, Hidden] = PrivateAttr(default_factory=Remembered)
+    _foreseen: Remembered[int, Foreseen] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _examples_fit(self) -> Self:
@@ -106,11 +113,8 @@ class Function(Coded):
         Raises:
             UnavailableError: the right program was stopped, or there is nothing to call.
         """
-        if seed not in self._expected:
-            if len(self._expected) >= KEPT:
-                self._expected.clear()
-            self._expected[seed] = await self._worked_out(seed, runner)
-        return self._expected[seed]
+        known = self._expected.get(seed)
+        return known or self._expected.keep(seed, await self._worked_out(seed, runner))
 
     async def _worked_out(self, seed: int, runner: Runner) -> Hidden:
         always = [self.call(self.entry, row) for row in self.always]
@@ -204,9 +208,7 @@ class Function(Coded):
                 return self.fill(says, self.draw(seed))
         return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
 
-    async def _wrong_outcomes(
-        self, seed: int, calls: Sequence[Call], runner: Runner
-    ) -> list[tuple[tuple[Outcome, ...], str]]:
+    async def _wrong_outcomes(self, seed: int, calls: Sequence[Call], runner: Runner) -> Foreseen:
         """What each typical wrong program returns; kept unless one of them was stopped.
 
         Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
@@ -217,9 +219,7 @@ class Function(Coded):
         reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
         found = [(report.outcomes, says) for report, says in reports]
         if not any(was_stopped(report) for report, _ in reports):
-            if len(self._foreseen) >= KEPT:
-                self._foreseen.clear()
-            self._foreseen[kept] = found
+            self._foreseen.keep(kept, found)
         return found
 
     def texts(self) -> Iterator[tuple[Where, str]]:

@@ -12,9 +12,8 @@ from app.db.session import open_session
 from app.db.tables import Prediction
 from app.errors import AnswerError
 from app.formulas import FORMULAS
-from app.kinds.base import Answer, PartVerdict
+from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
-from app.kinds.length import refuse_longer
 from app.kinds.quantity import AskedQuantity
 from app.labs import Job, lab_called, read_job
 from app.labs.match import found_in, is_of

@@ -12,9 +12,9 @@ from app.db.tables import Reveal, now
 from app.errors import AnswerError, NotFoundError, UnavailableError
 from app.grading.check import check
 from app.kinds import SEEDS, Answer, Exercise
+from app.kinds.answers import TooLongError, refuse_longer
 from app.kinds.code.function import Function
 from app.kinds.lab import LabExercise
-from app.kinds.length import TooLongError, refuse_longer
 from app.network.door import note_trouble
 from app.sandbox.fair_queue import Turn
 from app.site import Here, Site

@@ -14,9 +14,9 @@ from app.db.session import open_session
 from app.db.tables import now
 from app.errors import AnswerError, UnavailableError
 from app.kinds import Exercise, PartVerdict, Verdict
+from app.kinds.answers import TooLongError
 from app.kinds.code.feedback import Trial, TrialRun
 from app.kinds.lab import LabExercise
-from app.kinds.length import TooLongError
 from app.markdown import html, inline_html
 from app.sandbox.health import Health
 from app.site import Site
@@ -193,8 +193,8 @@ def exercise_page(
         right_answer=html(exercise.reveal(seed)) if finished else None,
         attempts=attempts,
         mark=mark_of(known.get(exercise.id)),
-        another=Link(f"/exercises/{exercise.id}/another", anew)
-        if (anew := exercise.anew)
+        another=Link(f"/exercises/{exercise.id}/another", variation)
+        if (variation := exercise.variation)
         else None,
         earlier=Link(address_of(before), before.title) if before else None,
         later=Link(address_of(after), after.title) if after else None,

@@ -158,7 +158,7 @@ def next_for(
 def suggested(found: Suggestion) -> Suggested:
     """*found* as pages show it; a review draws new numbers."""
     address = address_of(found.exercise)
-    renewed = found.review and found.exercise.anew
+    renewed = found.review and found.exercise.variation
     return Suggested(
         f"{address}/another" if renewed else address,
         found.exercise.title,
