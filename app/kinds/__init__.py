@@ -1,6 +1,7 @@
-"""What an exercise can be; the list of kinds is the union `Exercise`."""
+"""The kinds of exercise; the list of them is the union `Exercise`."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, get_args
 
 from pydantic import Field, TypeAdapter
 
@@ -21,7 +22,9 @@ Exercise = (
 )
 EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
 
+KINDS: Mapping[str, type[Base]] = {kind.name(): kind for kind in get_args(Exercise)}
+
 __all__ = [
-    "EXERCISE", "SEEDS", "Answer", "Base", "Exercise", "Finding", "PartVerdict", "Variant",
+    "EXERCISE", "KINDS", "SEEDS", "Answer", "Base", "Exercise", "Finding", "PartVerdict", "Variant",
     "Verdict", "Where",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
@@ -91,8 +91,15 @@ class Embedded(Strict):
 
 
 class Base(Strict, ABC):
-    """One exercise; all that it says and judges depends on its file and a seed alone."""
+    """One exercise; all that it says and judges depends on its file and a seed alone.
 
+    Each kind sets the class variables; the rest of the site asks them, never the kind's name.
+    """
+
+    kind_title: ClassVar[str]  # in lists of exercises
+    sample: ClassVar[str]  # an exercise of the course that shows the kind well
+    runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
+    keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
     title: str = Field(max_length=80, min_length=3, description="3 to 80 characters")
@@ -132,6 +139,11 @@ class Base(Strict, ABC):
     )
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the kind, as files give it under `kind`."""
+        return str(get_args(cls.model_fields["kind"].annotation)[0])
 
     @cached_property
     def dotted(self) -> frozenset[str]:
@@ -214,6 +226,15 @@ class Base(Strict, ABC):
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """What is wrong with one drawing of this exercise, as far as shows without running code."""
         yield from ()
+
+    def telling(self, seed: int) -> set[str]:
+        """Texts that would give the answer away in a hint."""
+        return set()
+
+    @property
+    def worked_out(self) -> Sequence[str]:
+        """Names of values that the file works out, each from those before it."""
+        return [*self.let]
 
     def notes(self) -> Iterator[str]:
         """What an author may like to know, once all is well."""

@@ -43,6 +43,8 @@ class Offered(Strict):
 class Choice(Base):
     """Choose one option, or every one that holds."""
 
+    kind_title = "Choice"
+    sample = "memory/fsdp-default"
     kind: Literal["choice"]
     options: dict[Slug, Offered] = Field(
         min_length=2, description="key: text, says, and perhaps when; shuffled by the seed"

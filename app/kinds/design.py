@@ -67,6 +67,8 @@ class Knob(Strict):
 class Design(Base):
     """Choose values that meet every condition, and are the best that do."""
 
+    kind_title = "Design"
+    sample = "memory/the-mildest-stage"
     kind: Literal["design"]
     choose: dict[Name, Knob] = Field(
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"

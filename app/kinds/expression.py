@@ -65,6 +65,9 @@ class Symbol(Strict):
 class Expression(Base):
     """Derive a formula and type it."""
 
+    kind_title = "Formula"
+    sample = "collectives/derive-the-volume"
+    keeps_draft = True
     kind: Literal["expression"]
     answer: str = Field(description="the formula, in the symbols alone")
     reference: str = Field(
@@ -203,6 +206,10 @@ class Expression(Base):
             yield ("symbols", name, "says"), symbol.says
         for expression, says in self.wrong.items():
             yield ("mistakes", expression), says
+
+    def telling(self, seed: int) -> set[str]:
+        """The formula as the author typed it."""
+        return {self.answer}
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """The answer equals the reference, and no mistake equals it or another mistake."""

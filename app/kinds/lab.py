@@ -13,7 +13,7 @@ from app.kinds.base import Base, Finding, Markdown, Remembered, Slug, Strict, Wh
 from app.kinds.choice import Offered, Option
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.numeric import TELL, Box
-from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
 from app.units import Reading
 
@@ -66,6 +66,8 @@ class Cause(Strict):
 class LabExercise(Base):
     """Predict, measure, explain."""
 
+    kind_title = "Lab"
+    sample = "collectives/count-the-ring"
     kind: Literal["lab"]
     lab: str = Field(description="a name that `wallclock lab list` knows")
     run: dict[str, str | int | float] = Field(
@@ -200,6 +202,10 @@ class LabExercise(Base):
         for key, option in self.cause.options.items():
             yield ("cause", "options", key, "text"), option.text
             yield ("cause", "options", key, "says"), option.says
+
+    def telling(self, seed: int) -> set[str]:
+        """The figures of the right values."""
+        return telling_figures(self.keys(seed).values())
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Predictions have the right unit, and mistakes are apart from them."""

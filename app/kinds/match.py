@@ -49,6 +49,8 @@ class Thing(Strict):
 class Match(Base):
     """Say what goes with what."""
 
+    kind_title = "Matching"
+    sample = "diagnosis/technique-and-lever"
     kind: Literal["match"]
     partners: dict[Slug, Markdown] = Field(
         min_length=2, description="key: text; one may go with several things, or with none"

@@ -11,7 +11,7 @@ from app.expressions import ExpressionError, Names, Quantity, names_in, parse
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Remembered, UnitName, Where
 from app.kinds.drawing import Draw
-from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
 from app.units import Dimension, Reading
 
@@ -40,6 +40,9 @@ class NumericQuestion:
 class Numeric(Base):
     """One number with a unit, or several."""
 
+    kind_title = "Number"
+    sample = "collectives/bytes-sent-by-a-ring"
+    keeps_draft = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
     unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
@@ -141,6 +144,15 @@ class Numeric(Base):
             yield self._where(name, "prompt"), asked.prompt
             for expression, says in asked.mistakes.items():
                 yield self._where(name, "mistakes", expression), says
+
+    @property
+    def worked_out(self) -> Sequence[str]:
+        """The answers, too, where there are several."""
+        return [*super().worked_out, *self.answers]
+
+    def telling(self, seed: int) -> set[str]:
+        """The figures of the right values."""
+        return telling_figures(self.keys(seed).values())
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Answers have the right unit, and mistakes are apart from them and from each other."""

@@ -51,6 +51,8 @@ class Stranger(Strict):
 class Order(Base):
     """Put things in an order that is possible."""
 
+    kind_title = "Order"
+    sample = "collectives/steps-of-a-ring"
     kind: Literal["order"]
     items: dict[Slug, Step] = Field(
         min_length=3, description="key: text, and after: the keys that must have come before"

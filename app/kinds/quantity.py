@@ -1,6 +1,6 @@
 """One quantity that an exercise asks for, and how near an answer must come to it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -19,6 +19,7 @@ _FIGURES, _ALL_FIGURES = 4, 13  # of a value that is shown: as few as do
 _READ_AS = 6  # figures of a value that somebody typed
 _SHOWN_OF_RANGE = 0.9  # of all that counts as right, where the range is rounded inward
 _NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
+_TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
 
 
@@ -267,6 +268,13 @@ class AnswerKey:
                 if abs(value - earlier) <= _APART * self.asked.slack(earlier):
                     yield expression, f"cannot be told from the mistake {other!r}"
             seen[expression] = value
+
+
+def telling_figures(keys: Iterable[AnswerKey]) -> set[str]:
+    """The right values of *keys* without units, as long as they cannot be there by chance."""
+    shown = {key.asked.shown(key.right).split()[0] for key in keys}
+    figures = shown | {figure.replace(",", "") for figure in shown}
+    return {figure for figure in figures if len(figure) >= _TELLING}
 
 
 @cache

@@ -59,6 +59,8 @@ class Bug(Strict):
 class BuggyLine(CodeExercise):
     """Find the line at fault."""
 
+    kind_title = "Find the bug"
+    sample = "collectives/estimate-off-by-a-factor"
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
     bugs: list[Bug] = Field(
@@ -211,6 +213,10 @@ class BuggyLine(CodeExercise):
             yield ("bugs", index, "says"), bug.says
         for line, says in self.elsewhere.items():
             yield ("elsewhere", line), says
+
+    def telling(self, seed: int) -> set[str]:
+        """The number of the line."""
+        return {f"line {self.bug(seed).line}"}
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
         """The right listing agrees with the reference, and each bug shows in a result."""

@@ -44,7 +44,7 @@ class FunctionQuestion:
     examples: tuple[Example, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRun:
     """How one visible example went; *says* is Markdown, empty when it passed."""
 
@@ -57,7 +57,7 @@ class TrialRun:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A run of the visible examples; *problem* is what stopped the code before them."""
 
@@ -106,6 +106,25 @@ class Hidden:
 def returned(example: Worked) -> Plain:
     """What *example* says that its call returns."""
     return None if example.returns is None else plain(example.returns)
+
+
+def passes(call: Call, outcome: Outcome) -> bool:
+    """Whether *outcome* is what *call* should return."""
+    return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
+
+
+def trial_run(call: Call, outcome: Outcome) -> TrialRun:
+    """How the visible example *call* went."""
+    passed = passes(call, outcome)
+    return TrialRun(
+        call=call.text,
+        expected=rounded(call.expected),
+        got=rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome),
+        printed=outcome.printed,
+        passed=passed,
+        says="" if passed else says_of_call(call, outcome),
+        line=in_line(outcome),
+    )
 
 
 def says_of_call(call: Call, outcome: Outcome) -> str:

@@ -11,7 +11,6 @@ from app.expressions import ExpressionError
 from app.kinds.answers import Answer, Verdict, single
 from app.kinds.base import Finding, Remembered, Where
 from app.kinds.code.adequacy import Contest, sensible
-from app.kinds.code.agreement import alike
 from app.kinds.code.base import CodeExercise
 from app.kinds.code.calls import Call, Given, function_in, rounded
 from app.kinds.code.feedback import (
@@ -19,16 +18,15 @@ from app.kinds.code.feedback import (
     FunctionQuestion,
     Hidden,
     Trial,
-    TrialRun,
     Worked,
     Wrong,
     common_mistake_in,
     in_line,
-    kind_of,
+    passes,
     returned,
     same_results,
     says_of,
-    says_of_call,
+    trial_run,
     was_stopped,
 )
 from app.sandbox.report import Outcome, Report, Returned, Stopped
@@ -42,6 +40,10 @@ _ANY = -1  # in place of a seed, where all have the same
 class Function(CodeExercise):
     """Write a function."""
 
+    kind_title = "Write code"
+    sample = "collectives/write-ring-time"
+    runs_code = True
+    keeps_draft = True
     kind: Literal["function"]
     reference: str = Field(
         default="",
@@ -156,7 +158,7 @@ class Function(CodeExercise):
         report = await self._run(source, calls, runner, learner)
         if report.body:
             return Verdict(False, 0.0, (says_of(report.body),))
-        passed = [self._passes(call, outcome) for call, outcome in _pairs(calls, report)]
+        passed = [passes(call, outcome) for call, outcome in _pairs(calls, report)]
         if all(passed) and len(passed) == len(calls):
             return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
         says = [hidden.says_of(passed.index(False), report.outcomes)]
@@ -174,16 +176,11 @@ class Function(CodeExercise):
         calls = self._visible()
         report = await self._run(_source(source), calls, runner, learner)
         if report.body:
-            return Trial(says_of(report.body), in_line(report.body), report.printed, ())
-        runs = (self._trial(call, outcome) for call, outcome in _pairs(calls, report))
-        return Trial("", None, report.printed, tuple(runs))
-
-    def _trial(self, call: Call, outcome: Outcome) -> TrialRun:
-        passed = self._passes(call, outcome)
-        got = rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome)
-        says = "" if passed else says_of_call(call, outcome)
-        expected = rounded(call.expected)
-        return TrialRun(call.text, expected, got, outcome.printed, passed, says, in_line(outcome))
+            problem = says_of(report.body)
+            line = in_line(report.body)
+            return Trial(problem=problem, line=line, printed=report.printed, runs=())
+        runs = (trial_run(call, outcome) for call, outcome in _pairs(calls, report))
+        return Trial(problem="", line=None, printed=report.printed, runs=tuple(runs))
 
     async def _run(
         self, source: str, calls: Sequence[Call], runner: Runner, learner: str
@@ -193,9 +190,6 @@ class Function(CodeExercise):
             if isinstance(outcome, Stopped) and outcome.reason == "lost":
                 raise UnavailableError("this run was lost by the server: please send it again")
         return report
-
-    def _passes(self, call: Call, outcome: Outcome) -> bool:
-        return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
         """The sentence of the foreseen mistake with the same results, or of a common slip."""

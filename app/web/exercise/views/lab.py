@@ -1,18 +1,14 @@
-"""The part of an exercise's page that predicts, and then shows what was measured."""
+"""Lab exercises on a page: predict, then compare with what was measured, then explain."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from markupsafe import Markup
 
-from app.db.queries import forget_prediction, predicted
-from app.db.session import open_session
-from app.db.tables import Prediction
-from app.errors import AnswerError
 from app.formulas import FORMULAS
-from app.kinds.answers import Answer, PartVerdict, refuse_longer
+from app.kinds.answers import Answer, PartVerdict
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
 from app.labs import Job, lab_called, read_job
@@ -20,7 +16,11 @@ from app.labs.match import found_in, is_of
 from app.labs.report import ratio_shown
 from app.markdown import inline_html
 from app.site import Site
-from app.web.exercise.forms import Given
+from app.web.exercise.posted import ActionResult, Posted
+from app.web.exercise.prediction import explained, lock_in, locked_in
+from app.web.exercise.views.base import Filled, Form, KindView, OtherForm
+from app.web.exercise.views.choice import OptionView, option_views
+from app.web.exercise.views.numeric import BoxView, box_views
 from app.web.frame.rendering import Link
 from app.web.labs.results import Kept, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, place_of
@@ -60,109 +60,82 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabView:
-    """What is predicted, and what was measured once that is locked in."""
+class LabForm(Form):
+    """The predictions; once they are locked in, the measurements and the causes."""
 
     lab: Link
     kind: str
     links: str
+    boxes: tuple[BoxView, ...]
+    options: tuple[OptionView, ...]
     locked: bool
     is_wrong: bool
-    score: str
     predictions: tuple[PredictedView, ...]
     runs: tuple[RunView, ...]
     trouble: str
-    hidden: tuple[tuple[str, str], ...]
     command: str
     cause: Markup
 
 
-def locked_in(site: Site, exercise: LabExercise, seed: int, learner: str) -> dict[str, str]:
-    """What *learner* has predicted of that drawing; nothing before."""
-    text = _stored(site, exercise, seed, learner)
-    return json.loads(text) if text and _fits(text, exercise) else {}
+class LabView(KindView[LabExercise]):
+    """Boxes to predict in; then a table of measurements, and causes to choose from."""
+
+    is_slow: ClassVar[bool] = True  # it reads every stored run of the lab
+
+    def form(self, site: Site, exercise: LabExercise, filled: Filled) -> LabForm:
+        """The prediction; with what the formula says once it is locked in, or graded."""
+        seed, question = filled.seed, exercise.question(filled.seed)
+        job = read_job(lab_called(exercise.lab), exercise.parameters(seed))
+        locked = locked_in(site, exercise, seed, filled.learner)
+        shown = bool(locked) or filled.graded
+        predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
+        is_wrong = any(one.correct is False for one in predictions)
+        return LabForm(
+            whole_page=True,
+            score=_score(filled.parts),
+            retry="Predict again with new numbers" if is_wrong else "",
+            other=_other_form(exercise, seed, job, locked) if locked else None,
+            lab=Link(f"/labs/{job.lab.name}", job.lab.title),
+            kind=KINDS[job.lab.links],
+            links=LINKS_SAY[job.lab.links],
+            boxes=tuple(box_views(question.fields, filled)),
+            options=tuple(
+                option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))
+            ),
+            locked=bool(locked),
+            is_wrong=is_wrong,
+            predictions=predictions,
+            runs=tuple(_runs(site, exercise, filled, job, locked)) if shown else (),
+            trouble=site.labs.trouble,
+            command=job.command,
+            cause=inline_html(question.cause.prompt),
+        )
+
+    async def act(self, site: Site, exercise: LabExercise, posted: Posted) -> ActionResult | None:
+        """Lock the prediction in.
+
+        Raises:
+            AnswerError: a number is missing, or cannot be read.
+            TooLongError: it has more characters than the settings allow.
+            UnavailableError: it cannot be stored.
+        """
+        if posted.action != "predict":
+            return None
+        await lock_in(site, exercise, posted.seed, posted.learner, posted.given)
+        return ActionResult()
+
+    def answer(self, site: Site, exercise: LabExercise, posted: Posted) -> Answer:
+        """The locked prediction, and the cause that was chosen.
+
+        Raises:
+            AnswerError: there is no prediction yet, or no cause is chosen.
+        """
+        return explained(site, exercise, posted.seed, posted.learner, posted.given)
 
 
-def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str | None:
-    if not learner:
-        return None
-    with open_session(site.engine) as session:
-        return predicted(session, learner, exercise.id, seed)
-
-
-def _fits(prediction: str, exercise: LabExercise) -> bool:
-    """Whether *prediction* is of what *exercise* asks for: its author may have changed that."""
-    return bool(json.loads(prediction).keys() == exercise.predict.keys())
-
-
-async def lock_in(site: Site, exercise: LabExercise, seed: int, learner: str, given: Given) -> None:
-    """Keep the prediction of a posted form; one that is there already stays.
-
-    Raises:
-        AnswerError: a number is missing, or cannot be read.
-        TooLongError: it has more characters than the settings allow.
-        UnavailableError: it cannot be kept.
-    """
-    answer = exercise.answer_in(given)
-    refuse_longer(answer, site.settings.answer_limit)
-    exercise.read(answer)
-    stored = _stored(site, exercise, seed, learner)
-    if stored and not _fits(stored, exercise):
-        with open_session(site.engine) as session:
-            forget_prediction(session, learner, exercise.id, seed, stored)
-    kept = {name: text.strip() for name, text in answer.items() if name != CAUSE}
-    row = Prediction(learner=learner, exercise=exercise.id, seed=seed, answer=json.dumps(kept))
-    await site.writer.put(row)
-
-
-def answer_of(site: Site, exercise: LabExercise, seed: int, learner: str, given: Given) -> Answer:
-    """What is locked in, and the cause that a posted form chooses.
-
-    Raises:
-        AnswerError: nothing is locked in yet, or nothing is chosen.
-    """
-    locked = locked_in(site, exercise, seed, learner)
-    chosen = next(iter(given.get(f"answer.{CAUSE}", ())), "")
-    if not locked:
-        raise AnswerError("predict first: nothing is measured before that")
-    if not chosen:
-        raise AnswerError("choose what explains the measurement")
-    return {**locked, CAUSE: chosen}
-
-
-def lab_view(
-    site: Site,
-    exercise: LabExercise,
-    seed: int,
-    learner: str,
-    *,
-    graded: bool,
-    parts: Mapping[str, PartVerdict],
-) -> LabView:
-    """What the page of *exercise* shows besides its text.
-
-    What the formula says is shown once the prediction stands, or the exercise is *graded*: *parts*
-    are its verdicts then.
-    """
-    lab = lab_called(exercise.lab)
-    job = read_job(lab, exercise.parameters(seed))
-    locked = locked_in(site, exercise, seed, learner)
-    predictions = tuple(_predictions(exercise, seed, locked, shown=bool(locked) or graded))
+def _score(parts: Mapping[str, PartVerdict]) -> str:
     right = sum(part.correct is True for part in parts.values())
-    return LabView(
-        lab=Link(f"/labs/{lab.name}", lab.title),
-        kind=KINDS[lab.links],
-        links=LINKS_SAY[lab.links],
-        locked=bool(locked),
-        is_wrong=any(one.correct is False for one in predictions),
-        score=f"{right} of {len(parts)} right" if parts else "",
-        predictions=predictions,
-        runs=tuple(_runs(site, exercise, seed, job, learner, locked)) if locked or graded else (),
-        trouble=site.labs.trouble,
-        hidden=tuple(_hidden(exercise, seed, job, locked)),
-        command=job.command,
-        cause=inline_html(exercise.fill(exercise.cause.prompt, exercise.draw(seed))),
-    )
+    return f"{right} of {len(parts)} right" if parts else ""
 
 
 def _predictions(
@@ -190,30 +163,25 @@ def _how(expression: str) -> Markup:
 
 
 def _runs(
-    site: Site,
-    exercise: LabExercise,
-    seed: int,
-    job: Job,
-    learner: str,
-    locked: Mapping[str, str],
+    site: Site, exercise: LabExercise, filled: Filled, job: Job, locked: Mapping[str, str]
 ) -> Iterator[RunView]:
     """Runs with the same parameters, the newest of each machine: the learner's own come first."""
     fitting = [k for k in finished(site, job.lab.name) if k.report and is_of(k.report, job)]
-    fitting.sort(key=lambda kept: not _is_own(kept, learner))
+    fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
     seen: set[tuple[str, str]] = set()
     for kept in fitting:
         report = kept.report
-        if report is None or (where := (_origin(kept, learner), place_of(report))) in seen:
+        if report is None or (where := (_origin(kept, filled.learner), place_of(report))) in seen:
             continue
         seen.add(where)
         measured = tuple(
-            _measured(exercise, name, seed, kept, locked.get(name, "")) for name in exercise.predict
+            _measured(exercise, name, filled.seed, kept, locked.get(name, ""))
+            for name in exercise.predict
         )
         if any(one.value for one in measured):
             link = Link(f"/labs/{report.lab}/{report.id}", place_of(report))
-            yield RunView(
-                link, f"{_origin(kept, learner)}, {report.backend}, {report.at[:10]}", measured
-            )
+            origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
+            yield RunView(link, origin, measured)
 
 
 def _measured(exercise: LabExercise, name: str, seed: int, kept: Kept, typed: str) -> MeasuredView:
@@ -245,6 +213,12 @@ def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
 
 
+def _other_form(exercise: LabExercise, seed: int, job: Job, locked: Mapping[str, str]) -> OtherForm:
+    """The form that starts a run of this drawing."""
+    hidden = tuple(_hidden(exercise, seed, job, locked))
+    return OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden)
+
+
 def _hidden(
     exercise: LabExercise, seed: int, job: Job, locked: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
@@ -256,3 +230,6 @@ def _hidden(
         if asked.measured == wanted and name in locked and not asked.at and not asked.over:
             yield "guess", asked.typed(asked.read(locked[name]).value)
             return
+
+
+VIEW = LabView()
