@@ -108,12 +108,19 @@ def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dic
         known[name] = Quantity(right, one.scale.unit.dimension)
         other = one.value(one.accept, known) if one.accept else right
         slack = one.slack(right)
-        low, high = min(right, other) - slack, max(right, other) + slack
-        keys[name] = AnswerKey(one, right, slack, low, high, names=dict(known), fill=fill)
+        keys[name] = AnswerKey(
+            asked=one,
+            right=right,
+            slack=slack,
+            low=min(right, other) - slack,
+            high=max(right, other) + slack,
+            names=dict(known),
+            fill=fill,
+        )
     return keys
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnswerKey:
     """What one variant takes for right, and its foreseen mistakes with their sentences."""
 

@@ -55,7 +55,7 @@ class Adequacy:
         return 1 - len(self.survivors) / self.differing if self.differing else 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contest:
     """Right and wrong programs, and the arguments with which they can be called."""
 
