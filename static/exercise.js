@@ -2,14 +2,13 @@
 import { order } from "./order.js";
 
 const form = document.querySelector("[data-answer]");
-const { kind, id, seed } = document.querySelector(".exercise").dataset;
+const { id, seed } = document.querySelector(".exercise").dataset;
 const store = `draft ${id} ${seed}`;
-const KEPT = ["numeric", "expression", "function"];
 
 const typed = () => [...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]")];
 
 function keepDraft() {
-  if (!KEPT.includes(kind)) return;
+  if (!("draft" in form.dataset)) return;
   try {
     localStorage.setItem(store, JSON.stringify(typed().map((field) => [field.name, field.value])));
   } catch {
@@ -18,7 +17,7 @@ function keepDraft() {
 }
 
 function restoreDraft() {
-  if (!KEPT.includes(kind)) return;
+  if (!("draft" in form.dataset)) return;
   try {
     const draft = new Map(JSON.parse(localStorage.getItem(store) ?? "[]"));
     for (const field of typed()) if (draft.has(field.name)) field.value = draft.get(field.name);
@@ -86,15 +85,16 @@ async function send(button) {
 }
 
 form.addEventListener("submit", (event) => {
-  if (kind === "lab" && !["hint", "solution"].includes(event.submitter?.value)) return; // much of the page changes
+  if ("wholePage" in form.dataset && !["hint", "solution"].includes(event.submitter?.value)) return;
   event.preventDefault();
   send(event.submitter ?? form.querySelector("button[value=check]"));
 });
 form.addEventListener("input", keepDraft);
 
 if (!form.querySelector(".verdict").childElementCount) restoreDraft();
-if (kind === "order") order(form.querySelector("[data-order]"));
-if (kind === "function") {
+const list = form.querySelector("[data-order]");
+if (list) order(list);
+if (form.querySelector("[data-editor]")) {
   const { editor } = await import("./editor.js");
   editor(form, keepDraft);
 }

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from app.__main__ import main
 from app.content.catalog import Catalog
 from app.kinds import Exercise
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.markdown import html
 from app.site import Site
 
@@ -56,7 +56,7 @@ def test_three_ways_lead_to_the_same_verdict(
         online = client.post("/api/v1/check", json=row, headers=bearer).json()
         assert online == offline
         address, fields = f"/exercises/{exercise.id}?seed={seed}", form(exercise, answer)
-        if isinstance(exercise, Experiment):  # somebody else: the first prediction stays
+        if isinstance(exercise, LabExercise):  # somebody else: the first prediction stays
             client.cookies.clear()
             client.post(address, data={**fields, "action": "predict"})
         page = client.post(address, data=fields, headers={"X-Fragment": "1"}).text

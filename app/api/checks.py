@@ -30,7 +30,7 @@ from app.grading.verdicts import (
     unreadable,
     verdict_row,
 )
-from app.kinds.length import TooLongError
+from app.kinds.answers import TooLongError
 from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.kinds import Exercise, Finding
-from app.kinds.numeric import Numeric
 from app.kinds.schema_errors import unit_cure
 
 _WORDS = "names are those under given, cases and let, answers above this one, and formulas"
@@ -57,8 +56,7 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
 def _circular(finding: Finding, exercise: Exercise) -> Finding | None:
     """What to say of a value that needs one that is worked out after it, or itself."""
     found = _NAME.search(finding.says)
-    later = [*exercise.let, *(exercise.answers if isinstance(exercise, Numeric) else ())]
-    if not found or found[1] not in later:
+    if not found or found[1] not in exercise.worked_out:
         return None
     says = f"{found[1]!r} is worked out after what needs it, or from it"
     seed = re.match(r"seed \d+[^:]*: ", finding.says)

@@ -11,7 +11,7 @@ from app.errors import nearest
 from app.expressions import Quantity
 from app.kinds import Finding
 from app.kinds.choice import Choice
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.markdown import html
 
 _STEM = 6  # letters that tell words apart
@@ -65,7 +65,7 @@ def _answered(script: Script, figure: Figure) -> str:
 def _told(script: Script, says: str, prompt: str) -> str:
     """What of the answer the tooltip *says*; nothing if it tells none of it."""
     exercise = script.exercise
-    if isinstance(exercise, Choice | Experiment):
+    if isinstance(exercise, Choice | LabExercise):
         offered = exercise.options if isinstance(exercise, Choice) else exercise.cause.options
         correct = exercise.right(0) if isinstance(exercise, Choice) else {exercise.cause.correct}
         right = [option.text for key, option in offered.items() if key in correct]

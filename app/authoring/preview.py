@@ -15,7 +15,7 @@ from app.content.catalog import TOPIC_FILE, read_exercise, topic_of
 from app.errors import AppError, ContentError, InputError, NotFoundError
 from app.expressions import ExpressionError
 from app.kinds import Exercise
-from app.kinds.base import Answer
+from app.kinds.answers import Answer
 from app.main import create_app
 from app.markdown import html
 from app.sandbox.runner import Runner

@@ -14,11 +14,9 @@ from app.errors import AppError, nearest
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
 from app.kinds import Exercise, Finding
-from app.kinds.base import Answer, single
-from app.kinds.embedding import Embedded
-from app.kinds.expression import Expression
-from app.kinds.lab import Experiment
-from app.kinds.numeric import Numeric
+from app.kinds.answers import Answer, single
+from app.kinds.base import Embedded
+from app.kinds.lab import LabExercise
 from app.labs import Job, lab_called, read_job
 from app.labs.archive import recorded
 from app.labs.match import found_in, is_of
@@ -27,7 +25,6 @@ from app.sandbox.runner import Runner
 
 _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws
-_TELLING = 3  # characters of a figure that cannot be there by chance
 _SAME = 1e-9  # of two ways to work out a number
 _PATIENCE = 10  # seconds for an address to answer
 _NUDGE = "say how to get there instead"
@@ -102,7 +99,7 @@ def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
 
 def prove_lab(exercise: Exercise) -> Iterator[Finding]:
     """A lab that there is not, predictions that are not the lab's own, and a missing recording."""
-    if not isinstance(exercise, Experiment):
+    if not isinstance(exercise, LabExercise):
         return
     for seed in SEEDS:
         try:
@@ -117,7 +114,7 @@ def prove_lab(exercise: Exercise) -> Iterator[Finding]:
             return
 
 
-def _prove_runs(exercise: Experiment, seed: int, job: Job) -> Iterator[Finding]:
+def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]:
     """Each prediction is in a recorded run, where it is what the lab itself predicts."""
     runs = [report for report in recorded() if is_of(report, job)]
     for name, key in exercise.keys(seed).items():
@@ -169,7 +166,7 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
     findings += _prove_solution(exercise, seed, {finding.says for finding in findings})
     if not findings:
         findings += _prove_hints(exercise, seed)
-    if not findings and exercise.kind != "function":  # its prove_code grades, and once is enough
+    if not findings and not exercise.runs_code:  # prove_code grades those, and once is enough
         findings += await _prove_answers(exercise, seed, runner)
     seen = _drawn(exercise, seed)
     return [Finding(f.where, f"seed {seed}{seen}: {f.says}", f.cure) for f in findings]
@@ -215,26 +212,13 @@ def _prove_hints(exercise: Exercise, seed: int) -> Iterator[Finding]:
     """No hint contains the answer."""
     variant = exercise.variant(seed)
     for index, hint in enumerate(variant.hints):
-        for figure in _telling(exercise, seed):
-            if _mentions(hint, figure) and not _mentions(variant.prompt, figure):
-                yield Finding(("hints", index), f"gives the answer away: {figure}", _NUDGE)
+        for text in exercise.telling(seed):
+            if _mentions(hint, text) and not _mentions(variant.prompt, text):
+                yield Finding(("hints", index), f"gives the answer away: {text}", _NUDGE)
 
 
-def _telling(exercise: Exercise, seed: int) -> set[str]:
-    """The texts that no hint may contain."""
-    if isinstance(exercise, Expression):
-        return {exercise.answer}
-    if exercise.kind == "buggy_line":
-        return {f"line {exercise.right_answer(seed)}"}
-    if not isinstance(exercise, Numeric | Experiment):
-        return set()
-    shown = {k.asked.shown(k.right).split()[0] for k in exercise.keys(seed).values()}
-    figures = shown | {figure.replace(",", "") for figure in shown}
-    return {figure for figure in figures if len(figure) >= _TELLING}
-
-
-def _mentions(hint: str, figure: str) -> bool:
-    return re.search(rf"(?<![\w.,]){re.escape(figure)}(?![\d]|[.,]\d)", hint) is not None
+def _mentions(hint: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.,]){re.escape(text)}(?![\d]|[.,]\d)", hint) is not None
 
 
 async def _prove_answers(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:

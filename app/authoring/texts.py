@@ -8,9 +8,9 @@ from app.expressions import ExpressionError, Quantity, names_in, parse, slots
 from app.kinds import Exercise, Where
 from app.kinds.design import Design
 from app.kinds.drawing import Draw
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
-from app.kinds.quantity import Key
+from app.kinds.quantity import AnswerKey
 
 SEEDS = range(20)
 _AFTERWARDS = {"says", "hints", "mistakes", "solution", "require", "shows", "better", "elsewhere"}
@@ -71,9 +71,9 @@ class Script:
             if any(other.names.get(name, quantity) != quantity for other in self.drawings)
         )
 
-    def keys(self, drawn: Draw) -> Mapping[str, Key]:
+    def keys(self, drawn: Draw) -> Mapping[str, AnswerKey]:
         """What is right where numbers are asked for."""
-        if isinstance(self.exercise, Numeric | Experiment):
+        if isinstance(self.exercise, Numeric | LabExercise):
             return self.exercise.keys(drawn.seed)
         return {}
 

@@ -10,9 +10,8 @@ from pydantic import Field, ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
-from app.kinds.embedding import Embedded
+from app.kinds.base import Embedded, Strict
 from app.kinds.schema_errors import faults
-from app.kinds.strict import Strict
 from app.yaml_file import Document, read_document
 
 TOPIC_FILE = "topic.yaml"
@@ -36,17 +35,17 @@ class TopicFile(Strict):
     figures: list[Embedded] = Field(default=[], description="explorers, under the opening")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """A chapter, and its exercises in order: the core ones first."""
 
     id: str
     title: str
     position: float
-    summary: str
-    opening: str
-    closing: str
     exercises: tuple[Exercise, ...]
+    summary: str = ""
+    opening: str = ""
+    closing: str = ""
     figures: tuple[Embedded, ...] = ()
 
 
@@ -78,7 +77,12 @@ class Catalog:
     def with_exercise(self, exercise: Exercise) -> "Catalog":
         """This catalog with *exercise* in place of the one of its id, or added to its chapter."""
         name = exercise.id.partition("/")[0]
-        new = Topic(name, name.replace("-", " ").capitalize(), math.inf, "", "", "", ())
+        new = Topic(
+            id=name,
+            title=name.replace("-", " ").capitalize(),
+            position=math.inf,
+            exercises=(),
+        )
         topic = next((topic for topic in self.topics if topic.id == name), new)
         others = [other for other in topic.exercises if other.id != exercise.id]
         changed = replace(topic, exercises=(*others, exercise))
@@ -195,9 +199,15 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         problems += error.problems
         return None
     return Topic(
-        folder.name, said.title, said.position, said.summary, said.opening, said.closing,
-        tuple(exercises), tuple(said.figures),
-    )  # fmt: skip
+        id=folder.name,
+        title=said.title,
+        position=said.position,
+        summary=said.summary,
+        opening=said.opening,
+        closing=said.closing,
+        exercises=tuple(exercises),
+        figures=tuple(said.figures),
+    )
 
 
 def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:

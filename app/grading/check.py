@@ -7,7 +7,7 @@ from app.db.replays import Once
 from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
-from app.kinds.length import refuse_longer
+from app.kinds.answers import refuse_longer
 from app.sandbox.fair_queue import Turn
 from app.site import Site
 

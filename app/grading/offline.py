@@ -116,7 +116,7 @@ class _Grader:
             exercise = self._catalog.exercise(submission.exercise)
         except (ValueError, RecursionError, AppError) as error:
             return self._error(number, line, error)
-        if exercise.kind != "function":
+        if not exercise.runs_code:
             return await self._judge(number, line, submission, exercise)
         if self._starting is None:
             self._starting = asyncio.create_task(self._start())

@@ -15,7 +15,7 @@ from pydantic import (
 
 from app.errors import AnswerError, AppError
 from app.kinds import SEEDS, Answer, Verdict
-from app.kinds.length import refuse_longer
+from app.kinds.answers import refuse_longer
 
 
 def _whole(value: object) -> object:

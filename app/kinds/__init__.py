@@ -1,35 +1,30 @@
-"""What an exercise can be; the list of kinds is the union `Exercise`."""
+"""The kinds of exercise; the list of them is the union `Exercise`."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, get_args
 
 from pydantic import Field, TypeAdapter
 
-from app.kinds.base import (
-    SEEDS,
-    Answer,
-    Base,
-    Finding,
-    PartVerdict,
-    Variant,
-    Verdict,
-    Where,
-)
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import SEEDS, Base, Finding, Variant, Where
 from app.kinds.choice import Choice
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.function import Function
 from app.kinds.design import Design
 from app.kinds.expression import Expression
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.kinds.match import Match
 from app.kinds.numeric import Numeric
 from app.kinds.order import Order
 
 Exercise = (
-    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | Experiment
+    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | LabExercise
 )
 EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
 
+KINDS: Mapping[str, type[Base]] = {kind.name(): kind for kind in get_args(Exercise)}
+
 __all__ = [
-    "EXERCISE", "SEEDS", "Answer", "Base", "Exercise", "Finding", "PartVerdict", "Variant",
+    "EXERCISE", "KINDS", "SEEDS", "Answer", "Base", "Exercise", "Finding", "PartVerdict", "Variant",
     "Verdict", "Where",
 ]  # fmt: skip

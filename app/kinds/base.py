@@ -1,29 +1,29 @@
-"""What every kind of exercise has and does."""
+"""The base of every kind of exercise."""
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar, TypeVar, get_args
 
-from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
-from app.errors import AnswerError
 from app.expressions import fill
+from app.kinds.answers import Answer, Verdict
 from app.kinds.drawing import Draw, Value, draw
-from app.kinds.embedding import Embedded
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-KEPT = 256  # variants of one exercise
+_REMEMBERED = 256  # values, as of the variants of one exercise
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
-Answer = str | list[str] | dict[str, str]
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 Where = tuple[str | int, ...]  # the way to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
+Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
 
 
 def _unit(name: str) -> str:
@@ -32,24 +32,6 @@ def _unit(name: str) -> str:
 
 
 UnitName = Annotated[str, AfterValidator(_unit)]
-
-
-@dataclass(frozen=True, slots=True)
-class PartVerdict:
-    """The judgement on one of several answers; None where it was left empty."""
-
-    correct: bool | None
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The judgement on one answer, and the sentences (Markdown) shown with it."""
-
-    correct: bool
-    score: float
-    feedback: tuple[str, ...]
-    parts: Mapping[str, PartVerdict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +53,53 @@ class Variant:
     solution: str
 
 
-class Base(Strict, ABC):
-    """One exercise; all that it says and judges depends on its file and a seed alone."""
+class Remembered(dict[_K, _V]):
+    """Values that are worked out once for each key; they are forgotten when there are too many."""
 
+    most: ClassVar[int] = _REMEMBERED
+
+    def of(self, key: _K, work_out: Callable[[], _V]) -> _V:
+        """The value of *key*; *work_out* says it the first time."""
+        known = self.get(key)
+        return self.keep(key, work_out()) if known is None else known
+
+    def keep(self, key: _K, value: _V) -> _V:
+        """*value*, which is remembered as that of *key*."""
+        if len(self) >= self.most:
+            self.clear()
+        self[key] = value
+        return value
+
+
+class Strict(BaseModel):
+    """A part of an exercise file: nothing unknown in it, nothing changed after reading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Embedded(Strict):
+    """Figures of an explorer in a state that is fixed, or filled with an exercise's values."""
+
+    explorer: str = Field(description="its name, as in /explore/pipeline")
+    state: dict[str, str | int | float] = Field(
+        default_factory=dict, description='controls by name; in an exercise "{p}" is a drawn value'
+    )
+    figure: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="which of its figures, from 0; all where left out"
+    )
+    predict: bool = Field(default=False, description="ask for a number before it is shown")
+
+
+class Base(Strict, ABC):
+    """One exercise; all that it says and judges depends on its file and a seed alone.
+
+    Each kind sets the class variables; the rest of the site asks them, never the kind's name.
+    """
+
+    kind_title: ClassVar[str]  # in lists of exercises
+    sample: ClassVar[str]  # an exercise of the course that shows the kind well
+    runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
+    keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
     title: str = Field(max_length=80, min_length=3, description="3 to 80 characters")
@@ -111,8 +137,13 @@ class Base(Strict, ABC):
         default_factory=list,
         description="glossary terms that get no tooltip here, where it would be the answer",
     )
-    _variants: dict[int, Variant] = PrivateAttr(default_factory=dict)
-    _draws: dict[int, Draw] = PrivateAttr(default_factory=dict)
+    _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
+    _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the kind, as files give it under `kind`."""
+        return str(get_args(cls.model_fields["kind"].annotation)[0])
 
     @cached_property
     def dotted(self) -> frozenset[str]:
@@ -121,23 +152,15 @@ class Base(Strict, ABC):
 
     def draw(self, seed: int) -> Draw:
         """The values that *seed* draws."""
-        if seed not in self._draws:
-            if len(self._draws) >= KEPT:
-                self._draws.clear()
-            self._draws[seed] = self.drawn_anew(seed)
-        return self._draws[seed]
+        return self._draws.of(seed, lambda: self._draw(seed))
 
-    def drawn_anew(self, seed: int) -> Draw:
+    def _draw(self, seed: int) -> Draw:
         """The values that *seed* draws, worked out."""
         return draw(seed, self.given, self.cases, self.let, self.where)
 
     def variant(self, seed: int) -> Variant:
         """The exercise as *seed* draws it."""
-        if seed not in self._variants:
-            if len(self._variants) >= KEPT:
-                self._variants.clear()
-            self._variants[seed] = self._variant(seed)
-        return self._variants[seed]
+        return self._variants.of(seed, lambda: self._variant(seed))
 
     def _variant(self, seed: int) -> Variant:
         drawn = self.draw(seed)
@@ -187,8 +210,8 @@ class Base(Strict, ABC):
         """
 
     @property
-    def anew(self) -> str:
-        """What another seed changes, or nothing where all seeds ask the same."""
+    def variation(self) -> str:
+        """What another seed changes; empty where all seeds ask the same."""
         return "Draws new numbers." if self.given or self.cases else ""
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
@@ -204,6 +227,15 @@ class Base(Strict, ABC):
         """What is wrong with one drawing of this exercise, as far as shows without running code."""
         yield from ()
 
+    def telling(self, seed: int) -> set[str]:
+        """Texts that would give the answer away in a hint."""
+        return set()
+
+    @property
+    def worked_out(self) -> Sequence[str]:
+        """Names of values that the file works out, each from those before it."""
+        return [*self.let]
+
     def notes(self) -> Iterator[str]:
         """What an author may like to know, once all is well."""
         yield from ()
@@ -211,14 +243,3 @@ class Base(Strict, ABC):
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
         """What is wrong with the code of this exercise, found by running it in the sandbox."""
         return []
-
-
-def single(answer: Answer) -> str:
-    """*answer*, when it is one text.
-
-    Raises:
-        AnswerError: it is a list or an object.
-    """
-    if not isinstance(answer, str):
-        raise AnswerError("one text is wanted as the answer, not a list or an object")
-    return answer

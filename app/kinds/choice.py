@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
-from app.kinds.base import Answer, Base, Finding, Markdown, Verdict, Where
+from app.kinds.answers import Answer, Verdict
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 FIRST = "first"
@@ -40,14 +40,13 @@ class Offered(Strict):
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
-Key = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]
-
-
 class Choice(Base):
     """Choose one option, or every one that holds."""
 
+    kind_title = "Choice"
+    sample = "memory/fsdp-default"
     kind: Literal["choice"]
-    options: dict[Key, Offered] = Field(
+    options: dict[Slug, Offered] = Field(
         min_length=2, description="key: text, says, and perhaps when; shuffled by the seed"
     )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
@@ -66,9 +65,9 @@ class Choice(Base):
         return not isinstance(self.correct, str)
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return super().anew or "Shuffles the options anew."
+        return super().variation or "Shuffles the options again."
 
     def question(self, seed: int) -> ChoiceQuestion:
         """The options, in the order that *seed* shuffles them to."""

@@ -23,7 +23,7 @@ _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class CommonMistake:
     """A wrong answer that is *factor* times the right one, where the unit *can* have it."""
 
     factor: float
@@ -31,7 +31,7 @@ class Slip:
     can: Callable[[Scale], bool]
 
 
-def slip(ratio: float, scale: Scale, tolerance: float) -> str:
+def common_mistake(ratio: float, scale: Scale, tolerance: float) -> str:
     """What to say of an answer that is *ratio* times the right one, or nothing.
 
     *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
@@ -40,7 +40,7 @@ def slip(ratio: float, scale: Scale, tolerance: float) -> str:
     for factor, says in _binary(scale):
         if abs(ratio / factor - 1) <= min(tolerance, _CLOSER):
             return says
-    for known in _SLIPS:
+    for known in _COMMON:
         if abs(ratio / known.factor - 1) <= min(tolerance, _CLOSE) and known.can(scale):
             return known.says
     return ""
@@ -108,30 +108,39 @@ _TOO_LARGE = "Your number is {} times the right one"
 _TOO_SMALL = "Your number is 1/{} of the right one"
 _THOUSANDS = [(10.0**n, _TOO_LARGE.format(f"{10**n:,}")) for n in (3, 6, 9)]
 _THOUSANDS += [(10.0**-n, _TOO_SMALL.format(f"{10**n:,}")) for n in (3, 6, 9)]
-_SLIPS = (
-    Slip(8, _TOO_LARGE.format(8) + ": were bits counted as bytes? A byte is 8 bits.", _counts_data),
-    Slip(1 / 8, _TOO_SMALL.format(8) + ": were bytes divided by 8, as bits are?", _counts_data),
-    Slip(
+_COMMON = (
+    CommonMistake(
+        8, _TOO_LARGE.format(8) + ": were bits counted as bytes? A byte is 8 bits.", _counts_data
+    ),
+    CommonMistake(
+        1 / 8, _TOO_SMALL.format(8) + ": were bytes divided by 8, as bits are?", _counts_data
+    ),
+    CommonMistake(
         2,
         "Your number is twice the right one: is one direction of the link wanted, or both?",
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
-    Slip(
+    CommonMistake(
         1 / 2,
         "Your number is half the right one: is one direction of the link wanted, or both?",
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
-    Slip(2, "Your number is twice the right one: is something counted twice?", _anything),
-    Slip(1 / 2, "Your number is half the right one: is a factor of 2 missing?", _anything),
-    Slip(8, _TOO_LARGE.format(8) + ".", _anything),
-    Slip(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
-    Slip(-1, "The size is right, the sign is not.", _anything),
-    *(Slip(factor, says + ": look at the prefixes.", takes_prefix) for factor, says in _THOUSANDS),
-    *(Slip(factor, says + ".", _anything) for factor, says in _THOUSANDS),
-    Slip(100, _TOO_LARGE.format(100) + ": a percentage was taken for a fraction.", _is_a_share),
-    Slip(1 / 100, "A fraction was typed where per cent are wanted.", _is_a_share),
+    CommonMistake(2, "Your number is twice the right one: is something counted twice?", _anything),
+    CommonMistake(1 / 2, "Your number is half the right one: is a factor of 2 missing?", _anything),
+    CommonMistake(8, _TOO_LARGE.format(8) + ".", _anything),
+    CommonMistake(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
+    CommonMistake(-1, "The size is right, the sign is not.", _anything),
     *(
-        Slip(
+        CommonMistake(factor, says + ": look at the prefixes.", takes_prefix)
+        for factor, says in _THOUSANDS
+    ),
+    *(CommonMistake(factor, says + ".", _anything) for factor, says in _THOUSANDS),
+    CommonMistake(
+        100, _TOO_LARGE.format(100) + ": a percentage was taken for a fraction.", _is_a_share
+    ),
+    CommonMistake(1 / 100, "A fraction was typed where per cent are wanted.", _is_a_share),
+    *(
+        CommonMistake(
             10.0**n,
             f"Your number is the right one times {10.0**n:g}: a decimal point has moved.",
             _anything,

@@ -4,15 +4,16 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
-from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, Verdict, Where
+from app.kinds.answers import Answer, Verdict
+from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
 from app.kinds.drawing import Draw, Value
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import figures, scale_of
 
@@ -66,6 +67,8 @@ class Knob(Strict):
 class Design(Base):
     """Choose values that meet every condition, and are the best that do."""
 
+    kind_title = "Design"
+    sample = "memory/the-mildest-stage"
     kind: Literal["design"]
     choose: dict[Name, Knob] = Field(
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"
@@ -85,7 +88,7 @@ class Design(Base):
     shows: dict[str, str] = Field(
         default_factory=dict, description="label: text with values, shown with every verdict"
     )
-    _works: dict[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=dict)
+    _works: Remembered[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=Remembered)
 
     def question(self, seed: int) -> DesignQuestion:
         """What is to be chosen, and from what."""
@@ -179,17 +182,13 @@ class Design(Base):
 
     def _working(self, seed: int) -> list[tuple[float, Chosen]]:
         """Every design that works, the best first."""
-        if seed not in self._works:
-            if len(self._works) >= KEPT:
-                self._works.clear()
-            found = []
-            for chosen in self._ways():
-                names = self._names(seed, chosen)
-                if not self._failed(names):
-                    value = evaluate(self.least, names).value if self.least else 0.0
-                    found.append((value, chosen))
-            self._works[seed] = sorted(found, key=lambda pair: pair[0])
-        return self._works[seed]
+        return self._works.of(seed, lambda: sorted(self._found(seed), key=itemgetter(0)))
+
+    def _found(self, seed: int) -> Iterator[tuple[float, Chosen]]:
+        for chosen in self._ways():
+            names = self._names(seed, chosen)
+            if not self._failed(names):
+                yield (evaluate(self.least, names).value if self.least else 0.0), chosen
 
     def _deciding(self, seed: int) -> dict[str, Chosen]:
         """For each condition, a design that fails it and no other."""

@@ -10,10 +10,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
-from app.kinds.base import Answer, Base, Finding, Markdown, UnitName, Verdict, Where, single
+from app.kinds.answers import Answer, Verdict, single
+from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, UnitName, Where
 from app.kinds.comparing import alike, kind_of, near, of_another_kind, value_at, why_none
 from app.kinds.drawing import Draw, Value
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 from app.units import Scale, scale_of, show, unit_of
 
@@ -65,6 +65,9 @@ class Symbol(Strict):
 class Expression(Base):
     """Derive a formula and type it."""
 
+    kind_title = "Formula"
+    sample = "collectives/derive-the-volume"
+    keeps_draft = True
     kind: Literal["expression"]
     answer: str = Field(description="the formula, in the symbols alone")
     reference: str = Field(
@@ -77,7 +80,7 @@ class Expression(Base):
     wrong: dict[str, Markdown] = Field(
         min_length=2, alias="mistakes", description="expression: sentence"
     )
-    _points: dict[int, tuple[Names, ...]] = PrivateAttr(default_factory=dict)
+    _points: Remembered[int, tuple[Names, ...]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _symbols_have_ranges(self) -> Self:
@@ -138,14 +141,12 @@ class Expression(Base):
 
     def points(self, seed: int) -> tuple[Names, ...]:
         """Values of the letters at which formulas are compared."""
-        if seed not in self._points:
-            self._points.clear()
-            source = random.Random(f"points {seed}")
-            self._points[seed] = tuple(
-                {name: symbol.at(source) for name, symbol in self.symbols.items()}
-                for _ in range(_POINTS)
-            )
-        return self._points[seed]
+        return self._points.of(seed, lambda: tuple(self._drawn_points(seed)))
+
+    def _drawn_points(self, seed: int) -> Iterator[Names]:
+        source = random.Random(f"points {seed}")
+        for _ in range(_POINTS):
+            yield {name: symbol.at(source) for name, symbol in self.symbols.items()}
 
     def _foreseen(self, seed: int, values: Sequence[Quantity | None]) -> str:
         """The sentence of the mistake with the same values."""
@@ -205,6 +206,10 @@ class Expression(Base):
             yield ("symbols", name, "says"), symbol.says
         for expression, says in self.wrong.items():
             yield ("mistakes", expression), says
+
+    def telling(self, seed: int) -> set[str]:
+        """The formula as the author typed it."""
+        return {self.answer}
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """The answer equals the reference, and no mistake equals it or another mistake."""

@@ -7,14 +7,13 @@ from typing import Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, fill
-from app.kinds.base import KEPT, Answer, Base, Finding, Markdown, PartVerdict, Verdict, Where
-from app.kinds.choice import Key as OptionKey
+from app.expressions import ExpressionError, Names, Quantity, fill
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import Base, Finding, Markdown, Remembered, Slug, Strict, Where
 from app.kinds.choice import Offered, Option
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.numeric import TELL, Box
-from app.kinds.quantity import Asked, Key, keys_of
-from app.kinds.strict import Strict
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
 from app.units import Reading
 
@@ -30,14 +29,14 @@ class CauseQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentQuestion:
+class LabQuestion:
     """What is predicted, and the question about the cause."""
 
     fields: tuple[Box, ...]
     cause: CauseQuestion
 
 
-class Predicted(Asked):
+class Predicted(AskedQuantity):
     """One quantity that is predicted by a formula, and that the lab measures."""
 
     measured: str = Field(description="the lab's measure, or MEASURE/DERIVED")
@@ -53,7 +52,7 @@ class Cause(Strict):
     """Why what is measured differs from the formula, or does not."""
 
     prompt: Markdown = Field(description="what is to be explained, once it is measured")
-    options: dict[OptionKey, Offered] = Field(min_length=2, description="key: text and says")
+    options: dict[Slug, Offered] = Field(min_length=2, description="key: text and says")
     correct: str = Field(description="the key of the right one")
 
     @model_validator(mode="after")
@@ -64,9 +63,11 @@ class Cause(Strict):
         return self
 
 
-class Experiment(Base):
+class LabExercise(Base):
     """Predict, measure, explain."""
 
+    kind_title = "Lab"
+    sample = "collectives/count-the-ring"
     kind: Literal["lab"]
     lab: str = Field(description="a name that `wallclock lab list` knows")
     run: dict[str, str | int | float] = Field(
@@ -74,7 +75,7 @@ class Experiment(Base):
     )
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
     cause: Cause = Field(description="prompt, options and correct: why it came out so")
-    _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
+    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
@@ -97,7 +98,7 @@ class Experiment(Base):
         plain = {name: text.replace(",", "") for name, text in drawn.shown.items()}
         return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
 
-    def question(self, seed: int) -> ExperimentQuestion:
+    def question(self, seed: int) -> LabQuestion:
         """The boxes, and the causes in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
         boxes = (
@@ -107,7 +108,7 @@ class Experiment(Base):
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
         prompt = self.fill(self.cause.prompt, drawn)
         cause = CauseQuestion(prompt, tuple(shuffled(seed, options)))
-        return ExperimentQuestion(tuple(boxes), cause)
+        return LabQuestion(tuple(boxes), cause)
 
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with what the formulas predict, by name."""
@@ -202,6 +203,10 @@ class Experiment(Base):
             yield ("cause", "options", key, "text"), option.text
             yield ("cause", "options", key, "says"), option.says
 
+    def telling(self, seed: int) -> set[str]:
+        """The figures of the right values."""
+        return telling_figures(self.keys(seed).values())
+
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Predictions have the right unit, and mistakes are apart from them."""
         try:
@@ -214,22 +219,18 @@ class Experiment(Base):
             for expression, says in found:
                 yield Finding(("predict", name, "mistakes", expression), says, TELL)
 
-    def keys(self, seed: int) -> Mapping[str, Key]:
+    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
         """What the formulas say of each prediction.
 
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.
         """
-        if seed not in self._keys:
-            if len(self._keys) >= KEPT:
-                self._keys.clear()
-            drawn = self.draw(seed)
-            self._keys[seed] = keys_of(
-                self.predict,
-                drawn.names,
-                lambda text, at: self.fill(text, replace(drawn, names=at)),
-            )
-        return self._keys[seed]
+        drawn = self.draw(seed)
+
+        def filled(text: str, names: Names) -> str:
+            return self.fill(text, replace(drawn, names=names))
+
+        return self._keys.of(seed, lambda: keys_of(self.predict, drawn.names, filled))
 
     def _title(self, seed: int, name: str) -> str:
         return self.fill(self.predict[name].prompt, self.draw(seed)) or name

@@ -7,18 +7,9 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
-from app.kinds.base import (
-    Answer,
-    Base,
-    Finding,
-    Markdown,
-    PartVerdict,
-    Verdict,
-    Where,
-)
-from app.kinds.choice import Key
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 _FORESEEN = 2  # wrong pairs with a sentence, at least
@@ -44,8 +35,8 @@ class Thing(Strict):
     """A thing, and what it goes with."""
 
     text: Markdown
-    to: Key | list[Key] = Field(description="the partner, or several of which each is right")
-    says: dict[Key, Markdown] = Field(
+    to: Slug | list[Slug] = Field(description="the partner, or several of which each is right")
+    says: dict[Slug, Markdown] = Field(
         default_factory=dict, description="a wrong partner: what to tell somebody who takes it"
     )
 
@@ -58,11 +49,13 @@ class Thing(Strict):
 class Match(Base):
     """Say what goes with what."""
 
+    kind_title = "Matching"
+    sample = "diagnosis/technique-and-lever"
     kind: Literal["match"]
-    partners: dict[Key, Markdown] = Field(
+    partners: dict[Slug, Markdown] = Field(
         min_length=2, description="key: text; one may go with several things, or with none"
     )
-    things: dict[Key, Thing] = Field(
+    things: dict[Slug, Thing] = Field(
         min_length=2, description="key: text, to, and says of wrong partners"
     )
 
@@ -78,9 +71,9 @@ class Match(Base):
         return self
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return super().anew or "Shuffles both sides anew."
+        return super().variation or "Shuffles both sides again."
 
     def question(self, seed: int) -> MatchQuestion:
         """Both sides, shuffled."""

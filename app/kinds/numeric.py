@@ -7,10 +7,11 @@ from typing import Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, names_in, parse
-from app.kinds.base import KEPT, Answer, Base, Finding, PartVerdict, UnitName, Verdict, Where
+from app.expressions import ExpressionError, Names, Quantity, names_in, parse
+from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.base import Base, Finding, Remembered, UnitName, Where
 from app.kinds.drawing import Draw
-from app.kinds.quantity import Asked, Key, keys_of
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
 from app.units import Dimension, Reading
 
@@ -39,6 +40,9 @@ class NumericQuestion:
 class Numeric(Base):
     """One number with a unit, or several."""
 
+    kind_title = "Number"
+    sample = "collectives/bytes-sent-by-a-ring"
+    keeps_draft = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
     unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
@@ -47,18 +51,18 @@ class Numeric(Base):
     wrong: dict[str, str] = Field(
         default_factory=dict, alias="mistakes", description="expression: sentence"
     )
-    answers: dict[str, Asked] = Field(
+    answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
-    _asked: dict[str, Asked] = PrivateAttr(default_factory=dict)
-    _keys: dict[int, dict[str, Key]] = PrivateAttr(default_factory=dict)
+    _asked: dict[str, AskedQuantity] = PrivateAttr(default_factory=dict)
+    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:
         if bool(self.answer) == bool(self.answers):
             raise ValueError("give either one answer, or several under answers")
         self._asked = self.answers or {
-            ONLY: Asked(
+            ONLY: AskedQuantity(
                 answer=self.answer,
                 unit=self.unit,
                 tolerance=self.tolerance,
@@ -141,6 +145,15 @@ class Numeric(Base):
             for expression, says in asked.mistakes.items():
                 yield self._where(name, "mistakes", expression), says
 
+    @property
+    def worked_out(self) -> Sequence[str]:
+        """The answers, too, where there are several."""
+        return [*super().worked_out, *self.answers]
+
+    def telling(self, seed: int) -> set[str]:
+        """The figures of the right values."""
+        return telling_figures(self.keys(seed).values())
+
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Answers have the right unit, and mistakes are apart from them and from each other."""
         try:
@@ -206,19 +219,15 @@ class Numeric(Base):
     def _dimension(self, name: str) -> Dimension:
         return self._asked[name].scale.unit.dimension
 
-    def keys(self, seed: int) -> Mapping[str, Key]:
+    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
         """What is right in each box.
 
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.
         """
-        if seed not in self._keys:
-            if len(self._keys) >= KEPT:
-                self._keys.clear()
-            self._keys[seed] = self._computed(self.draw(seed))
-        return self._keys[seed]
+        drawn = self.draw(seed)
 
-    def _computed(self, drawn: Draw) -> dict[str, Key]:
-        return keys_of(
-            self._asked, drawn.names, lambda text, at: self.fill(text, replace(drawn, names=at))
-        )
+        def filled(text: str, names: Names) -> str:
+            return self.fill(text, replace(drawn, names=names))
+
+        return self._keys.of(seed, lambda: keys_of(self._asked, drawn.names, filled))

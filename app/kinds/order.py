@@ -10,10 +10,9 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from app.errors import AnswerError, nearest
-from app.kinds.base import Answer, Base, Finding, Markdown, Verdict, Where
-from app.kinds.choice import Key
+from app.kinds.answers import Answer, Verdict
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.runner import Runner
 
 _BEFORE = " before "
@@ -52,11 +51,13 @@ class Stranger(Strict):
 class Order(Base):
     """Put things in an order that is possible."""
 
+    kind_title = "Order"
+    sample = "collectives/steps-of-a-ring"
     kind: Literal["order"]
-    items: dict[Key, Step] = Field(
+    items: dict[Slug, Step] = Field(
         min_length=3, description="key: text, and after: the keys that must have come before"
     )
-    strangers: dict[Key, Stranger] = Field(
+    strangers: dict[Slug, Stranger] = Field(
         default_factory=dict, description="key: text and says, of what belongs nowhere"
     )
     says: dict[str, Markdown] = Field(
@@ -88,9 +89,9 @@ class Order(Base):
         return frozenset((a, b) for b, before in earlier.items() for a in before)
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return super().anew or "Shuffles anew."
+        return super().variation or "Shuffles the statements again."
 
     def question(self, seed: int) -> OrderQuestion:
         """The things, in the order that *seed* shuffles them to."""

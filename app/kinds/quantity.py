@@ -1,6 +1,6 @@
 """One quantity that an exercise asks for, and how near an answer must come to it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -8,9 +8,9 @@ from pydantic import Field, field_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
-from app.kinds.base import PartVerdict, UnitName
-from app.kinds.common_mistakes import in_another_unit, slip
-from app.kinds.strict import Strict
+from app.kinds.answers import PartVerdict
+from app.kinds.base import Strict, UnitName
+from app.kinds.common_mistakes import common_mistake, in_another_unit
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 
@@ -19,10 +19,11 @@ _FIGURES, _ALL_FIGURES = 4, 13  # of a value that is shown: as few as do
 _READ_AS = 6  # figures of a value that somebody typed
 _SHOWN_OF_RANGE = 0.9  # of all that counts as right, where the range is rounded inward
 _NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
+_TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
 
 
-class Asked(Strict):
+class AskedQuantity(Strict):
     """One quantity that is asked for."""
 
     prompt: str = Field(default="", description="what this answer is, where there are several")
@@ -95,7 +96,7 @@ class Asked(Strict):
 Fill = Callable[[str, Names], str]
 
 
-def keys_of(asked: Mapping[str, Asked], names: Names, fill: Fill) -> dict[str, "Key"]:
+def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dict[str, "AnswerKey"]:
     """What is right of each that is asked for; one may build on those before it.
 
     Raises:
@@ -107,16 +108,23 @@ def keys_of(asked: Mapping[str, Asked], names: Names, fill: Fill) -> dict[str, "
         known[name] = Quantity(right, one.scale.unit.dimension)
         other = one.value(one.accept, known) if one.accept else right
         slack = one.slack(right)
-        low, high = min(right, other) - slack, max(right, other) + slack
-        keys[name] = Key(one, right, slack, low, high, names=dict(known), fill=fill)
+        keys[name] = AnswerKey(
+            asked=one,
+            right=right,
+            slack=slack,
+            low=min(right, other) - slack,
+            high=max(right, other) + slack,
+            names=dict(known),
+            fill=fill,
+        )
     return keys
 
 
-@dataclass(frozen=True)
-class Key:
+@dataclass(frozen=True, kw_only=True)
+class AnswerKey:
     """What one variant takes for right, and its foreseen mistakes with their sentences."""
 
-    asked: Asked
+    asked: AskedQuantity
     right: float
     slack: float
     low: float
@@ -189,7 +197,7 @@ class Key:
         """What to say of a wrong answer: the mistake behind it where its figure tells."""
         return (
             self._foreseen(reading)
-            or self._slip(reading)
+            or self._common(reading)
             or self._too_coarse(reading)
             or self._not_whole(reading)
             or self._no_factor(reading)
@@ -205,7 +213,7 @@ class Key:
                 return says
         return ""
 
-    def _slip(self, reading: Reading) -> str:
+    def _common(self, reading: Reading) -> str:
         shown = self.asked.scale
         bare = reading.scale is None
         if bare and (says := in_another_unit(reading.value, self.right, self.slack, shown)):
@@ -213,7 +221,7 @@ class Key:
         if not self.right:
             return ""
         ratio = reading.value / self.right
-        return slip(ratio, reading.scale or shown, self.slack / abs(self.right))
+        return common_mistake(ratio, reading.scale or shown, self.slack / abs(self.right))
 
     def _too_coarse(self, reading: Reading) -> str:
         if not reading.step or abs(reading.value - self.right) > reading.step / 2:
@@ -267,6 +275,13 @@ class Key:
                 if abs(value - earlier) <= _APART * self.asked.slack(earlier):
                     yield expression, f"cannot be told from the mistake {other!r}"
             seen[expression] = value
+
+
+def telling_figures(keys: Iterable[AnswerKey]) -> set[str]:
+    """The right values of *keys* without units, as long as they cannot be there by chance."""
+    shown = {key.asked.shown(key.right).split()[0] for key in keys}
+    figures = shown | {figure.replace(",", "") for figure in shown}
+    return {figure for figure in figures if len(figure) >= _TELLING}
 
 
 @cache

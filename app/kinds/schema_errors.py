@@ -9,12 +9,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.errors import nearest
-from app.kinds import Exercise, Where
+from app.kinds import KINDS, Where
 from app.units.scales import SCALES
 
-KINDS: Mapping[str, type[BaseModel]] = {
-    get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(Exercise)
-}
 _NOT_WRITTEN = {"id", "digest"}
 _UNIT = re.compile(r"'([^']+)' is not a unit here")
 _UNITS = "units are written as in 2 GB, 50 GB/s, 400 Gbit/s, 5 us, 989 TFLOP/s"

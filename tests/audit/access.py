@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page
 
 from tests.audit.npm import installed
-from tests.audit.pages import KINDS, PAGES
+from tests.audit.pages import PAGES, SAMPLES
 from tests.bench.figures import Figure
 
 _THEMES = ("light", "dark")
@@ -47,12 +47,12 @@ def _use(page: Page, name: str) -> None:
     """What a visitor would do there: ask for a solution, move a slider, open every fold."""
     if name == "progress":  # empty at first
         origin = page.url.removesuffix(PAGES[name])
-        page.goto(origin + KINDS["number"])
+        page.goto(origin + "/exercises/collectives/ring-all-reduce-time")
         page.get_by_role("textbox").first.fill("35 ms")
         page.get_by_role("button", name="Check").click()
         page.wait_for_selector(".fb")
         page.goto(origin + PAGES[name])
-    if name in KINDS:
+    if name in SAMPLES:
         page.get_by_role("button", name="Show the solution").click()
         page.wait_for_selector(".solution")
     if page.locator(".slide").count():

@@ -11,13 +11,10 @@ from app.config import ROOT, Settings
 from app.content.catalog import TOPIC_FILE, Catalog
 from app.content.packs import exercise_folders
 from app.errors import InputError
+from app.kinds import KINDS
 from tests.content.test_catalog import GOOD
 
 Capture = pytest.CaptureFixture[str]
-KINDS = (
-    "numeric", "expression", "choice", "match", "order", "buggy_line", "function", "design",
-    "lab",
-)  # fmt: skip
 
 
 def test_every_starting_file_is_proven(

@@ -6,7 +6,7 @@ from app.authoring import SEEDS
 from app.authoring.proofs import prove_lab
 from app.content.catalog import Catalog
 from app.kinds import Answer, Exercise
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.sandbox.runner import Runner
 
 CURRICULUM = {
@@ -281,7 +281,7 @@ def test_what_a_lab_measures_is_worked_out_by_hand(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
     exercise = labelled(catalog, label)
-    assert isinstance(exercise, Experiment)
+    assert isinstance(exercise, LabExercise)
     answer: Answer = {**LABS[label], "cause": exercise.cause.correct}
     verdict = loop.run_until_complete(exercise.grade(0, answer, runner))
     assert verdict.correct, verdict.feedback
@@ -290,7 +290,7 @@ def test_what_a_lab_measures_is_worked_out_by_hand(
 def test_every_lab_that_can_be_predicted_has_a_recorded_run_for_each_drawing(
     catalog: Catalog,
 ) -> None:
-    found = [one for one in catalog.exercises if isinstance(one, Experiment)]
+    found = [one for one in catalog.exercises if isinstance(one, LabExercise)]
     assert len(found) == len(LABS)
     for exercise in found:
         assert [finding.says for finding in prove_lab(exercise)] == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.errors import AnswerError
 from app.expressions import ExpressionError
 from app.expressions.arithmetic import work_out
-from app.kinds.quantity import Asked
+from app.kinds.quantity import AskedQuantity
 from app.units import scale_of
 
 # unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.
@@ -22,7 +22,7 @@ def test_all_that_was_read_before_is_read_the_same() -> None:
     rows = [json.loads(line) for line in BEFORE.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 900
     for unit, text, value, step, other in rows:
-        reading = Asked(answer="1", unit=unit).read(text)
+        reading = AskedQuantity(answer="1", unit=unit).read(text)
         assert (reading.step, reading.other) == (step, other), text
         assert reading.value == pytest.approx(value, rel=1e-12), text
 
@@ -54,7 +54,7 @@ def test_all_that_was_read_before_is_read_the_same() -> None:
     ],
 )  # fmt: skip
 def test_arithmetic_with_units_is_an_answer(shown: str, text: str, value: float) -> None:
-    assert Asked(answer="1", unit=shown).read(text).value == pytest.approx(value, rel=1e-12)
+    assert AskedQuantity(answer="1", unit=shown).read(text).value == pytest.approx(value, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_arithmetic_that_cannot_be_read_is_told_where_it_stopped(
     shown: str, text: str, says: str
 ) -> None:
     with pytest.raises(AnswerError, match=says) as refused:
-        Asked(answer="1", unit=shown).read(text)
+        AskedQuantity(answer="1", unit=shown).read(text)
     assert str(refused.value).startswith("cannot read ")
 
 
@@ -97,7 +97,7 @@ HOSTILE = (
 def test_hostile_arithmetic_is_refused_or_read_at_once(text: str, shown: str) -> None:
     begun = time.process_time()
     try:
-        assert math.isfinite(Asked(answer="1", unit=shown).read(text).value)
+        assert math.isfinite(AskedQuantity(answer="1", unit=shown).read(text).value)
     except AnswerError as refused:
         assert len(str(refused)) < 500
     assert time.process_time() - begun < 0.5  # a bound on hanging, not a measurement

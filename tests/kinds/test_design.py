@@ -8,7 +8,7 @@ import pytest
 from app.content.catalog import Catalog, read_exercise
 from app.errors import AnswerError
 from app.kinds import Verdict
-from app.kinds.base import Answer
+from app.kinds.answers import Answer
 from app.kinds.design import Design
 from app.sandbox.runner import Runner
 

@@ -7,11 +7,11 @@ import pytest
 
 from app.content.catalog import Catalog
 from app.errors import UnavailableError
-from app.kinds.base import Verdict
+from app.kinds.answers import Verdict
 from app.kinds.code.altering import alterations
 from app.kinds.code.calls import rounded
+from app.kinds.code.feedback import says_of
 from app.kinds.code.function import Function
-from app.kinds.code.outcomes import says_of
 from app.markdown import inline_html
 from app.sandbox.report import Outcome, Plain, Raised, Reason, Report, Returned, Stopped
 from app.sandbox.runner import Runner

@@ -6,7 +6,7 @@ import pytest
 from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.kinds import Verdict
-from app.kinds.base import Answer
+from app.kinds.answers import Answer
 from app.sandbox.runner import Runner
 
 LEVERS = "diagnosis/technique-and-lever"

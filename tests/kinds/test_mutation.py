@@ -10,9 +10,8 @@ from app.expressions import ExpressionError
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.calls import Call
 from app.kinds.code.edits import Operator
-from app.kinds.code.guilt import equally_guilty
 from app.kinds.code.interpreter import ListingError, Program
-from app.kinds.code.mutation import Listing, Mutant, Mutants
+from app.kinds.code.mutation import Listing, Mutant, Mutants, equally_guilty
 from app.sandbox.report import Plain
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")

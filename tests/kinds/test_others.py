@@ -6,10 +6,10 @@ import pytest
 from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.kinds import Verdict
-from app.kinds.base import Answer
+from app.kinds.answers import Answer
 from app.kinds.code.calls import python
+from app.kinds.code.feedback import code_span
 from app.kinds.code.function import Function
-from app.kinds.code.outcomes import code_span
 from app.markdown import inline_html
 from app.sandbox.runner import Runner
 

@@ -46,7 +46,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
         raise RuntimeError("secret detail \x1b[31m")
 
     monkeypatch.setattr("app.web.home.standings_of", fail)
-    monkeypatch.setattr("app.web.exercise.page.sheet_of", fail)
+    monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.Listed", fail)
     return visitor
 
@@ -59,7 +59,7 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
         raise unavailable(cause)
 
     monkeypatch.setattr("app.web.home.standings_of", fail)
-    monkeypatch.setattr("app.web.exercise.page.sheet_of", fail)
+    monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.Listed", fail)
     return visitor
 

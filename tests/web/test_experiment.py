@@ -12,7 +12,7 @@ from app.content.catalog import Catalog
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.db.tables import PredictionRow
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.site import Site
 from app.web.frame.visitor import COOKIE
 from tests.calling import Caller
@@ -147,7 +147,7 @@ def test_every_lab_exercise_shows_a_measurement_for_every_case(
     client: TestClient, catalog: Catalog
 ) -> None:
     for exercise in catalog.exercises:
-        if not isinstance(exercise, Experiment):
+        if not isinstance(exercise, LabExercise):
             continue
         for seed in (0, 1, 2, 3):
             right = exercise.right_answer(seed)

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.commands.lab import table_of
 from app.content.catalog import Catalog
-from app.kinds.lab import Experiment
+from app.kinds.lab import LabExercise
 from app.labs import Report, known_labs, lab_called
 from app.labs.archive import recorded
 from app.units import RATIO, Reading, read, scale_of
@@ -116,7 +116,7 @@ def test_of_every_lab_exercise_after_a_wrong_prediction(
 ) -> None:
     compared = 0
     for exercise in catalog.exercises:
-        if not isinstance(exercise, Experiment):
+        if not isinstance(exercise, LabExercise):
             continue
         right = exercise.right_answer(1)
         wrong = {

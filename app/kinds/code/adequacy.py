@@ -16,7 +16,7 @@ from math import prod
 
 from app.errors import UnavailableError
 from app.kinds.base import Finding
-from app.kinds.code import agreement, searching
+from app.kinds.code import agreement
 from app.kinds.code.altering import Altered, alterations
 from app.kinds.code.calls import Given, plain, python
 from app.sandbox.report import Outcome, Plain, Returned, Stopped
@@ -55,7 +55,7 @@ class Adequacy:
         return 1 - len(self.survivors) / self.differing if self.differing else 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contest:
     """Right and wrong programs, and the arguments with which they can be called."""
 
@@ -162,7 +162,7 @@ class Contest:
     def _rows(self) -> list[Sequence[Given]]:
         """The calls that are looked at: those of every seed, then all that make sense."""
         columns = list(self.arguments.values())
-        return [*self.always, *searching.combinations(columns, self.places)]
+        return [*self.always, *agreement.combinations(columns, self.places)]
 
     @cached_property
     def _source(self) -> str:
@@ -174,7 +174,7 @@ class Contest:
             floats=self.floats,
             right=self.right,
         )
-        return f"{inspect.getsource(agreement)}\n{inspect.getsource(searching)}\n{glue}"
+        return f"{inspect.getsource(agreement)}\n{glue}"
 
     def _text(self, place: int) -> str:
         return f"{self.entry}({', '.join(python(plain(value)) for value in self._rows[place])})"
@@ -190,7 +190,7 @@ def sensible(
     some = list(range(total))
     if total > _ROWS:
         some = sorted({int(source.random() * total) for _ in range(_ROWS)})
-    rows = zip(some, searching.combinations(columns, some), strict=True)
+    rows = zip(some, agreement.combinations(columns, some), strict=True)
     return [place for place, row in rows if makes_sense(row)]
 
 

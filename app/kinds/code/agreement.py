@@ -1,9 +1,20 @@
-"""When two results are alike. (The sandbox runs this, too: it needs the standard library alone.)"""
+"""When two results agree, and where two programs differ.
 
+The sandbox runs the text of this file, too: it needs the standard library alone.
+"""
+
+import copy
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
+T = TypeVar("T")
+Function = Callable[..., object]
+Row = tuple[object, ...]
+Alike = Callable[[object, object], bool]
 CLOSE = 1e-6
 _NOTHING = 1e-12
+_FAILED = object()
 
 
 def alike(value: object, expected: object) -> bool:
@@ -36,3 +47,67 @@ def as_float(value: object) -> float:
         return float(value) if isinstance(value, int | float) else math.nan
     except OverflowError:
         return math.nan
+
+
+def program(source: str, entry: str) -> Function:
+    """The function *entry* of *source*."""
+    names: dict[str, object] = {"__name__": "solution"}
+    exec(source, names)
+    function = names[entry]
+    if not callable(function):
+        raise TypeError(f"{entry} cannot be called")
+    return function
+
+
+def combinations(columns: Sequence[Sequence[T]], places: Iterable[int]) -> list[tuple[T, ...]]:
+    """A value of each column, by the *places* of such rows among all that there are."""
+    return [_combination(columns, place) for place in places]
+
+
+def _combination(columns: Sequence[Sequence[T]], place: int) -> tuple[T, ...]:
+    values = []
+    for column in reversed(columns):
+        place, index = divmod(place, len(column))
+        values.append(column[index])
+    return tuple(reversed(values))
+
+
+def results(function: Function, calls: Iterable[Row]) -> Iterator[object]:
+    """What *function* returns for each of *calls*."""
+    for row in calls:
+        try:
+            yield function(*_fresh(row))
+        except Exception:  # noqa: BLE001 - whatever an author's program raises is a difference
+            yield _FAILED
+
+
+def _fresh(row: Row) -> Iterator[object]:
+    """The arguments *row*, of which a program may change the lists."""
+    return (copy.deepcopy(value) if isinstance(value, list) else value for value in row)
+
+
+def failing(found: Iterable[object]) -> int:
+    """The place of the first call that failed; -1 if none did."""
+    return next((place for place, value in enumerate(found) if value is _FAILED), -1)
+
+
+def first(found: Iterable[object], expected: Iterable[object], alike: Alike) -> list[int]:
+    """The place of the first result that is not as *expected* (-1: none), and whether any came."""
+    first, ran = -1, False
+    for place, (value, right) in enumerate(zip(found, expected, strict=False)):
+        ran = ran or value is not _FAILED
+        if first < 0 and _differ(value, right, alike):
+            first = place
+        if first >= 0 and ran:
+            break
+    return [first, int(ran)]
+
+
+def differing(found: Iterable[object], expected: Iterable[object], alike: Alike) -> int:
+    """A number whose n-th bit says whether the n-th result is not as *expected*."""
+    pairs = zip(found, expected, strict=False)
+    return sum(_differ(value, right, alike) << place for place, (value, right) in enumerate(pairs))
+
+
+def _differ(value: object, right: object, alike: Alike) -> bool:
+    return value is _FAILED or right is _FAILED or not alike(value, right)

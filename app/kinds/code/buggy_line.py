@@ -12,17 +12,26 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.base import KEPT, Answer, Finding, Markdown, Verdict, Where, single
+from app.kinds.answers import Answer, Verdict, single
+from app.kinds.base import Finding, Markdown, Remembered, Strict, Where
 from app.kinds.code.adequacy import sensible
-from app.kinds.code.agreement import alike
-from app.kinds.code.calls import Call, Coded, function_in, rounded
+from app.kinds.code.agreement import alike, combinations
+from app.kinds.code.base import CodeExercise
+from app.kinds.code.calls import Call, function_in, rounded
 from app.kinds.code.edits import Operator
-from app.kinds.code.guilt import dead_lines, equally_guilty, mended_elsewhere
 from app.kinds.code.interpreter import ListingError
-from app.kinds.code.mutation import SAYS, Effect, Listing, Mutant, Mutants, effect_of
-from app.kinds.code.searching import combinations
+from app.kinds.code.mutation import (
+    SAYS,
+    Effect,
+    Listing,
+    Mutant,
+    Mutants,
+    dead_lines,
+    effect_of,
+    equally_guilty,
+    mended_elsewhere,
+)
 from app.kinds.drawing import Draw, shuffled
-from app.kinds.strict import Strict
 from app.sandbox.report import Returned
 from app.sandbox.runner import Runner
 from app.units import figures
@@ -47,9 +56,11 @@ class Bug(Strict):
     symptom: str = Field(default="", description="what {symptom} stands for in the texts")
 
 
-class BuggyLine(Coded):
+class BuggyLine(CodeExercise):
     """Find the line at fault."""
 
+    kind_title = "Find the bug"
+    sample = "collectives/estimate-off-by-a-factor"
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
     bugs: list[Bug] = Field(
@@ -63,7 +74,7 @@ class BuggyLine(Coded):
         default_factory=dict, description="what to say of a line that is right"
     )
     entry: str = Field(default="", description="the function to call; the first one if empty")
-    _drawn_bugs: dict[int, Bug] = PrivateAttr(default_factory=dict)
+    _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
@@ -80,9 +91,9 @@ class BuggyLine(Coded):
         return self
 
     @property
-    def anew(self) -> str:
+    def variation(self) -> str:
         """What another seed changes."""
-        return "Draws another bug." if self.mutate or len(self.bugs) > 1 else super().anew
+        return "Draws another bug." if self.mutate or len(self.bugs) > 1 else super().variation
 
     def bug(self, seed: int) -> Bug:
         """The bug that *seed* draws; at 0 the first one.
@@ -97,17 +108,13 @@ class BuggyLine(Coded):
             return self.bugs[int(share * len(self.bugs))]
         if share < len(self.bugs) / (len(self.bugs) + _DRAWN):
             return self.bugs[int(share * (len(self.bugs) + _DRAWN))]
-        return self._first_mutant(seed)
+        return self._drawn_bugs.of(seed, lambda: self._first_mutant(seed))
 
     def _first_mutant(self, seed: int) -> Bug:
-        if seed not in self._drawn_bugs:
-            if len(self._drawn_bugs) >= KEPT:
-                self._drawn_bugs.clear()
-            found = next(self.mutants(seed), None)
-            if found is None:
-                raise ExpressionError("no change of one line is told by the drawn calls")
-            self._drawn_bugs[seed] = self._bug_of(found)
-        return self._drawn_bugs[seed]
+        found = next(self.mutants(seed), None)
+        if found is None:
+            raise ExpressionError("no change of one line shows in the drawn calls")
+        return self._bug_of(found)
 
     def mutants(self, seed: int) -> Iterator[Mutant]:
         """What the listing yields, in the order that belongs to *seed*.
@@ -146,9 +153,9 @@ class BuggyLine(Coded):
         symptom = symptom_of(mutant.effect)
         return Bug(line=mutant.line, shown=mutant.shown, says=says, symptom=symptom)
 
-    def drawn_anew(self, seed: int) -> Draw:
+    def _draw(self, seed: int) -> Draw:
         """The drawn values, and the symptom of the bug that is shown."""
-        drawn = super().drawn_anew(seed)
+        drawn = super()._draw(seed)
         return replace(drawn, shown={**drawn.shown, "symptom": self.bug(seed).symptom})
 
     def listing(self, bug: Bug) -> list[str]:
@@ -206,6 +213,10 @@ class BuggyLine(Coded):
             yield ("bugs", index, "says"), bug.says
         for line, says in self.elsewhere.items():
             yield ("elsewhere", line), says
+
+    def telling(self, seed: int) -> set[str]:
+        """The number of the line."""
+        return {f"line {self.bug(seed).line}"}
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
         """The right listing agrees with the reference, and each bug shows in a result."""

@@ -38,8 +38,7 @@ class _Cut:
     """A text in place of some columns of a line."""
 
     line: int
-    start: int
-    end: int
+    columns: tuple[int, int]
     text: str
     operator: Operator
 
@@ -52,8 +51,8 @@ def all_edits(lines: Sequence[str]) -> list[Edit]:
         raise ListingError(f"line {error.lineno} is no Python") from error
     found: dict[tuple[int, str], Edit] = {}
     for cut in _cuts(tree, lines):
-        line = lines[cut.line - 1]
-        text = _tidy(line[: cut.start] + cut.text + line[cut.end :])
+        line, (start, end) = lines[cut.line - 1], cut.columns
+        text = _tidy(line[:start] + cut.text + line[end:])
         if text != line:
             found.setdefault((cut.line, text), Edit(cut.line, text, cut.operator))
     return list(found.values())
@@ -83,17 +82,17 @@ def _cuts_of(node: ast.expr, line: str, known: Sequence[str]) -> Iterator[_Cut]:
     match node:
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
             for other, operator in _constants(value):
-                yield _Cut(node.lineno, start, end, other, operator)
+                yield _Cut(node.lineno, (start, end), other, operator)
         case ast.Name(name, ast.Load()) if name in known:
             for other in known:
                 if other != name and not _divides_itself(line[:start], line[end:], other):
-                    yield _Cut(node.lineno, start, end, other, "swap")
+                    yield _Cut(node.lineno, (start, end), other, "swap")
         case ast.BinOp(left, sign, right):
             yield from _binary(node, left, sign, right, line)
         case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARISONS:
             old, new = _COMPARISONS[type(sign)]
             at = line.index(old, left.end_col_offset or 0)
-            yield _Cut(node.lineno, at, at + len(old), new, "off-by-one")
+            yield _Cut(node.lineno, (at, at + len(old)), new, "off-by-one")
 
 
 def _divides_itself(before: str, after: str, name: str) -> bool:
@@ -122,12 +121,12 @@ def _binary(
     if type(sign) in _SIGNS:
         old, new = _SIGNS[type(sign)]
         at = line.index(old, gap)
-        yield _Cut(node.lineno, at, at + len(old), new, "operator")
+        yield _Cut(node.lineno, (at, at + len(old)), new, "operator")
         sides = (line[start:at].rstrip(), line[at + len(old) : end].lstrip())
         if isinstance(sign, ast.Mult):
             for side in sides:
-                yield _Cut(node.lineno, start, end, side, "factor")
+                yield _Cut(node.lineno, (start, end), side, "factor")
         if isinstance(sign, ast.Div):
-            yield _Cut(node.lineno, start, end, sides[0], "factor")
+            yield _Cut(node.lineno, (start, end), sides[0], "factor")
         if isinstance(sign, ast.Add | ast.Sub) and isinstance(right, ast.Constant):
-            yield _Cut(node.lineno, start, end, sides[0], "off-by-one")
+            yield _Cut(node.lineno, (start, end), sides[0], "off-by-one")

@@ -1,19 +1,30 @@
 """What learners see of a function that they write: examples, and how runs of them went."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
-from app.kinds.base import Markdown
-from app.kinds.code.agreement import as_float
+from app.kinds.base import Markdown, Strict
+from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Call, Given, a_type, plain, rounded
-from app.kinds.code.outcomes import code_span, place_of, says_of
-from app.kinds.strict import Strict
-from app.sandbox.report import Outcome, Plain, Returned
+from app.kinds.common_mistakes import common_mistake
+from app.sandbox.report import Outcome, Plain, Raised, Report, Returned, Stopped
+from app.units import Scale
 
 _TENTH_PERCENT = 1e-3
+_LONGEST = 300
+_STOPPED = {
+    "time": "It did not end within the time limit: is there a loop that never ends?",
+    "memory": "It wanted more memory than there is.",
+    "stack": "It called itself too deeply: does the recursion ever end?",
+    "too large": "What it printed or returned is too large.",
+    "refused": "It tried something that is not allowed here.",
+    "lost": "The run was lost by the server.",
+}
+_MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,7 @@ class FunctionQuestion:
     examples: tuple[Example, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRun:
     """How one visible example went; *says* is Markdown, empty when it passed."""
 
@@ -46,7 +57,7 @@ class TrialRun:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A run of the visible examples; *problem* is what stopped the code before them."""
 
@@ -95,6 +106,25 @@ class Hidden:
 def returned(example: Worked) -> Plain:
     """What *example* says that its call returns."""
     return None if example.returns is None else plain(example.returns)
+
+
+def passes(call: Call, outcome: Outcome) -> bool:
+    """Whether *outcome* is what *call* should return."""
+    return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
+
+
+def trial_run(call: Call, outcome: Outcome) -> TrialRun:
+    """How the visible example *call* went."""
+    passed = passes(call, outcome)
+    return TrialRun(
+        call=call.text,
+        expected=rounded(call.expected),
+        got=rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome),
+        printed=outcome.printed,
+        passed=passed,
+        says="" if passed else says_of_call(call, outcome),
+        line=in_line(outcome),
+    )
 
 
 def says_of_call(call: Call, outcome: Outcome) -> str:
@@ -151,3 +181,84 @@ def _is_rounded(value: float, right: float) -> bool:
     few = {round(right, places) for places in range(1, 10)}
     few |= {float(f"{right:.{figures}g}") for figures in range(3, 10)}
     return value == right or (value in few and abs(value - right) <= _TENTH_PERCENT * abs(right))
+
+
+def code_span(text: str) -> str:
+    """*text* as Markdown code, whatever it contains."""
+    line = " ".join(text.split())
+    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    ticks = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    space = " " if "`" in line else ""
+    return f"{ticks}{space}{line}{space}{ticks}" if line else ""
+
+
+def place_of(index: int, count: int) -> str:
+    """Which call of how many."""
+    return f"Call {index + 1} of {count}"
+
+
+def kind_of(outcome: Outcome) -> str:
+    """A word for what came instead of a value."""
+    return outcome.type if isinstance(outcome, Raised) else "nothing"
+
+
+def in_line(outcome: Outcome) -> int | None:
+    """The line at fault in the learner's source, where there is one."""
+    return outcome.line if isinstance(outcome, Raised) else None
+
+
+def says_of(outcome: Outcome) -> str:
+    """What happened, in one sentence of Markdown."""
+    match outcome:
+        case Raised(kind, message, line):
+            return _raised(kind, message, line)
+        case Stopped(reason):
+            return _STOPPED[reason]
+        case Returned():
+            return "It returned a value."
+
+
+def _raised(kind: str, message: str, line: int | None) -> str:
+    # A learner may call an exception so, too; then it says this of a name, and nothing else.
+    if kind == "Missing" and (found := _MISSING.fullmatch(message)):
+        return f"No function called {code_span(found['name'])} is defined."
+    where = f"Line {line}: " if line else ""
+    what = f"{kind}: {message}" if message else kind
+    return f"{where}{code_span(what)}"
+
+
+def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
+    """Whether two programs return the same for all calls."""
+    return len(some) == len(others) and all(
+        isinstance(a, Returned) and isinstance(b, Returned) and alike(a.value, b.value)
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def was_stopped(report: Report) -> bool:
+    """Whether a wall ended the run: on a busy machine another run may come further."""
+    return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
+
+
+def common_mistake_in(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:
+    """What to say when every value is off by the same well-known factor."""
+    ratios = list(_ratios(calls, outcomes))
+    first = ratios[0] if ratios else 0.0
+    if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
+        return ""
+    return common_mistake(first, scale, CLOSE)
+
+
+def _ratios(calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[float]:
+    for call, outcome in zip(calls, outcomes, strict=False):
+        number = _number(outcome)
+        if (expected := as_float(call.expected)) and number is not None:
+            yield number / expected
+
+
+def _number(outcome: Outcome) -> float | None:
+    """The finite number that a call returned."""
+    if not isinstance(outcome, Returned) or type(outcome.value) not in (int, float):
+        return None
+    number = as_float(outcome.value)
+    return number if math.isfinite(number) else None

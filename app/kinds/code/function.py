@@ -8,33 +8,42 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.base import KEPT, Answer, Finding, Verdict, Where, single
+from app.kinds.answers import Answer, Verdict, single
+from app.kinds.base import Finding, Remembered, Where
 from app.kinds.code.adequacy import Contest, sensible
-from app.kinds.code.agreement import alike
-from app.kinds.code.calls import Call, Coded, Given, function_in, rounded
+from app.kinds.code.base import CodeExercise
+from app.kinds.code.calls import Call, Given, function_in, rounded
 from app.kinds.code.feedback import (
     Example,
     FunctionQuestion,
     Hidden,
     Trial,
-    TrialRun,
     Worked,
     Wrong,
+    common_mistake_in,
+    in_line,
+    passes,
     returned,
-    says_of_call,
+    same_results,
+    says_of,
+    trial_run,
+    was_stopped,
 )
-from app.kinds.code.foreseen import common_slip, same_results, was_stopped
-from app.kinds.code.outcomes import in_line, kind_of, says_of
 from app.sandbox.report import Outcome, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
+Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
 _ANY = -1  # in place of a seed, where all have the same
 
 
-class Function(Coded):
+class Function(CodeExercise):
     """Write a function."""
 
+    kind_title = "Write code"
+    sample = "collectives/write-ring-time"
+    runs_code = True
+    keeps_draft = True
     kind: Literal["function"]
     reference: str = Field(
         default="",
@@ -58,8 +67,8 @@ class Function(Coded):
         "`wallclock lint` finds them",
     )
     _entry: str = PrivateAttr(default="")
-    _expected: dict[int, Hidden] = PrivateAttr(default_factory=dict)
-    _foreseen: dict[int, list[tuple[tuple[Outcome, ...], str]]] = PrivateAttr(default_factory=dict)
+    _expected: Remembered[int, Hidden] = PrivateAttr(default_factory=Remembered)
+    _foreseen: Remembered[int, Foreseen] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _examples_fit(self) -> Self:
@@ -106,11 +115,8 @@ class Function(Coded):
         Raises:
             UnavailableError: the right program was stopped, or there is nothing to call.
         """
-        if seed not in self._expected:
-            if len(self._expected) >= KEPT:
-                self._expected.clear()
-            self._expected[seed] = await self._worked_out(seed, runner)
-        return self._expected[seed]
+        known = self._expected.get(seed)
+        return known or self._expected.keep(seed, await self._worked_out(seed, runner))
 
     async def _worked_out(self, seed: int, runner: Runner) -> Hidden:
         always = [self.call(self.entry, row) for row in self.always]
@@ -152,7 +158,7 @@ class Function(Coded):
         report = await self._run(source, calls, runner, learner)
         if report.body:
             return Verdict(False, 0.0, (says_of(report.body),))
-        passed = [self._passes(call, outcome) for call, outcome in _pairs(calls, report)]
+        passed = [passes(call, outcome) for call, outcome in _pairs(calls, report)]
         if all(passed) and len(passed) == len(calls):
             return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
         says = [hidden.says_of(passed.index(False), report.outcomes)]
@@ -170,16 +176,11 @@ class Function(Coded):
         calls = self._visible()
         report = await self._run(_source(source), calls, runner, learner)
         if report.body:
-            return Trial(says_of(report.body), in_line(report.body), report.printed, ())
-        runs = (self._trial(call, outcome) for call, outcome in _pairs(calls, report))
-        return Trial("", None, report.printed, tuple(runs))
-
-    def _trial(self, call: Call, outcome: Outcome) -> TrialRun:
-        passed = self._passes(call, outcome)
-        got = rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome)
-        says = "" if passed else says_of_call(call, outcome)
-        expected = rounded(call.expected)
-        return TrialRun(call.text, expected, got, outcome.printed, passed, says, in_line(outcome))
+            problem = says_of(report.body)
+            line = in_line(report.body)
+            return Trial(problem=problem, line=line, printed=report.printed, runs=())
+        runs = (trial_run(call, outcome) for call, outcome in _pairs(calls, report))
+        return Trial(problem="", line=None, printed=report.printed, runs=tuple(runs))
 
     async def _run(
         self, source: str, calls: Sequence[Call], runner: Runner, learner: str
@@ -190,9 +191,6 @@ class Function(Coded):
                 raise UnavailableError("this run was lost by the server: please send it again")
         return report
 
-    def _passes(self, call: Call, outcome: Outcome) -> bool:
-        return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
-
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
         """The sentence of the foreseen mistake with the same results, or of a common slip."""
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
@@ -202,11 +200,9 @@ class Function(Coded):
         for foreseen, says in await self._wrong_outcomes(seed, calls, runner):
             if same_results(outcomes, foreseen):
                 return self.fill(says, self.draw(seed))
-        return common_slip(hidden.calls, report.outcomes, scale_of(self.unit))
+        return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
 
-    async def _wrong_outcomes(
-        self, seed: int, calls: Sequence[Call], runner: Runner
-    ) -> list[tuple[tuple[Outcome, ...], str]]:
+    async def _wrong_outcomes(self, seed: int, calls: Sequence[Call], runner: Runner) -> Foreseen:
         """What each typical wrong program returns; kept unless one of them was stopped.
 
         Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
@@ -217,9 +213,7 @@ class Function(Coded):
         reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
         found = [(report.outcomes, says) for report, says in reports]
         if not any(was_stopped(report) for report, _ in reports):
-            if len(self._foreseen) >= KEPT:
-                self._foreseen.clear()
-            self._foreseen[kept] = found
+            self._foreseen.keep(kept, found)
         return found
 
     def texts(self) -> Iterator[tuple[Where, str]]:

@@ -1,31 +1,29 @@
 """An exercise with everything that its page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
 from markupsafe import Markup
 
+from app.content.catalog import Topic
 from app.content.errata import of_exercise
 from app.content.marking import mark
 from app.db.queries import Shown, attempts_at, shown, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now
 from app.errors import AnswerError, UnavailableError
-from app.kinds import Exercise, PartVerdict, Verdict
+from app.kinds import Exercise
+from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
-from app.kinds.lab import Experiment
-from app.kinds.length import TooLongError
 from app.markdown import html, inline_html
-from app.sandbox.health import Health
 from app.site import Site
-from app.web.exercise.forms import Form, Given, form_of
-from app.web.exercise.lab import ExperimentView, experiment_view
+from app.web.exercise.posted import ActionResult, Given, State, first
+from app.web.exercise.views import view_of
+from app.web.exercise.views.base import Filled, Form
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Link
 from app.web.progress.standing import (
-    KINDS,
     Mark,
     Standings,
     Suggested,
@@ -36,7 +34,6 @@ from app.web.progress.standing import (
     standings_of,
 )
 
-State = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
 _HEADINGS: Mapping[State, str] = {
     "none": "",
     "correct": "Right",
@@ -51,17 +48,6 @@ _LOST = "Your answer is still here; nothing was counted."
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a button led to."""
-
-    verdict: Verdict | None = None
-    trial: Trial | None = None
-    state: State = "none"
-    says: str = ""
-    status: int = 200
-
-
-@dataclass(frozen=True, slots=True)
 class RunView:
     """One visible example that was run."""
 
@@ -69,7 +55,7 @@ class RunView:
     says: Markup
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptView:
     """An earlier attempt."""
 
@@ -80,143 +66,163 @@ class AttemptView:
     same: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """The page of an exercise."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialView:
+    """The visible examples, after a run."""
 
-    id: str
-    digest: str
-    title: str
-    description: str
-    kind: str
-    kind_says: str
-    label: str
-    level: int
-    core: bool
-    skills: tuple[str, ...]
-    sources: tuple[Link, ...]
-    errata: tuple[Link, ...]
-    topic: Link
-    place: str
-    seed: int
-    action: str
-    prompt: Markup
-    form: Form
-    health: Health
-    state: State
-    heading: str
-    feedback: tuple[Markup, ...]
-    following: Suggested | None
-    trial: Trial | None
-    trial_problem: Markup
+    problem: Markup
+    line: int | None
+    printed: str
     runs: tuple[RunView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Help:
+    """What the learner has asked for so far; the figures and the solution once it is finished."""
+
     hints: tuple[Markup, ...]
     hints_left: int
-    solution: Markup | None
     right_answer: Markup | None
-    attempts: tuple[AttemptView, ...]
-    mark: Mark
+    solution: Markup | None
+    figures: tuple[EmbeddedView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """Links to other pages."""
+
+    topic: Link
+    place: str
+    sources: tuple[Link, ...]
+    errata: tuple[Link, ...]
     another: Link | None
     earlier: Link | None
     later: Link | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExercisePage:
+    """The page of an exercise."""
+
+    id: str
+    title: str
+    description: str
+    kind: str
+    kind_title: str
+    keeps_draft: bool
+    level: int
+    mark: Mark
+    seed: int
+    action: str
     begun: int
+    prompt: Markup
+    form: Form
+    state: State
+    heading: str
+    feedback: tuple[Markup, ...]
+    trial: TrialView | None
+    help: Help
+    following: Suggested | None
+    attempts: tuple[AttemptView, ...]
+    around: Around
     has_figures: bool
-    figures: tuple[EmbeddedView, ...]
-    experiment: ExperimentView | None
-    parts: Mapping[str, PartVerdict] = field(default_factory=dict)
 
 
-def unreadable(error: AnswerError | TooLongError) -> Outcome:
+def unreadable(error: AnswerError | TooLongError) -> ActionResult:
     """An answer that cannot be read: neither graded nor stored."""
     says = str(error)
-    return Outcome(
+    return ActionResult(
         state="unreadable",
         says=f"{says[:1].upper()}{says[1:]}.",
         status=413 if isinstance(error, TooLongError) else 200,
     )
 
 
-def unavailable(error: UnavailableError) -> Outcome:
+def unavailable(error: UnavailableError) -> ActionResult:
     """Something is out of order; the answer stays in the form."""
     says = str(error).rstrip(".")
-    return Outcome(state="unavailable", says=f"{says[:1].upper()}{says[1:]}. {_LOST}", status=503)
+    says = f"{says[:1].upper()}{says[1:]}. {_LOST}"
+    return ActionResult(state="unavailable", says=says, status=503)
 
 
-def tried(trial: Trial) -> Outcome:
-    """The visible examples were run."""
-    return Outcome(trial=trial)
-
-
-def sheet_of(
-    site: Site, exercise: Exercise, seed: int, learner: str, given: Given, outcome: Outcome
-) -> Sheet:
-    """The page of *exercise* for *learner*, after *outcome*."""
+def exercise_page(
+    site: Site, exercise: Exercise, seed: int, learner: str, given: Given, result: ActionResult
+) -> ExercisePage:
+    """The page of *exercise* for *learner*, after *result*."""
     topic = site.catalog.topic_of(exercise)
-    variant = exercise.variant(seed)
     seen, solved, attempts = _history(site, exercise, seed, learner)
     known = standings_of(site, learner)
-    verdict, trial = outcome.verdict, outcome.trial
-    parts = verdict.parts if verdict else {}
-    state = outcome.state if verdict is None else _state(verdict)
+    verdict = result.verdict
+    state = result.state if verdict is None else _state(verdict)
     finished = seen.solution or solved
-    before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    return Sheet(
+    filled = Filled(
+        seed=seed,
+        learner=learner,
+        given=given,
+        parts=verdict.parts if verdict else {},
+        graded=finished or verdict is not None,
+    )
+    return ExercisePage(
         id=exercise.id,
-        digest=exercise.digest,
         title=exercise.title,
         description=f"{exercise.title}: an exercise on {topic.title.lower()}.",
         kind=exercise.kind,
-        kind_says=KINDS[exercise.kind],
-        label=exercise.label,
+        kind_title=exercise.kind_title,
+        keeps_draft=exercise.keeps_draft,
         level=exercise.level,
-        core=exercise.core,
-        skills=tuple(exercise.skills),
-        sources=tuple(Link(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Link(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
-        topic=Link(f"/chapters/{topic.id}", topic.title),
-        place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
+        mark=mark_of(known.get(exercise.id)),
         seed=seed,
         action=address_of(exercise, seed),
-        prompt=mark(html(variant.prompt), tuple(exercise.unmarked)),
-        form=form_of(exercise, seed, given, parts),
-        health=site.runner.health,
+        begun=begun_at(given) or int(now().timestamp()),
+        prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
+        form=view_of(exercise).form(site, exercise, filled),
         state=state,
         heading=_HEADINGS[state],
-        feedback=_feedback(outcome),
+        feedback=_feedback(result),
+        trial=_trial(result.trial) if result.trial else None,
+        help=_help(exercise, seed, seen.hints, finished=finished),
         following=_following(site, known, exercise, learner) if state == "correct" else None,
-        trial=trial,
-        trial_problem=inline_html(trial.problem) if trial else Markup(),
-        runs=tuple(RunView(run, inline_html(run.says)) for run in trial.runs) if trial else (),
-        hints=tuple(html(hint) for hint in variant.hints[: seen.hints]),
-        hints_left=len(variant.hints) - seen.hints,
-        solution=html(variant.solution) if finished else None,
-        right_answer=html(exercise.reveal(seed)) if finished else None,
         attempts=attempts,
-        mark=mark_of(known.get(exercise.id)),
-        another=Link(f"/exercises/{exercise.id}/another", anew)
-        if (anew := exercise.anew)
-        else None,
+        around=_around(site, exercise, topic),
+        has_figures=bool(exercise.figures),
+    )
+
+
+def _trial(trial: Trial) -> TrialView:
+    runs = tuple(RunView(run, inline_html(run.says)) for run in trial.runs)
+    problem = inline_html(trial.problem)
+    return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
+
+
+def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
+    variant = exercise.variant(seed)
+    figures = (embedded_view(one, exercise.state_of(one, seed)) for one in exercise.figures)
+    return Help(
+        hints=tuple(html(hint) for hint in variant.hints[:hints]),
+        hints_left=len(variant.hints) - hints,
+        right_answer=html(exercise.reveal(seed)) if finished else None,
+        solution=html(variant.solution) if finished else None,
+        figures=tuple(figures) if finished else (),
+    )
+
+
+def _around(site: Site, exercise: Exercise, topic: Topic) -> Around:
+    before, after = site.catalog.before(exercise), site.catalog.after(exercise)
+    again = Link(f"/exercises/{exercise.id}/another", exercise.variation)
+    return Around(
+        topic=Link(f"/chapters/{topic.id}", topic.title),
+        place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
+        sources=tuple(Link(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
+        errata=tuple(Link(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
+        another=again if exercise.variation else None,
         earlier=Link(address_of(before), before.title) if before else None,
         later=Link(address_of(after), after.title) if after else None,
-        begun=begun_at(given) or int(now().timestamp()),
-        has_figures=bool(exercise.figures),
-        figures=tuple(
-            embedded_view(figure, exercise.state_of(figure, seed)) for figure in exercise.figures
-        )
-        if finished
-        else (),
-        experiment=experiment_view(
-            site, exercise, seed, learner, graded=finished or verdict is not None, parts=parts
-        )
-        if isinstance(exercise, Experiment)
-        else None,
-        parts=parts,
     )
 
 
 def begun_at(given: Given) -> int:
     """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
-    text = next(iter(given.get("begun", ())), "")
+    text = first(given, "begun")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
 
 
@@ -234,11 +240,11 @@ def _history(
         solved = solved_drawing(session, learner, exercise.id, seed)
         attempts = tuple(
             AttemptView(
-                row.at,
-                row.correct,
-                _short(row.answer),
-                address_of(exercise, row.seed),
-                row.seed == seed,
+                at=row.at,
+                correct=row.correct,
+                answer=_short(row.answer),
+                href=address_of(exercise, row.seed),
+                same=row.seed == seed,
             )
             for row in attempts_at(session, learner, exercise.id)
         )
@@ -251,11 +257,11 @@ def _state(verdict: Verdict) -> State:
     return "partial" if verdict.score > 0 else "incorrect"
 
 
-def _feedback(outcome: Outcome) -> tuple[Markup, ...]:
-    if outcome.verdict is not None:
-        return tuple(html(sentence) for sentence in outcome.verdict.feedback)
-    # An error quotes what was typed, so it is no Markdown.
-    return (Markup("<p>{}</p>").format(outcome.says),) if outcome.says else ()
+def _feedback(result: ActionResult) -> tuple[Markup, ...]:
+    if result.verdict is not None:
+        return tuple(html(sentence) for sentence in result.verdict.feedback)
+    # An error quotes what was typed, so it is not Markdown.
+    return (Markup("<p>{}</p>").format(result.says),) if result.says else ()
 
 
 def _short(answer: str) -> str:

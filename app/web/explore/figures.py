@@ -24,7 +24,7 @@ from app.explorers import (
     opened,
     question,
 )
-from app.kinds.embedding import Embedded
+from app.kinds.base import Embedded
 from app.markdown import inline_html
 
 _KEPT = 64  # figures of chapters and exercises that are kept drawn

@@ -21,17 +21,6 @@ SAYS: Mapping[Mark, str] = {
     "solved": "solved",
     "unaided": "solved without hints",
 }
-KINDS = {
-    "numeric": "Number",
-    "expression": "Formula",
-    "choice": "Choice",
-    "match": "Matching",
-    "order": "Order",
-    "buggy_line": "Find the bug",
-    "function": "Write code",
-    "design": "Design",
-    "lab": "Lab",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +103,7 @@ def row_of(exercise: Exercise, known: Standings) -> Row:
         address_of(exercise),
         exercise.title,
         exercise.label,
-        KINDS[exercise.kind],
+        exercise.kind_title,
         exercise.level,
         mark,
         SAYS[mark],
@@ -158,7 +147,7 @@ def next_for(
 def suggested(found: Suggestion) -> Suggested:
     """*found* as pages show it; a review draws new numbers."""
     address = address_of(found.exercise)
-    renewed = found.review and found.exercise.anew
+    renewed = found.review and found.exercise.variation
     return Suggested(
         f"{address}/another" if renewed else address,
         found.exercise.title,

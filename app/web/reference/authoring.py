@@ -4,31 +4,18 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import get_args
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 from pydantic.fields import FieldInfo
 
 from app.config import ROOT
-from app.kinds import Base, Exercise
+from app.kinds import KINDS, Base
 from app.markdown import inline_html
 from app.web.frame.rendering import frame, render
-from app.web.progress.standing import KINDS
 
 router = APIRouter()
 _NOT_WRITTEN = ("id", "digest", "kind")
-_SAMPLES = {
-    "numeric": "collectives/bytes-sent-by-a-ring",
-    "expression": "collectives/derive-the-volume",
-    "choice": "memory/fsdp-default",
-    "match": "diagnosis/technique-and-lever",
-    "order": "collectives/steps-of-a-ring",
-    "buggy_line": "collectives/estimate-off-by-a-factor",
-    "function": "collectives/write-ring-time",
-    "design": "memory/the-mildest-stage",
-    "lab": "collectives/count-the-ring",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +58,11 @@ async def authoring(request: Request) -> Response:
 def _page() -> AuthoringPage:
     common = tuple(_keys(Base.model_fields))
     kinds = []
-    for kind in get_args(Exercise):
+    for name, kind in KINDS.items():
         own = {n: f for n, f in kind.model_fields.items() if n not in Base.model_fields}
-        name = get_args(kind.model_fields["kind"].annotation)[0]
-        sample = _SAMPLES[name]
-        text = (ROOT / "exercises" / f"{sample}.yaml").read_text(encoding="utf-8")
+        text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
         says = inspect.getdoc(kind) or ""
-        kinds.append(Kind(name, KINDS[name], says, tuple(_keys(own)), text, sample))
+        kinds.append(Kind(name, kind.kind_title, says, tuple(_keys(own)), text, kind.sample))
     return AuthoringPage(common, tuple(kinds))
 
 

@@ -8,8 +8,8 @@ from app.authoring.proofs import prove_lab
 from app.content.catalog import Catalog, read_exercise
 from app.errors import AnswerError, ContentError
 from app.kinds import Verdict
-from app.kinds.base import Answer
-from app.kinds.lab import Experiment
+from app.kinds.answers import Answer
+from app.kinds.lab import LabExercise
 from app.sandbox.runner import Runner
 
 RING = "collectives/count-the-ring"
@@ -69,7 +69,7 @@ def test_what_is_no_answer_is_told(grade: Grade, answer: Answer, says: str) -> N
         grade(answer)
 
 
-def made(tmp_path: Path, **changes: str) -> Experiment:
+def made(tmp_path: Path, **changes: str) -> LabExercise:
     values = {
         "LAB": "ring-bytes", "ANSWER": "collectives.ring_all_reduce_bytes(size, 4)",
         "MEASURED": "bytes", "CORRECT": "a", **changes,
@@ -80,7 +80,7 @@ def made(tmp_path: Path, **changes: str) -> Experiment:
     path = tmp_path / "ring.yaml"
     path.write_text(text)
     exercise, _ = read_exercise(path, "x")
-    assert isinstance(exercise, Experiment)
+    assert isinstance(exercise, LabExercise)
     return exercise
 
 

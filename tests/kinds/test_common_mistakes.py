@@ -8,10 +8,10 @@ import pytest
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.kinds.common_mistakes import slip
-from app.kinds.lab import Experiment
+from app.kinds.common_mistakes import common_mistake
+from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
-from app.kinds.quantity import Asked, Key, keys_of
+from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
 from app.sandbox.runner import Runner
 from app.units import Reading, scale_of
 
@@ -49,9 +49,9 @@ FACTORS = (
 )  # fmt: skip
 
 
-def keys(catalog: Catalog) -> Iterator[tuple[str, Key]]:
+def keys(catalog: Catalog) -> Iterator[tuple[str, AnswerKey]]:
     for exercise in catalog.exercises:
-        if isinstance(exercise, Numeric | Experiment):
+        if isinstance(exercise, Numeric | LabExercise):
             for seed in SEEDS:
                 for name, key in exercise.keys(seed).items():
                     yield f"{exercise.id} {name} {seed}", key
@@ -71,7 +71,7 @@ def test_no_slip_is_named_that_the_quantity_cannot_have(catalog: Catalog) -> Non
     assert not misled, f"{len(misled)}: {misled[:5]}"
 
 
-def key_of(asked: Asked) -> Key:
+def key_of(asked: AskedQuantity) -> AnswerKey:
     return keys_of({"it": asked}, {}, lambda text, _: text)["it"]
 
 
@@ -88,7 +88,7 @@ def key_of(asked: Asked) -> Key:
     ],
 )  # fmt: skip
 def test_each_slip_has_its_sentence(factor: float, unit: str, says: str) -> None:
-    told = slip(factor, scale_of(unit), 0.01)
+    told = common_mistake(factor, scale_of(unit), 0.01)
     assert says in told if says else told == ""
 
 
@@ -104,7 +104,7 @@ def test_each_slip_has_its_sentence(factor: float, unit: str, says: str) -> None
 def test_the_slips_of_the_audit_are_not_named(
     unit: str, right: str, typed: str, never: str
 ) -> None:
-    asked = Asked(answer=right, unit=unit)
+    asked = AskedQuantity(answer=right, unit=unit)
     key = key_of(asked)
     assert never not in key.blame(asked.read(typed))
 
@@ -123,7 +123,7 @@ def test_the_slips_of_the_audit_are_not_named(
 def test_a_bare_number_in_another_unit_is_told_so(
     unit: str, right: str, typed: str, says: str
 ) -> None:
-    asked = Asked(answer=right, unit=unit)
+    asked = AskedQuantity(answer=right, unit=unit)
     assert says in key_of(asked).blame(asked.read(typed))
 
 
@@ -140,12 +140,14 @@ def test_a_bare_number_in_another_unit_is_told_so(
 def test_a_number_of_another_form_is_told_which_is_wanted(
     unit: str, right: str, typed: str, says: str
 ) -> None:
-    asked = Asked(answer=right, unit=unit, tolerance="exact" if right == "886" else "1 %")
+    asked = AskedQuantity(answer=right, unit=unit, tolerance="exact" if right == "886" else "1 %")
     assert says in key_of(asked).blame(asked.read(typed))
 
 
 def test_a_mistake_of_nothing_catches_nothing_but_nothing() -> None:
-    asked = Asked(answer="6 %", unit="%", tolerance="0.2 points", mistakes={"0": "None at all."})
+    asked = AskedQuantity(
+        answer="6 %", unit="%", tolerance="0.2 points", mistakes={"0": "None at all."}
+    )
     key = key_of(asked)
     assert key.blame(asked.read("0")) == "None at all."
     assert key.blame(asked.read("0.06")) == "A fraction was typed where per cent are wanted."
@@ -165,7 +167,7 @@ def test_a_third_of_the_bubble_as_a_fraction_is_told_so(catalog: Catalog) -> Non
 def test_the_answer_that_is_shown_is_right_when_typed_back(catalog: Catalog) -> None:
     refused = []
     for exercise in catalog.exercises:
-        if isinstance(exercise, Numeric | Experiment):
+        if isinstance(exercise, Numeric | LabExercise):
             for seed in range(25):
                 shown = re.findall(r"\*\*(.+?)\*\*", exercise.reveal(seed))
                 for text, (name, key) in zip(shown, exercise.keys(seed).items(), strict=False):
@@ -223,7 +225,7 @@ def test_the_value_of_arithmetic_is_told_of_each_part(catalog: Catalog) -> None:
 
 
 def test_a_prediction_of_a_lab_may_be_arithmetic(catalog: Catalog) -> None:
-    exercises = [e for e in catalog.exercises if isinstance(e, Experiment)]
+    exercises = [e for e in catalog.exercises if isinstance(e, LabExercise)]
     assert exercises
     for exercise in exercises:
         right = exercise.right_answer(0)
@@ -236,12 +238,12 @@ def test_a_prediction_of_a_lab_may_be_arithmetic(catalog: Catalog) -> None:
 
 
 def test_a_bare_reading_has_no_unit_and_a_written_one_has() -> None:
-    asked = Asked(answer="1", unit="GB")
+    asked = AskedQuantity(answer="1", unit="GB")
     assert asked.read("5") == Reading(5e9, 1e9)
     assert asked.read("5 MB").scale == scale_of("MB")
 
 
 def test_what_arithmetic_came_to_is_said_once() -> None:
-    asked = Asked(answer="70 ms", unit="ms")
+    asked = AskedQuantity(answer="70 ms", unit="ms")
     assert key_of(asked).judge(asked.read("2*2*7/8/40 s")).says == "87.5 ms is too large."
     assert key_of(asked).judge(asked.read("2*2*7/8/50 s")).says.endswith("Read as 70 ms.")

@@ -1,0 +1,88 @@
+"""What the kinds about a Python function share: its reference, and calls with drawn arguments."""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field, PrivateAttr
+
+from app.expressions import ExpressionError, Quantity, evaluate, holds
+from app.kinds.base import Base, Remembered, Strict, UnitName
+from app.kinds.code.calls import Call, Given, column, named, plain, python
+from app.kinds.drawing import Draw, draw
+from app.units import scale_of
+
+_CALLS = 10  # drawn calls, or as many as there are values of an argument
+
+
+class _Calls(Remembered[str, Call]):
+    """Calls by their text: many, since the same rows come again at other seeds."""
+
+    most = 4096
+
+
+class Reference(Strict):
+    """What the result of a function is compared with."""
+
+    reference: str = Field(description="a formula's name, or an expression of the arguments")
+    unit: UnitName = Field(
+        default="", description="of the result: ms, GB; nothing is the base unit"
+    )
+    result: Literal["float", "int"] = Field(default="float", description="float or int")
+    arguments: dict[str, list[Given]] = Field(
+        min_length=1, description="values of each argument; every one occurs in a drawn call"
+    )
+    _made: Remembered[str, Call] = PrivateAttr(default_factory=_Calls)
+
+
+class CodeExercise(Reference, Base):
+    """A kind about a Python function; `where` is a condition on its arguments."""
+
+    def _draw(self, seed: int) -> Draw:
+        """The values that *seed* draws for the text."""
+        return draw(seed, self.given, self.cases, self.let, "")
+
+    def calls(self, entry: str, seed: int) -> tuple[Call, ...]:
+        """Calls of *entry* with arguments that *seed* draws; every value occurs.
+
+        Raises:
+            ExpressionError: the reference has no value somewhere.
+        """
+        count = max(_CALLS, *(len(values) for values in self.arguments.values()))
+        source = random.Random(f"calls {seed}")
+        columns = [column(source, values, count) for values in self.arguments.values()]
+        rows = [row for row in zip(*columns, strict=True) if self.makes_sense(row)]
+        unique = {repr(row): row for row in rows}
+        return tuple(self.call(entry, row) for row in unique.values())
+
+    def call(self, entry: str, row: Sequence[Given]) -> Call:
+        """One call of *entry*; the same rows come again at other seeds.
+
+        Raises:
+            ExpressionError: the reference has no value there.
+        """
+        return self._made.of(f"{entry}{row}", lambda: self._call(entry, row))
+
+    def _call(self, entry: str, row: Sequence[Given]) -> Call:
+        arguments = tuple(plain(value) for value in row)
+        text = f"{entry}({', '.join(python(value) for value in arguments)})"
+        if not self.reference:
+            return Call(arguments, text, None)
+        value = evaluate(self.reference, self._names(row)).value / scale_of(self.unit).factor
+        if self.result == "float":
+            return Call(arguments, text, value)
+        if not math.isclose(value, round(value), rel_tol=1e-12):
+            raise ExpressionError(f"{text} should give a whole number, and gives {value}")
+        return Call(arguments, text, round(value))
+
+    def makes_sense(self, row: Sequence[Given]) -> bool:
+        """Whether `where` allows the arguments *row*."""
+        return not self.where or holds(self.where, self._names(row))
+
+    def _names(self, row: Sequence[Given]) -> Mapping[str, Quantity]:
+        return dict(
+            pair
+            for name, value in zip(self.arguments, row, strict=True)
+            for pair in named(name, value)
+        )

@@ -1,0 +1,48 @@
+"""A posted form, and what its button led to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.kinds.answers import Verdict
+from app.kinds.code.feedback import Trial
+from app.sandbox.fair_queue import Turn
+
+Given = Mapping[str, Sequence[str]]  # the fields of a posted form
+State = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """A posted form, and the learner who sent it."""
+
+    seed: int
+    learner: str
+    turn: Turn
+    given: Given
+
+    @property
+    def size(self) -> int:
+        """Characters of all fields."""
+        return sum(len(text) for texts in self.given.values() for text in texts)
+
+    @property
+    def action(self) -> str:
+        """The button that was pressed."""
+        return first(self.given, "action") or "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResult:
+    """What a button led to."""
+
+    verdict: Verdict | None = None
+    trial: Trial | None = None
+    state: State = "none"
+    says: str = ""
+    status: int = 200
+
+
+def first(given: Given, field: str) -> str:
+    """The first value of *field*; empty where there is none."""
+    return next(iter(given.get(field, ())), "")

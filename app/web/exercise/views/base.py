@@ -1,0 +1,73 @@
+"""How a kind is answered on a page: what its form shows, and what its own buttons do."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from markupsafe import Markup
+
+from app.kinds import Base
+from app.kinds.answers import Answer, PartVerdict
+from app.markdown import inline_html
+from app.site import Site
+from app.web.exercise.posted import ActionResult, Given, Posted
+
+E = TypeVar("E", bound=Base)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """A drawing, the fields that were filled in, and the verdicts on them."""
+
+    seed: int
+    learner: str
+    given: Given
+    parts: Mapping[str, PartVerdict]
+    graded: bool  # the answer was graded, or the solution is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherForm:
+    """A second form of the page, whose button stands in the first one."""
+
+    id: str
+    action: str
+    hidden: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What the template of a kind shows; each kind adds its own fields."""
+
+    whole_page: bool = False  # an answer changes more of the page than the verdict
+    score: str = ""  # beside a verdict that is not all right
+    retry: str = ""  # a link to another drawing, under a wrong answer that stays as it is
+    other: OtherForm | None = None
+
+
+class KindView(ABC, Generic[E]):
+    """One kind of exercise on a page."""
+
+    is_slow: ClassVar[bool] = False  # its form takes too long for the event loop
+
+    @abstractmethod
+    def form(self, site: Site, exercise: E, filled: Filled) -> Form:
+        """The form of *exercise*, with the fields *filled* in before."""
+
+    async def act(self, site: Site, exercise: E, posted: Posted) -> ActionResult | None:
+        """The result of a button that this kind alone has; None for any other button."""
+        return None
+
+    def answer(self, site: Site, exercise: E, posted: Posted) -> Answer:
+        """The answer in a posted form.
+
+        Raises:
+            AnswerError: there is none.
+        """
+        return exercise.answer_in(posted.given)
+
+
+def inline(text: str) -> Markup:
+    """Markdown of an exercise file in a line of a form."""
+    return inline_html(text.strip())

@@ -1,0 +1,49 @@
+"""Listings with a bug, on a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.code.buggy_line import BuggyLine
+from app.markdown import python_html
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled, Form, KindView
+
+
+@dataclass(frozen=True, slots=True)
+class LineView:
+    """One line of a listing."""
+
+    number: int
+    html: Markup
+    text: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuggyLineForm(Form):
+    """The lines to choose from."""
+
+    lines: tuple[LineView, ...]
+
+
+class BuggyLineView(KindView[BuggyLine]):
+    """A listing whose lines are radio buttons."""
+
+    def form(self, site: Site, exercise: BuggyLine, filled: Filled) -> BuggyLineForm:
+        """The listing, and the line that was chosen."""
+        lines = exercise.question(filled.seed).lines
+        return BuggyLineForm(lines=_lines(lines, first(filled.given, "answer")))
+
+
+def _lines(lines: Sequence[str], chosen: str) -> tuple[LineView, ...]:
+    highlighted = str(python_html("\n".join(lines))).split("\n")
+    return tuple(
+        LineView(number, Markup(html), text, str(number) == chosen.strip())
+        for number, (html, text) in enumerate(zip(highlighted, lines, strict=False), 1)
+    )
+
+
+VIEW = BuggyLineView()

@@ -1,0 +1,44 @@
+"""Design exercises on a page: a list of values for each thing to choose."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.design import Design, KnobRow
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled, Form, KindView, inline
+
+
+@dataclass(frozen=True, slots=True)
+class KnobView:
+    """One thing to choose."""
+
+    field: str
+    says: Markup
+    among: tuple[str, ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesignForm(Form):
+    """The things to choose."""
+
+    knobs: tuple[KnobView, ...]
+
+
+class DesignView(KindView[Design]):
+    """A list of values for each thing to choose."""
+
+    def form(self, site: Site, exercise: Design, filled: Filled) -> DesignForm:
+        """The things to choose, with the values that were chosen."""
+        knobs = exercise.question(filled.seed).knobs
+        return DesignForm(knobs=tuple(_knob(knob, filled) for knob in knobs))
+
+
+def _knob(row: KnobRow, filled: Filled) -> KnobView:
+    field = f"answer.{row.name}"
+    return KnobView(field, inline(row.says), row.among, first(filled.given, field))
+
+
+VIEW = DesignView()

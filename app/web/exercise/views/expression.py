@@ -1,0 +1,44 @@
+"""Exercises that ask for a formula, on a page."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.expression import Expression
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled, Form, KindView, inline
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolView:
+    """A letter of a formula."""
+
+    name: str
+    says: Markup
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionForm(Form):
+    """The letters, and the formula that was typed."""
+
+    symbols: tuple[SymbolView, ...]
+    unit: str
+    source: str
+
+
+class ExpressionView(KindView[Expression]):
+    """A table of the letters, and a box for the formula."""
+
+    def form(self, site: Site, exercise: Expression, filled: Filled) -> ExpressionForm:
+        """The letters, and the formula that was typed."""
+        question = exercise.question(filled.seed)
+        return ExpressionForm(
+            symbols=tuple(SymbolView(s.name, inline(s.says), s.unit) for s in question.symbols),
+            unit=question.unit,
+            source=first(filled.given, "answer"),
+        )
+
+
+VIEW = ExpressionView()

@@ -1,0 +1,57 @@
+"""Exercises that ask for a function, on a page: an editor, and a button that runs examples."""
+
+from dataclasses import dataclass
+
+from app.kinds.answers import refuse_longer
+from app.kinds.code.feedback import Example
+from app.kinds.code.function import Function
+from app.sandbox.health import Health
+from app.site import Site
+from app.web.exercise.posted import ActionResult, Posted, first
+from app.web.exercise.views.base import Filled, Form, KindView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionForm(Form):
+    """The editor, the visible examples, and whether code can run."""
+
+    entry: str
+    source: str
+    starter: str
+    examples: tuple[Example, ...]
+    health: Health
+
+
+class FunctionView(KindView[Function]):
+    """An editor; Run tries the visible examples, Submit grades."""
+
+    def form(self, site: Site, exercise: Function, filled: Filled) -> FunctionForm:
+        """The program that was sent, or the starter code."""
+        question = exercise.question(filled.seed)
+        return FunctionForm(
+            entry=question.entry,
+            source=first(filled.given, "answer") or question.starter,
+            starter=question.starter,
+            examples=question.examples,
+            health=site.runner.health,
+        )
+
+    async def act(self, site: Site, exercise: Function, posted: Posted) -> ActionResult | None:
+        """Run the visible examples.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            TooLongError: the program has more characters than the settings allow.
+            UnavailableError: the sandbox cannot run it.
+        """
+        if posted.action != "run":
+            return None
+        source = first(posted.given, "answer")
+        refuse_longer(source, site.settings.answer_limit)
+        runner = site.runner.taking(posted.turn)
+        return ActionResult(
+            trial=await exercise.try_out(posted.seed, source, runner, posted.learner)
+        )
+
+
+VIEW = FunctionView()

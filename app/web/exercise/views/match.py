@@ -1,0 +1,48 @@
+"""Matching exercises on a page: a list to choose from beside each thing."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.answers import PartVerdict
+from app.kinds.match import Match, Side
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled, Form, KindView, inline
+
+
+@dataclass(frozen=True, slots=True)
+class ThingView:
+    """One thing that needs a partner; *correct* is None before it is judged."""
+
+    field: str
+    text: Markup
+    chosen: str
+    correct: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchForm(Form):
+    """The things, and the partners to choose from."""
+
+    things: tuple[ThingView, ...]
+    partners: tuple[Side, ...]
+
+
+class MatchView(KindView[Match]):
+    """A list of partners for each thing, with a verdict on each."""
+
+    def form(self, site: Site, exercise: Match, filled: Filled) -> MatchForm:
+        """The things, with the partners that were chosen."""
+        question = exercise.question(filled.seed)
+        things = tuple(_thing(thing, filled) for thing in question.things)
+        return MatchForm(things=things, partners=question.partners)
+
+
+def _thing(thing: Side, filled: Filled) -> ThingView:
+    field = f"answer.{thing.key}"
+    part = filled.parts.get(thing.key, PartVerdict(None, ""))
+    return ThingView(field, inline(thing.text), first(filled.given, field), part.correct)
+
+
+VIEW = MatchView()

@@ -1,0 +1,54 @@
+"""Numeric exercises on a page: a box for each number."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.answers import PartVerdict
+from app.kinds.numeric import ONLY, Box, Numeric
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled, Form, KindView, inline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoxView:
+    """One number to type; *correct* is None before it is judged."""
+
+    field: str
+    label: Markup
+    unit: str
+    value: str
+    correct: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericForm(Form):
+    """The boxes."""
+
+    boxes: tuple[BoxView, ...]
+
+
+class NumericView(KindView[Numeric]):
+    """One box, or several with a verdict on each."""
+
+    def form(self, site: Site, exercise: Numeric, filled: Filled) -> NumericForm:
+        """The boxes, with what was typed."""
+        return NumericForm(boxes=tuple(box_views(exercise.question(filled.seed).fields, filled)))
+
+
+def box_views(boxes: Sequence[Box], filled: Filled) -> Iterator[BoxView]:
+    """*boxes* with what was typed into them."""
+    for box in boxes:
+        field = "answer" if box.name == ONLY else f"answer.{box.name}"
+        yield BoxView(
+            field=field,
+            label=inline(box.prompt) if box.prompt else Markup("Your answer"),
+            unit=box.unit,
+            value=first(filled.given, field),
+            correct=filled.parts.get(box.name, PartVerdict(None, "")).correct,
+        )
+
+
+VIEW = NumericView()

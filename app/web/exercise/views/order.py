@@ -1,0 +1,56 @@
+"""Exercises that ask for an order, on a page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.order import Item, Order
+from app.site import Site
+from app.web.exercise.posted import Given, first
+from app.web.exercise.views.base import Filled, Form, KindView, inline
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """One thing to put in order; *place* is empty until it has one."""
+
+    key: str
+    text: Markup
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderForm(Form):
+    """The things; *strangers* when some of them do not belong."""
+
+    items: tuple[ItemView, ...]
+    strangers: bool
+
+
+class OrderView(KindView[Order]):
+    """A list to put in order, by dragging or with numbers."""
+
+    def form(self, site: Site, exercise: Order, filled: Filled) -> OrderForm:
+        """The things in the order that was sent."""
+        question = exercise.question(filled.seed)
+        items = _items(question.items, filled.given)
+        return OrderForm(items=items, strangers=question.strangers)
+
+
+def _items(items: Sequence[Item], given: Given) -> tuple[ItemView, ...]:
+    """The things in the order given, then those left out."""
+    order = list(given.get("answer", ()))
+    views = [ItemView(item.key, inline(item.text), _place(item, order, given)) for item in items]
+    if order:
+        views.sort(key=lambda view: order.index(view.key) if view.key in order else len(order))
+    return tuple(views)
+
+
+def _place(item: Item, order: Sequence[str], given: Given) -> str:
+    if item.key in order:
+        return str(order.index(item.key) + 1)
+    return first(given, f"place.{item.key}")
+
+
+VIEW = OrderView()
