@@ -53,7 +53,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class PixelScale:
     """From the values *low* to *high* of an axis to pixels from *start* to *end*."""
 
     axis: Axis
@@ -82,13 +82,13 @@ class Scale:
         return tuple(Tick(self.at(value), self.axis.text(value)) for value in values)
 
 
-def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
+def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelScale:
     """A scale that holds all of *values*; a linear one begins at 0."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
     if axis.log:
-        return Scale(axis, low, high if high > low else low * 10, start, end)
-    return Scale(axis, min(0.0, low), high if high > 0 else 1.0, start, end)
+        return PixelScale(axis, low, high if high > low else low * 10, start, end)
+    return PixelScale(axis, min(0.0, low), high if high > 0 else 1.0, start, end)
 
 
 def even(low: float, high: float, count: int) -> list[float]:

@@ -56,7 +56,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PlacedPart:
     """A part at its place."""
 
     x: float
@@ -68,7 +68,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BarLabel:
     """The name of a bar, and what stands behind it."""
 
     y: float
@@ -86,8 +86,8 @@ class BarsPicture:
     height: int
     row: int
     left: int
-    boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    boxes: tuple[PlacedPart, ...]
+    lines: tuple[BarLabel, ...]
     ticks: tuple[Tick, ...]
     limit: float | None
     limit_left: bool  # its name stands on the left of it
@@ -106,7 +106,7 @@ def bars_picture(chart: Bars) -> BarsPicture:
     room = max(map(len, notes), default=0) * _LABEL
     placed = scale(chart.axis, largest, _LEFT, WIDTH - _RIGHT - room)
     limit = placed.at(chart.limit) if chart.limit else None
-    boxes: list[Box] = []
+    boxes: list[PlacedPart] = []
     lines = []
     for index, bar in enumerate(chart.bars):
         y, begun = _TOP + index * (_ROW + _GAP), 0.0
@@ -115,12 +115,12 @@ def bars_picture(chart: Bars) -> BarsPicture:
             width = round(max(0.0, placed.at(begun) - x), 2)
             says = f"{bar.name}, {part.name}: {chart.axis.text(part.value)}"
             label = part.name if len(part.name) * _LABEL + 8 <= width else ""
-            boxes.append(Box(x, y, width, part.kind, label, says))
+            boxes.append(PlacedPart(x, y, width, part.kind, label, says))
         note = bar.note or chart.axis.text(bar.value)
         end = placed.at(begun)
         if limit is not None and end <= limit <= end + len(note) * _LABEL + 7:
             end = limit  # the line would run through it
-        lines.append(Line(y, bar.name, note, end))
+        lines.append(BarLabel(y, bar.name, note, end))
     legend = _legend(chart, boxes)
     height = _TOP + len(chart.bars) * (_ROW + _GAP) + 40 + (_LEGEND if legend else 0)
     return BarsPicture(
@@ -129,7 +129,7 @@ def bars_picture(chart: Bars) -> BarsPicture:
     )  # fmt: skip
 
 
-def _legend(chart: Bars, boxes: list[Box]) -> tuple[tuple[float, str, str], ...]:
+def _legend(chart: Bars, boxes: list[PlacedPart]) -> tuple[tuple[float, str, str], ...]:
     """The names of the parts, where some part is too narrow for its own."""
     parts = {part.name: part.kind for bar in chart.bars for part in bar.parts if part.name}
     told = {box.label for box in boxes} | {bar.name for bar in chart.bars}

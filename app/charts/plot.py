@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.charts.axes import Axis, Tick, scale
+from app.charts.axes import Axis, PixelScale, Tick, scale
 
 WIDTH, HEIGHT = 720, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 130, 30, 46
@@ -22,7 +22,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LabeledPoint:
     """A point with a name."""
 
     x: float
@@ -39,7 +39,7 @@ class Plot:
     x: Axis
     y: Axis
     series: tuple[Series, ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[LabeledPoint, ...] = ()
 
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
@@ -75,7 +75,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedMark:
     """A mark at its place, and where its name begins (or ends, if *left*)."""
 
     x: float
@@ -98,7 +98,7 @@ class PlotPicture:
     top: int
     bottom: int
     curves: tuple[Curve, ...]
-    marks: tuple["Placed", ...]
+    marks: tuple[PlacedMark, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
 
@@ -110,7 +110,7 @@ def plot_picture(chart: Plot) -> PlotPicture:
     points += [(mark.x, mark.y) for mark in chart.marks]
     across = scale(chart.x, [x for x, _ in points], _LEFT, right)
     if not chart.x.log and points:
-        across = type(across)(chart.x, min(x for x, _ in points), across.high, _LEFT, right)
+        across = PixelScale(chart.x, min(x for x, _ in points), across.high, _LEFT, right)
     up = scale(chart.y, [y for _, y in points], bottom, _TOP)
     curves: list[Curve] = []
     taken: list[float] = []
@@ -135,7 +135,7 @@ def plot_picture(chart: Plot) -> PlotPicture:
     )  # fmt: skip
 
 
-def _placed(marks: list[tuple[float, float, str]]) -> tuple[Placed, ...]:
+def _placed(marks: list[tuple[float, float, str]]) -> tuple[PlacedMark, ...]:
     """Where the names of *marks* stand without running into one another."""
     taken: list[tuple[float, float, float]] = []  # from, to, height
     found = []
@@ -149,7 +149,7 @@ def _placed(marks: list[tuple[float, float, str]]) -> tuple[Placed, ...]:
         left, height = next((spot for spot in spots if _is_free(x, width, *spot, taken)), spots[0])
         start = x - 9 if left else x + 9
         taken.append((start - width if left else start, start if left else start + width, height))
-        found.append(Placed(x, y, says, start, round(height, 2), left))
+        found.append(PlacedMark(x, y, says, start, round(height, 2), left))
     return tuple(found)
 
 

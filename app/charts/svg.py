@@ -6,13 +6,13 @@ from app.charts.bars import Bars, bars_picture
 from app.charts.drawing import Drawing
 from app.charts.plot import Plot, plot_picture
 from app.charts.timeline import Timeline
-from app.charts.timeline_layout import picture
+from app.charts.timeline_layout import timeline_picture
 from app.templating import environment
 
 Figure = Bars | Plot | Timeline | Drawing
 
 
-def drawn(figure: Figure, *, alone: bool) -> str:
+def to_svg(figure: Figure, *, alone: bool) -> str:
     """*figure* as SVG: a file that stands *alone*, or a piece of a page with its style sheet."""
     match figure:
         case Bars():
@@ -20,7 +20,7 @@ def drawn(figure: Figure, *, alone: bool) -> str:
         case Plot():
             return _filled("plot", picture=plot_picture(figure), alone=alone)
         case Timeline():
-            return _filled("timeline" if alone else "schedule", picture=picture(figure))
+            return _filled("timeline" if alone else "schedule", picture=timeline_picture(figure))
         case Drawing():
             return _filled("drawing", drawing=figure, alone=alone)
 

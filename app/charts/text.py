@@ -1,6 +1,6 @@
 """A timeline in a terminal: a line a row, a column a while."""
 
-from app.charts.timeline import Row, Timeline
+from app.charts.timeline import Lane, Timeline
 
 _COLOURS = {"F": "34", "B": "33", "I": "33", "W": "35"}
 _IDLE = "."
@@ -32,7 +32,7 @@ def _natural(timeline: Timeline) -> float:
     return longest / shortest
 
 
-def _line(row: Row, end: float, scale: float, colour: bool) -> str:
+def _line(row: Lane, end: float, scale: float, colour: bool) -> str:
     pieces, at = [], 0
     for bar in row.bars:
         start, stop = round(bar.start * scale), round(bar.end * scale)

@@ -18,7 +18,7 @@ SAID = {
 }
 
 
-class Bar(NamedTuple):
+class TimeBar(NamedTuple):
     """Something that takes a while: *kind* decides its colour, *label* stands in it."""
 
     start: float
@@ -29,12 +29,12 @@ class Bar(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Lane:
     """One line of the chart."""
 
     name: str
     note: str
-    bars: tuple[Bar, ...]
+    bars: tuple[TimeBar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Timeline:
 
     title: str
     summary: str
-    rows: tuple[Row, ...]
+    rows: tuple[Lane, ...]
     end: float
     kinds: tuple[tuple[str, str], ...]
     traced: str = ""  # the label of the bars that stand out
@@ -68,7 +68,7 @@ def schedule_timeline(played: Played) -> Timeline:
         f"{schedule.name}, {shape}",
         summary(played),
         tuple(
-            Row(f"GPU {device}", f"{kept:g} kept", _bars(played, own))
+            Lane(f"GPU {device}", f"{kept:g} kept", _bars(played, own))
             for device, (own, kept) in enumerate(zip(played.slots, played.in_flight, strict=True))
         ),
         played.makespan,
@@ -96,10 +96,12 @@ def summary(played: Played) -> str:
     )
 
 
-def _bars(played: Played, own: Sequence[Slot]) -> tuple[Bar, ...]:
+def _bars(played: Played, own: Sequence[Slot]) -> tuple[TimeBar, ...]:
     chunked = played.schedule.depth > played.schedule.devices
     return tuple(
-        Bar(slot.start, slot.end, slot.kind, _label(played, slot, chunked), _says(slot, chunked))
+        TimeBar(
+            slot.start, slot.end, slot.kind, _label(played, slot, chunked), _says(slot, chunked)
+        )
         for slot in own
     )
 

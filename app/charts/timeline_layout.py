@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from app.charts.axes import Tick, even
-from app.charts.timeline import Bar, Row, Timeline
+from app.charts.timeline import Lane, TimeBar, Timeline
 from app.units import SECOND, show
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _GAP = 960, 64, 72, 34, 26, 5
@@ -15,18 +15,18 @@ _TICKS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PlacedBar:
     """A bar at its place."""
 
     x: float
     y: float
     width: float
-    bar: Bar
+    bar: TimeBar
     labelled: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LaneLabel:
     """The name and the note of a row, and the strip behind its bars."""
 
     y: float
@@ -52,7 +52,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class TimelinePicture:
     """Everything at its place."""
 
     timeline: Timeline
@@ -62,12 +62,12 @@ class Picture:
     right: int
     row: int
     scale: float
-    lines: tuple[Line, ...]
+    lines: tuple[LaneLabel, ...]
     ticks: tuple[Tick, ...]
     foot: int  # where the legend ends; the note comes below
 
     @property
-    def boxes(self) -> tuple[Box, ...]:
+    def boxes(self) -> tuple[PlacedBar, ...]:
         """Every bar by itself."""
         return tuple(
             _box(line.y, bar, self.scale) for line, row in self._rows() for bar in row.bars
@@ -79,27 +79,27 @@ class Picture:
         traced = self.timeline.traced
         return tuple(_track(line.y, row.bars, self.scale, traced) for line, row in self._rows())
 
-    def _rows(self) -> Iterator[tuple[Line, Row]]:
+    def _rows(self) -> Iterator[tuple[LaneLabel, Lane]]:
         return zip(self.lines, self.timeline.rows, strict=True)
 
 
-def picture(timeline: Timeline) -> Picture:
+def timeline_picture(timeline: Timeline) -> TimelinePicture:
     """Where everything of *timeline* goes."""
     scale = (_WIDTH - _LEFT - _RIGHT) / timeline.end if timeline.end else 0.0
     lines = tuple(
-        Line(_TOP + place * (_ROW + _GAP), row.name, row.note)
+        LaneLabel(_TOP + place * (_ROW + _GAP), row.name, row.note)
         for place, row in enumerate(timeline.rows)
     )
     foot = _TOP + len(timeline.rows) * (_ROW + _GAP) + 52
     height = foot + (_NOTE if timeline.note else 0)
     times = even(0.0, timeline.end, _TICKS) if timeline.end else [0.0]
     ticks = tuple(Tick(_place(time, scale), show(time, SECOND)) for time in times)
-    return Picture(
+    return TimelinePicture(
         timeline, _WIDTH, height, _LEFT, _WIDTH - _RIGHT, _ROW, scale, lines, ticks, foot
     )
 
 
-def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:
+def _track(y: float, bars: Sequence[TimeBar], scale: float, wanted: str) -> Track:
     paths: dict[str, list[str]] = {}
     spans, labels, traced = [], [], []
     for bar in bars:
@@ -123,18 +123,20 @@ def _track(y: float, bars: Sequence[Bar], scale: float, wanted: str) -> Track:
     )
 
 
-def _box(y: float, bar: Bar, scale: float) -> Box:
-    return Box(_place(bar.start, scale), y, round(_width(bar, scale), 2), bar, _fits(bar, scale))
+def _box(y: float, bar: TimeBar, scale: float) -> PlacedBar:
+    return PlacedBar(
+        _place(bar.start, scale), y, round(_width(bar, scale), 2), bar, _fits(bar, scale)
+    )
 
 
 def _place(time: float, scale: float) -> float:
     return round(_LEFT + time * scale, 2)
 
 
-def _width(bar: Bar, scale: float) -> float:
+def _width(bar: TimeBar, scale: float) -> float:
     return max(0.0, (bar.end - bar.start) * scale - 1)
 
 
-def _fits(bar: Bar, scale: float) -> bool:
+def _fits(bar: TimeBar, scale: float) -> bool:
     """Whether the label has room in *bar*."""
     return (bar.end - bar.start) * scale >= len(bar.label) * _LABEL + 3

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from app.charts.axes import percent_text
 from app.charts.svg import Figure
-from app.explorers.controls import Control, Value
+from app.explorers.controls import Control, ControlValue
 from app.units import RATIO, Unit, figures, show
 
 _NOISE = 1e-9  # of a sum
 
 
-class Values(dict[str, Value]):
+class Values(dict[str, ControlValue]):
     """The values of the controls, by name, in base units."""
 
     def number(self, name: str) -> float:

@@ -1,7 +1,7 @@
 """How often to save."""
 
 from app.charts.axes import Axis, percent_text
-from app.charts.plot import Mark, Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, quantity, share
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
@@ -42,8 +42,8 @@ def _checkpoints(values: Values) -> Explored:
         share("waste at yours", own),
     )
     marks = (
-        Mark(young, best, f"Young: {percent_text(best)}"),
-        Mark(min(max(interval, taken[0]), taken[-1]), own, f"yours: {percent_text(own)}"),
+        LabeledPoint(young, best, f"Young: {percent_text(best)}"),
+        LabeledPoint(min(max(interval, taken[0]), taken[-1]), own, f"yours: {percent_text(own)}"),
     )
     plot = Plot(
         "Time wasted",

@@ -1,7 +1,7 @@
 """All-reduce algorithms against each other."""
 
 from app.charts.axes import Axis
-from app.charts.plot import Mark, Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, quantity
 from app.explorers.controls import Slider
 from app.formulas.collectives import (
@@ -46,10 +46,10 @@ def _race(values: Values) -> Explored:
         own["hierarchical"] = layered(size)
     fastest = min(own, key=lambda name: own[name])
     crossing = ring_double_tree_crossover_size(ranks, bandwidth, latency)
-    marks = [Mark(size, own[fastest], f"{show(size, BYTE)}: {show(own[fastest], SECOND)}")]
+    marks = [LabeledPoint(size, own[fastest], f"{show(size, BYTE)}: {show(own[fastest], SECOND)}")]
     if _SIZES[0] < crossing < _SIZES[-1]:
         at = ring_all_reduce_time(crossing, ranks, bandwidth, latency)
-        marks.append(Mark(crossing, at, f"ring = double tree at {show(crossing, BYTE)}"))
+        marks.append(LabeledPoint(crossing, at, f"ring = double tree at {show(crossing, BYTE)}"))
     says = (
         f"At {show(size, BYTE)} on {ranks} ranks the **{fastest}** is fastest. A ring takes "
         f"{ring_all_reduce_steps(ranks)} steps and a tree {tree_all_reduce_steps(ranks)}; the ring "

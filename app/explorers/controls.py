@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.errors import nearest
 from app.units import COUNT, RATIO, Scale, Unit, figures, parse, scale_of, show_in
 
-Value = float | str
+ControlValue = float | str
 _STEPS = 200  # of a slider that goes by factors
 
 
@@ -89,13 +89,13 @@ Control = Slider | Select
 
 def read_controls(
     controls: Sequence[Control], given: Mapping[str, str]
-) -> tuple[dict[str, Value], tuple[str, ...]]:
+) -> tuple[dict[str, ControlValue], tuple[str, ...]]:
     """The value of each control, and a sentence for each that had to be corrected."""
-    values: dict[str, Value] = {}
+    values: dict[str, ControlValue] = {}
     corrections = []
     for control in controls:
         text = given.get(control.name, "").strip()
-        value: Value
+        value: ControlValue
         if text:
             value, says = control.read(text)
             corrections += [says] if says else []
@@ -107,14 +107,14 @@ def read_controls(
     return values, tuple(corrections)
 
 
-def address_text(control: Control, value: Value) -> str:
+def address_text(control: Control, value: ControlValue) -> str:
     """*value* as the address has it."""
     if isinstance(control, Slider) and not isinstance(value, str):
         return control.text(value).replace(",", "")
     return str(value)
 
 
-def shown_text(control: Control, value: Value) -> str:
+def shown_text(control: Control, value: ControlValue) -> str:
     """*value* as a sentence has it: in words, or with its unit."""
     if isinstance(control, Select):
         return control.options[str(value)]

@@ -2,7 +2,7 @@
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.charts.plot import Mark, Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
@@ -37,8 +37,8 @@ def _roofline(values: Values) -> Explored:
     }
     ridge = ridge_intensity(peak, bandwidth)
     reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
-    marks = [Mark(x, reached[name], name) for name, x in kernels.items()]
-    marks.append(Mark(ridge, peak, f"ridge {_intensity(ridge)}"))
+    marks = [LabeledPoint(x, reached[name], name) for name, x in kernels.items()]
+    marks.append(LabeledPoint(ridge, peak, f"ridge {_intensity(ridge)}"))
     waiting = [name for name, x in kernels.items() if x < ridge]
     says = (
         f"On the {card.name} a kernel needs **{_intensity(ridge)}** to reach "

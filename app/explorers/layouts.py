@@ -7,13 +7,13 @@ from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
 from app.explorers.controls import Select, Slider
+from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
 from app.formulas.layout import fits, projected_utilization, step_time
 from app.formulas.memory import memory_budget, zero_traffic_bytes
-from app.formulas.memory.placing import Share
+from app.formulas.memory.placing import ParameterShare
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
-from app.formulas.presets.layouts import Recompute, Stage
 from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.units import BYTE, SECOND, show
 
@@ -23,7 +23,7 @@ _MODELS = (
 _NODE = 8
 _ELEMENT = 2  # bytes of an activation and of a weight
 _CARDS = ("H100", "A100", "B200")
-_STAGES: tuple[Stage, ...] = (1, 0, 2, 3)
+_STAGES: tuple[ZeroStage, ...] = (1, 0, 2, 3)
 _RECOMPUTE: tuple[Recompute, ...] = ("selective", "none", "full")
 _MEMORY_KINDS = ("f", "b", "w", "c", "i")
 _TIME_KINDS = {
@@ -122,7 +122,7 @@ def _traffic(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
     wide = 2 * model.key_value_heads * model.head_size // layout.tensor or 1
     gathered = layout.micro_batch * layout.sequence * wide * float(_ELEMENT)
     mixtures = model.expert_layers / layout.pipeline if model.experts else 0.0
-    weights = Share.of(model, layout, 0)
+    weights = ParameterShare.of(model, layout, 0)
     span = 1
     sent = []
     for name, degree, amount in (

@@ -1,12 +1,12 @@
 """What training state takes, and what hybrid sharding sends."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.explorers.base import Explored, Explorer, Values, quantity
 from app.explorers.controls import Select, Slider
+from app.formulas.checks import ZeroStage
 from app.formulas.memory import (
     hybrid_shard_state_bytes,
     hybrid_shard_traffic,
@@ -15,11 +15,10 @@ from app.formulas.memory import (
 )
 from app.units import BYTE, SECOND, show
 
-Stage = Literal[0, 1, 2, 3]
 _RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
 _MOMENT = 4.0  # bytes of each of Adam's two moments
-_STAGES: Mapping[Stage, str] = {
+_STAGES: Mapping[ZeroStage, str] = {
     0: "data parallel",
     1: "ZeRO stage 1",
     2: "ZeRO stage 2",
@@ -55,7 +54,7 @@ def _state(values: Values) -> Explored:
 
 
 def _parts(
-    parameters: int, ranks: int, stage: Stage, split: tuple[float, float, float]
+    parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]
 ) -> Iterator[Part]:
     """What a GPU keeps, with the optimizer's state told apart."""
     weights, gradients, optimizer = (

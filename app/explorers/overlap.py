@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from app.charts.axes import percent_text
-from app.charts.timeline import Bar, Row, Timeline
+from app.charts.timeline import Lane, TimeBar, Timeline
 from app.explorers.base import Explored, Explorer, Values, left, quantity, share
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
@@ -42,7 +42,7 @@ def _gradients(values: Values) -> Explored:
     )
     if asked > layers:
         says += f" There are only {layers} layers, so one bucket holds all."
-    rows = (Row("compute", "", works), Row("network", "", sends))
+    rows = (Lane("compute", "", works), Lane("network", "", sends))
     return _shown(says, "A backward pass", rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
 
 
@@ -61,7 +61,7 @@ def _weights(values: Values) -> Explored:
         if ahead == 0
         else f"Fetching {ahead} ahead, {show(steady, SECOND)} of each later fetch shows."
     )
-    rows = (Row("compute", "", works), Row("network", "", sends))
+    rows = (Lane("compute", "", works), Lane("network", "", sends))
     end = worked[-1][1]
     return _shown(says, "A forward pass", rows, end, exposed, talk, forward, _FORWARD)
 
@@ -75,7 +75,7 @@ def _says(exposed: float, talk: float, work: float, which: str) -> str:
 
 
 def _shown(
-    says: str, title: str, rows: tuple[Row, ...], end: float, exposed: float, talk: float,
+    says: str, title: str, rows: tuple[Lane, ...], end: float, exposed: float, talk: float,
     work: float, kinds: tuple[tuple[str, str], ...],
 ) -> Explored:  # fmt: skip
     hidden = 1 - exposed / talk
@@ -97,9 +97,9 @@ def _down(layers: int) -> list[str]:
     return [str(layers - place) for place in range(layers)]
 
 
-def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tuple[Bar, ...]:
+def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tuple[TimeBar, ...]:
     return tuple(
-        Bar(
+        TimeBar(
             start, end, kind, name,
             f"{what} {name}, {show(start, SECOND)} to {show(end, SECOND)}",
         )

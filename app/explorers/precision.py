@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.charts.axes import Axis
 from app.charts.drawing import Drawing, Rect, Words
-from app.charts.plot import Mark, Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, plain
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
@@ -48,7 +48,7 @@ def _formats(values: Values) -> Explored:
         Axis("value", RATIO, log=True),
         Axis("spacing", RATIO, log=True),
         series,
-        (Mark(weight, step, f"{figures(weight)}: {figures(step)}"),),
+        (LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}"),),
     )
     return Explored(says, facts, (plot, _bits(name, kept)))
 

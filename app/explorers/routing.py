@@ -4,7 +4,7 @@ import random
 from itertools import accumulate
 
 from app.charts.axes import Axis, percent_text
-from app.charts.plot import Mark, Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
 from app.explorers.controls import Slider
 from app.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
@@ -59,7 +59,7 @@ def _routing(values: Values) -> Explored:
             Series("b", "room", tuple((end, float(room)) for end in ends)),
             Series("i", "mean", tuple((end, copies / experts) for end in ends)),
         ),
-        (Mark(1.0, float(loads[0]), f"{loads[0]:,}"),),
+        (LabeledPoint(1.0, float(loads[0]), f"{loads[0]:,}"),),
     )
     return Explored(says, facts, (plot,))
 

@@ -1,7 +1,7 @@
 """A whole training run: its days, its bill, its learning rate."""
 
 from app.charts.axes import Axis, percent_text
-from app.charts.plot import Mark, Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
 from app.explorers.controls import Slider
 from app.formulas.batching import (
@@ -57,7 +57,7 @@ def _run(values: Values) -> Explored:
         Axis("model FLOPs utilization", RATIO, percent=True),
         Axis("time", SECOND, log=True),
         (Series("f", "this run", curve),),
-        (Mark(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
+        (LabeledPoint(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
     )
     return Explored(says, facts, (plot,))
 
@@ -145,7 +145,10 @@ def _batches(values: Values) -> Plot:
         Axis("batch", RATIO, log=True),
         Axis("times the fewest", RATIO, log=True),
         (Series("f", "steps", steps), Series("b", "examples", examples)),
-        (Mark(critical, 2.0, "critical batch: twice of both"), Mark(batch, own, f"{own:.3g} ×")),
+        (
+            LabeledPoint(critical, 2.0, "critical batch: twice of both"),
+            LabeledPoint(batch, own, f"{own:.3g} ×"),
+        ),
     )
 
 

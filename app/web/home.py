@@ -19,7 +19,7 @@ from app.web.frame.visitor import Visiting
 from app.web.progress.clock import today
 from app.web.progress.standing import (
     Card,
-    Row,
+    ExerciseRow,
     Suggested,
     card_of,
     memories_of,
@@ -54,8 +54,8 @@ class ChapterPage:
     title: str
     opening: Markup
     closing: Markup
-    core: tuple[Row, ...]
-    extras: tuple[Row, ...]
+    core: tuple[ExerciseRow, ...]
+    extras: tuple[ExerciseRow, ...]
     solved: int
     extra_solved: int
     explorers: tuple[Link, ...]
@@ -120,7 +120,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     return render("chapter.html", frame(request, topic.title, topic.summary, "exercises"), page)
 
 
-def _solved(rows: Sequence[Row]) -> int:
+def _solved(rows: Sequence[ExerciseRow]) -> int:
     return sum(row.mark in ("solved", "unaided") for row in rows)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.charts.timeline import Timeline
 from app.content.marking import mark
 from app.errors import NotFoundError
@@ -144,7 +144,7 @@ def figure_view(
     return FigureView(
         anchor,
         figure.title,
-        Markup(drawn(figure, alone=False)),  # made by our own template, which escapes
+        Markup(to_svg(figure, alone=False)),  # made by our own template, which escapes
         figure.table,
         f"{base}{query}#{anchor}",
         f"{base}/{number}.svg{query}",
@@ -164,7 +164,7 @@ def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) ->
     figure = figures[number]
     headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}
     if form == "svg":
-        return Response(drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
+        return Response(to_svg(figure, alone=True), media_type="image/svg+xml", headers=headers)
     text = io.StringIO()
     csv.writer(text).writerows(figure.table)
     return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)

@@ -7,19 +7,19 @@ from functools import cache
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.content.marking import mark
 from app.errors import InputError, NotFoundError, nearest
 from app.explorers import (
     EXPLORERS,
     Control,
+    ControlValue,
     Explored,
     Explorer,
     Fact,
     Guess,
     Select,
     Slider,
-    Value,
     Values,
     address_text,
     judged,
@@ -120,7 +120,7 @@ def _cards() -> tuple[ExploreCard, ...]:
     return tuple(
         ExploreCard(
             one.name, one.title, one.summary,
-            Markup(drawn(shown.figures[0], alone=False)),  # made by our own template
+            Markup(to_svg(shown.figures[0], alone=False)),  # made by our own template
         )
         for one, shown in starts
     )  # fmt: skip
@@ -207,7 +207,7 @@ def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) 
     return "show" not in query and not any(c.name in query for c in explorer.controls)
 
 
-def _control(control: Control, value: Value) -> ControlView:
+def _control(control: Control, value: ControlValue) -> ControlView:
     if isinstance(control, Select):
         options = tuple(control.options.items())
         return ControlView(control.name, control.label, str(value), "", options, None, "", 0, 0)

@@ -35,7 +35,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExerciseRow:
     """An exercise in a list."""
 
     href: str
@@ -107,10 +107,10 @@ def mark_of(standing: Standing | None) -> Mark:
     return "unaided" if standing.unaided else "solved"
 
 
-def row_of(exercise: Exercise, known: Standings) -> Row:
+def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
     """*exercise* in a list."""
     mark = mark_of(known.get(exercise.id))
-    return Row(
+    return ExerciseRow(
         address_of(exercise),
         exercise.title,
         exercise.label,
