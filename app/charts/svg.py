@@ -13,7 +13,7 @@ Figure = Bars | Plot | Timeline | Drawing
 
 
 def to_svg(figure: Figure, *, alone: bool) -> str:
-    """*figure* as SVG: a file that stands *alone*, or a piece of a page with its style sheet."""
+    """*figure* as SVG: a standalone file if *alone*, or part of a page that has the style sheet."""
     match figure:
         case Bars():
             return _filled("bars", picture=bars_picture(figure), alone=alone)

@@ -1,4 +1,4 @@
-"""Where the bars of a timeline go."""
+"""The layout of a timeline."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,37 +9,37 @@ from app.charts.timeline import Lane, TimeBar, Timeline
 from app.units import SECOND, show
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _GAP = 960, 64, 72, 34, 26, 5
-_NOTE = 22  # height of the line below the legend
-_LABEL = 7.2  # width of a figure in a bar
+_NOTE = 22  # pixels, height of the line below the legend
+_LABEL = 7.2  # pixels, width of a digit in a bar
 _TICKS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedBar:
-    """A bar at its place."""
+    """A bar in pixels."""
 
     x: float
     y: float
     width: float
     bar: TimeBar
-    labelled: bool
+    labeled: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LaneLabel:
-    """The name and the note of a row, and the strip behind its bars."""
+    """The name and the note of a row."""
 
     y: float
     name: str
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """The bars of a row together, light enough for thousands of them.
+    """All bars of a row, compact enough for thousands of them.
 
-    One path a kind; *spans*, *names* and *says* have, in order, the place and the width of each
-    bar, its label, and what it says.
+    One path per kind; *spans*, *names* and *says* list the position and width of each bar, its
+    label, and its tooltip.
     """
 
     y: float
@@ -51,9 +51,9 @@ class Track:
     says: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelinePicture:
-    """Everything at its place."""
+    """A timeline in pixels."""
 
     timeline: Timeline
     width: int
@@ -64,11 +64,11 @@ class TimelinePicture:
     scale: float
     lines: tuple[LaneLabel, ...]
     ticks: tuple[Tick, ...]
-    foot: int  # where the legend ends; the note comes below
+    foot: int  # bottom of the legend; the note is below it
 
     @property
     def boxes(self) -> tuple[PlacedBar, ...]:
-        """Every bar by itself."""
+        """Every bar separately."""
         return tuple(
             _box(line.y, bar, self.scale) for line, row in self._rows() for bar in row.bars
         )
@@ -84,7 +84,7 @@ class TimelinePicture:
 
 
 def timeline_picture(timeline: Timeline) -> TimelinePicture:
-    """Where everything of *timeline* goes."""
+    """*timeline* in pixels."""
     scale = (_WIDTH - _LEFT - _RIGHT) / timeline.end if timeline.end else 0.0
     lines = tuple(
         LaneLabel(_TOP + place * (_ROW + _GAP), row.name, row.note)
@@ -95,11 +95,20 @@ def timeline_picture(timeline: Timeline) -> TimelinePicture:
     times = even(0.0, timeline.end, _TICKS) if timeline.end else [0.0]
     ticks = tuple(Tick(_place(time, scale), show(time, SECOND)) for time in times)
     return TimelinePicture(
-        timeline, _WIDTH, height, _LEFT, _WIDTH - _RIGHT, _ROW, scale, lines, ticks, foot
+        timeline=timeline,
+        width=_WIDTH,
+        height=height,
+        left=_LEFT,
+        right=_WIDTH - _RIGHT,
+        row=_ROW,
+        scale=scale,
+        lines=lines,
+        ticks=ticks,
+        foot=foot,
     )
 
 
-def _track(y: float, bars: Sequence[TimeBar], scale: float, wanted: str) -> Track:
+def _track(y: float, bars: Sequence[TimeBar], scale: float, followed: str) -> Track:
     paths: dict[str, list[str]] = {}
     spans, labels, traced = [], [], []
     for bar in bars:
@@ -108,24 +117,28 @@ def _track(y: float, bars: Sequence[TimeBar], scale: float, wanted: str) -> Trac
         spans.append(f"{x} {wide}")
         box = f"M{x} {y}h{wide}v{_ROW}h-{wide}z"
         paths.setdefault(bar.kind, []).append(box)
-        if wanted and bar.label.rstrip(ascii_lowercase) == wanted:
+        if followed and bar.label.rstrip(ascii_lowercase) == followed:
             traced.append(box)
         if _fits(bar, scale):
             labels.append((round(place + width / 2, 2), bar.label))
     return Track(
-        y,
-        tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
-        tuple(labels),
-        "".join(traced),
-        ",".join(spans),
-        " ".join(bar.label for bar in bars),
-        "|".join(bar.says for bar in bars),
+        y=y,
+        paths=tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
+        labels=tuple(labels),
+        traced="".join(traced),
+        spans=",".join(spans),
+        names=" ".join(bar.label for bar in bars),
+        says="|".join(bar.says for bar in bars),
     )
 
 
 def _box(y: float, bar: TimeBar, scale: float) -> PlacedBar:
     return PlacedBar(
-        _place(bar.start, scale), y, round(_width(bar, scale), 2), bar, _fits(bar, scale)
+        x=_place(bar.start, scale),
+        y=y,
+        width=round(_width(bar, scale), 2),
+        bar=bar,
+        labeled=_fits(bar, scale),
     )
 
 
@@ -138,5 +151,5 @@ def _width(bar: TimeBar, scale: float) -> float:
 
 
 def _fits(bar: TimeBar, scale: float) -> bool:
-    """Whether the label has room in *bar*."""
+    """Whether the label of *bar* fits in it."""
     return (bar.end - bar.start) * scale >= len(bar.label) * _LABEL + 3

@@ -16,7 +16,7 @@ def test_the_text_shows_who_does_what_when() -> None:
     first, second = gantt(FOUR, 500).splitlines()[:2]
     assert first.startswith("GPU 0  F0 F1 F2 F3 ..................B0--- F4 B1---")
     assert second.startswith("GPU 1  ...F0 F1 F2 ............B0--- F3 B1---")
-    assert first.endswith("4 kept")
+    assert first.endswith("4 held")
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -28,12 +28,12 @@ def test_the_text_is_to_scale_and_no_wider_than_asked_for(name: str, width: int)
     assert all(len(line) <= width for line in lines)
 
 
-def test_colour_adds_no_column() -> None:
-    plain, coloured = gantt(FOUR, 100), gantt(FOUR, 100, colour=True)
-    assert plain != coloured
+def test_color_adds_no_column() -> None:
+    plain, colored = gantt(FOUR, 100), gantt(FOUR, 100, color=True)
+    assert plain != colored
     for code in ("34", "33", "35", "0"):
-        coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plain
+        colored = colored.replace(f"\x1b[{code}m", "")
+    assert colored == plain
 
 
 def test_chunks_on_one_device_are_told_apart() -> None:
