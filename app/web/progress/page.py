@@ -55,7 +55,7 @@ class Recent:
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """An exercise on the map: how it stands, and what it took; *due*: its review is."""
 
@@ -90,7 +90,7 @@ class Skill:
     right: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressPage:
     """The page."""
 
@@ -190,7 +190,9 @@ def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
 def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool) -> Place:
     effort = took or Effort(0, 0, None)
     row = row_of(exercise, known)
-    return Place(row, due, effort.answers, effort.right, _clock([effort.seconds]))
+    return Place(
+        row=row, due=due, answers=effort.answers, right=effort.right, time=_clock([effort.seconds])
+    )
 
 
 def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:

@@ -34,7 +34,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExerciseRow:
     """An exercise in a list."""
 
@@ -57,7 +57,7 @@ class Suggested:
     review: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """A chapter in a list."""
 
@@ -111,13 +111,13 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
     """*exercise* in a list."""
     mark = mark_of(known.get(exercise.id))
     return ExerciseRow(
-        address_of(exercise),
-        exercise.title,
-        exercise.label,
-        KINDS[exercise.kind],
-        exercise.level,
-        mark,
-        SAYS[mark],
+        href=address_of(exercise),
+        title=exercise.title,
+        label=exercise.label,
+        kind=KINDS[exercise.kind],
+        level=exercise.level,
+        mark=mark,
+        says=SAYS[mark],
     )
 
 
@@ -126,13 +126,13 @@ def card_of(topic: Topic, known: Standings) -> Card:
     solved = [e.core for e in topic.exercises if is_solved(e, known)]
     core = sum(e.core for e in topic.exercises)
     return Card(
-        f"/chapters/{topic.id}",
-        topic.title,
-        topic.summary,
-        sum(solved),
-        core,
-        len(solved) - sum(solved),
-        len(topic.exercises) - core,
+        href=f"/chapters/{topic.id}",
+        title=topic.title,
+        summary=topic.summary,
+        solved=sum(solved),
+        core=core,
+        extra_solved=len(solved) - sum(solved),
+        extras=len(topic.exercises) - core,
     )
 
 
