@@ -15,10 +15,10 @@ _CURES: Mapping[str, str] = {
     r"are of different kinds|and the answer is in|mixed unit|the answer is a": (
         "look at the units of what is added and divided, or change `unit`"
     ),
-    r"takes .* (?:as .*, not|, and no more)|is given .* twice|needs one of|has one value, not": (
+    r"takes (?:only|.* as .*, not)|is given .* twice|needs one of|returns one value": (
         "its arguments are in /formulas"
     ),
-    r"compares nothing": "write a comparison: ranks <= 64",
+    r"is not a comparison": "write a comparison: ranks <= 64",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",
     r"is no mathematics": "LaTeX between $ signs; a price is written \\$5",
     r"every option is right|reads the same as": "change or leave out one of the options",

@@ -1,1 +1,1 @@
-"""Figures as plain data, and the pictures that templates draw from them."""
+"""Figures as plain data, and their layout for the templates that draw them."""

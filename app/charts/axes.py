@@ -1,7 +1,7 @@
-"""Where values go on an axis, and which of them are marked."""
+"""Axes: where a value is placed, and where the ticks are."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 
 from app.units import SECOND, Unit, figures, show
@@ -13,13 +13,13 @@ _TIMES = (
     100 * 24 * 3600,
 )  # fmt: skip
 _NOISE = 9  # decimals of a percentage
-_FEW = 3  # decades, with fewer of which their parts are marked, too
-_DECADES = 8  # marked on a logarithmic axis; with more, every second or third
+_FEW = 3  # decades; a logarithmic axis with fewer has ticks at 2 and 5 times each, too
+_DECADES = 8  # ticks on a logarithmic axis; with more decades, every second or third
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis measures."""
+    """An axis: what it measures, in which unit."""
 
     label: str
     unit: Unit
@@ -27,43 +27,44 @@ class Axis:
     percent: bool = False
 
     def text(self, value: float) -> str:
-        """*value* as it is written beside the axis."""
+        """*value* as text, with its unit."""
         if self.unit is SECOND:
             return time_text(value)
         return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
 
 
 def percent_text(share: float) -> str:
-    """*share* as a percentage; what is only the noise of sums is 0."""
+    """*share* as a percentage; rounding noise becomes 0."""
     return f"{figures(round(100 * share, _NOISE), 3)} %"
 
 
 @lru_cache(maxsize=16_384)
 def time_text(seconds: float) -> str:
-    """*seconds* with a unit; most times of a chart are there many times."""
+    """*seconds* with a unit; cached, because a chart shows most times more than once."""
     return show(seconds, SECOND)
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A mark on an axis, at a place in pixels."""
+    """A tick of an axis, at a position in pixels."""
 
     at: float
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """From the values *low* to *high* of an axis to pixels from *start* to *end*."""
+class PixelScale:
+    """Maps the values *low* to *high* of an axis to pixels *start* to *end*."""
 
     axis: Axis
+    _: KW_ONLY
     low: float
     high: float
     start: float
     end: float
 
     def at(self, value: float) -> float:
-        """The place of *value*; at the edge what lies beyond."""
+        """Position of *value* in pixels, clamped to the ends."""
         if self.axis.log:
             low, high = math.log(self.low), math.log(self.high)
             share = (math.log(max(value, self.low)) - low) / (high - low)
@@ -72,7 +73,7 @@ class Scale:
         return round(self.start + min(max(share, 0.0), 1.0) * (self.end - self.start), 2)
 
     def ticks(self) -> tuple[Tick, ...]:
-        """Round values, about as many as look well."""
+        """Ticks at round values."""
         if not self.axis.log:
             values = even(self.low, self.high, _TICKS)
         elif self.axis.unit is SECOND and self.high > _MINUTE:
@@ -82,17 +83,19 @@ class Scale:
         return tuple(Tick(self.at(value), self.axis.text(value)) for value in values)
 
 
-def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
-    """A scale that holds all of *values*; a linear one begins at 0."""
+def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelScale:
+    """A scale that covers *values*; a linear one includes 0."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
     if axis.log:
-        return Scale(axis, low, high if high > low else low * 10, start, end)
-    return Scale(axis, min(0.0, low), high if high > 0 else 1.0, start, end)
+        return PixelScale(
+            axis, low=low, high=high if high > low else low * 10, start=start, end=end
+        )
+    return PixelScale(axis, low=min(0.0, low), high=high if high > 0 else 1.0, start=start, end=end)
 
 
 def even(low: float, high: float, count: int) -> list[float]:
-    """Round values from *low* to *high*, about *count* of them."""
+    """About *count* round values from *low* to *high*."""
     rough = (high - low) / count
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
@@ -101,7 +104,7 @@ def even(low: float, high: float, count: int) -> list[float]:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten from *low* to *high*; where there are few, twice and five times them, too.
+    """Powers of ten from *low* to *high*; if there are few, also 2 and 5 times each.
 
     >>> _decades(28, 150)
     [50.0, 100.0]

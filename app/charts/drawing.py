@@ -1,20 +1,26 @@
-"""A picture of boxes, arrows and words at places that whoever draws it decides."""
+"""A drawing of boxes, arrows and text, placed by the caller."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+
+from app.charts.color import Color
 
 _TIP = 9  # pixels
 
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A box; *kind* decides its colour, and an *outlined* one has only its edge."""
+    """A box; an *outlined* one is not filled, a *marked* one has a heavier edge.
+
+    *label* is written inside; *says* is its tooltip.
+    """
 
     x: float
     y: float
     width: float
     height: float
-    kind: str
+    _: KW_ONLY
+    color: Color
     label: str
     says: str
     outlined: bool = False
@@ -23,20 +29,21 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one place to another, with a word beside its middle; without *head* it is a line."""
+    """An arrow with a label at its middle; without *head* it is a line."""
 
     x1: float
     y1: float
     x2: float
     y2: float
-    kind: str
+    _: KW_ONLY
+    color: Color
     label: str = ""
     says: str = ""
     head: bool = True
 
     @property
     def tip(self) -> str:
-        """The path of the head."""
+        """SVG path of the head."""
         long = math.hypot(self.x2 - self.x1, self.y2 - self.y1) or 1.0
         x, y = (self.x2 - self.x1) / long, (self.y2 - self.y1) / long
         corners = (
@@ -48,19 +55,20 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text; *anchor* is start, middle or end."""
+    """Text; *anchor* is start, middle or end."""
 
     x: float
     y: float
     text: str
+    _: KW_ONLY
     anchor: str = "start"
     quiet: bool = False
     strong: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A picture, *width* by *height*, with the same in a table."""
+    """A drawing of *width* by *height*, with its content as a table."""
 
     title: str
     summary: str

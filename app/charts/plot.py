@@ -1,28 +1,31 @@
-"""Curves over two axes, with points that are worth a name."""
+"""Curves over two axes, with labeled points."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 
-from app.charts.axes import Axis, Tick, scale
+from app.charts.axes import Axis, PixelScale, Tick, scale
+from app.charts.color import Color
 
 WIDTH, HEIGHT = 720, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 130, 30, 46
 _APART = 15  # pixels between the names of two curves
-_DOTS = 40  # points that are drawn, too
-_LETTER = 6.8  # width of one in a name
+_DOTS = 40  # points of a curve; with more, the points themselves are not drawn
+_LETTER = 6.8  # pixels, width of a letter
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve; *kind* decides its colour and dashes; its name stands at its end, or its peak."""
+    """A curve; *color* is its color and dashes; its name stands at its end, or its peak."""
 
-    kind: str
+    color: Color
     name: str
     points: tuple[tuple[float, float], ...]
+    _: KW_ONLY
     at_peak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LabeledPoint:
     """A point with a name."""
 
     x: float
@@ -30,7 +33,7 @@ class Mark:
     says: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """Curves over two axes."""
 
@@ -39,11 +42,11 @@ class Plot:
     x: Axis
     y: Axis
     series: tuple[Series, ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[LabeledPoint, ...] = ()
 
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
-        """The same in words: a heading, then a row a value of the first axis."""
+        """The values: a header, then one row per value of the x axis."""
         at: dict[float, dict[str, float]] = {}
         for series in self.series:
             for x, y in series.points:
@@ -56,15 +59,15 @@ class Plot:
         return tuple(rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """A series at its place, and that of its name.
+    """A series in pixels.
 
-    *points* and *says* have, in order, the place of each of its points and what it says; *dots*
-    draws them, where they are few.
+    *points* and *says* list the position and the tooltip of each point; *dots* is the path that
+    draws the points, empty if there are many.
     """
 
-    kind: str
+    color: Color
     name: str
     path: str
     dots: str
@@ -74,9 +77,9 @@ class Curve:
     label_y: float
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A mark at its place, and where its name begins (or ends, if *left*)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedLabel:
+    """A labeled point in pixels; its text begins (or ends, if *left*) at *text_x*."""
 
     x: float
     y: float
@@ -86,9 +89,9 @@ class Placed:
     left: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlotPicture:
-    """Everything at its place."""
+    """A plot in pixels."""
 
     chart: Plot
     width: int
@@ -98,45 +101,61 @@ class PlotPicture:
     top: int
     bottom: int
     curves: tuple[Curve, ...]
-    marks: tuple["Placed", ...]
+    marks: tuple[PlacedLabel, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
 
 
 def plot_picture(chart: Plot) -> PlotPicture:
-    """Where everything of *chart* goes."""
+    """*chart* in pixels."""
     right, bottom = WIDTH - _RIGHT, HEIGHT - _BOTTOM
     points = [point for series in chart.series for point in series.points]
     points += [(mark.x, mark.y) for mark in chart.marks]
     across = scale(chart.x, [x for x, _ in points], _LEFT, right)
     if not chart.x.log and points:
-        across = type(across)(chart.x, min(x for x, _ in points), across.high, _LEFT, right)
+        across = PixelScale(
+            chart.x, low=min(x for x, _ in points), high=across.high, start=_LEFT, end=right
+        )
     up = scale(chart.y, [y for _, y in points], bottom, _TOP)
-    curves: list[Curve] = []
+    marks = _placed([(across.at(m.x), up.at(m.y), m.says) for m in chart.marks])
+    return PlotPicture(
+        chart=chart,
+        width=WIDTH,
+        height=HEIGHT,
+        left=_LEFT,
+        right=right,
+        top=_TOP,
+        bottom=bottom,
+        curves=tuple(_curves(chart, across, up)),
+        marks=marks,
+        x_ticks=across.ticks(),
+        y_ticks=up.ticks(),
+    )
+
+
+def _curves(chart: Plot, across: PixelScale, up: PixelScale) -> Iterator[Curve]:
+    """The series of *chart* in pixels, their names apart from one another."""
     taken: list[float] = []
     for series in chart.series:
         placed = [(across.at(x), up.at(y)) for x, y in series.points]
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]
         spots = [f"{x} {y}" for x, y in placed]
-        path = "M" + "L".join(spots)
-        dots = "".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else ""
         x, y = min(reversed(placed), key=lambda spot: spot[1]) if series.at_peak else placed[-1]
         taken.append(_free(y + 4, taken))
-        curves.append(
-            Curve(
-                series.kind, series.name, path, dots, ",".join(spots), "|".join(says),
-                x + 7, taken[-1],
-            )
-        )  # fmt: skip
-    marks = _placed([(across.at(m.x), up.at(m.y), m.says) for m in chart.marks])
-    return PlotPicture(
-        chart, WIDTH, HEIGHT, _LEFT, right, _TOP, bottom, tuple(curves), marks,
-        across.ticks(), up.ticks(),
-    )  # fmt: skip
+        yield Curve(
+            color=series.color,
+            name=series.name,
+            path="M" + "L".join(spots),
+            dots="".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else "",
+            points=",".join(spots),
+            says="|".join(says),
+            label_x=x + 7,
+            label_y=taken[-1],
+        )
 
 
-def _placed(marks: list[tuple[float, float, str]]) -> tuple[Placed, ...]:
-    """Where the names of *marks* stand without running into one another."""
+def _placed(marks: list[tuple[float, float, str]]) -> tuple[PlacedLabel, ...]:
+    """*marks* with texts that do not overlap."""
     taken: list[tuple[float, float, float]] = []  # from, to, height
     found = []
     for x, y, says in marks:
@@ -149,7 +168,9 @@ def _placed(marks: list[tuple[float, float, str]]) -> tuple[Placed, ...]:
         left, height = next((spot for spot in spots if _is_free(x, width, *spot, taken)), spots[0])
         start = x - 9 if left else x + 9
         taken.append((start - width if left else start, start if left else start + width, height))
-        found.append(Placed(x, y, says, start, round(height, 2), left))
+        found.append(
+            PlacedLabel(x=x, y=y, says=says, text_x=start, text_y=round(height, 2), left=left)
+        )
     return tuple(found)
 
 
@@ -164,7 +185,7 @@ def _is_free(
 
 
 def _free(y: float, taken: list[float]) -> float:
-    """A height near *y* at which no other name stands."""
+    """A height near *y* that no other name takes."""
     for step in range(2 * len(taken) + 1):
         tried = y + (1 if step % 2 else -1) * ((step + 1) // 2) * _APART
         if all(abs(tried - other) >= _APART for other in taken):

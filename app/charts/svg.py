@@ -6,21 +6,21 @@ from app.charts.bars import Bars, bars_picture
 from app.charts.drawing import Drawing
 from app.charts.plot import Plot, plot_picture
 from app.charts.timeline import Timeline
-from app.charts.timeline_layout import picture
+from app.charts.timeline_layout import timeline_picture
 from app.templating import environment
 
 Figure = Bars | Plot | Timeline | Drawing
 
 
-def drawn(figure: Figure, *, alone: bool) -> str:
-    """*figure* as SVG: a file that stands *alone*, or a piece of a page with its style sheet."""
+def to_svg(figure: Figure, *, alone: bool) -> str:
+    """*figure* as SVG: a standalone file if *alone*, or part of a page that has the style sheet."""
     match figure:
         case Bars():
             return _filled("bars", picture=bars_picture(figure), alone=alone)
         case Plot():
             return _filled("plot", picture=plot_picture(figure), alone=alone)
         case Timeline():
-            return _filled("timeline" if alone else "schedule", picture=picture(figure))
+            return _filled("timeline" if alone else "schedule", picture=timeline_picture(figure))
         case Drawing():
             return _filled("drawing", drawing=figure, alone=alone)
 

@@ -1,43 +1,43 @@
-"""A timeline in a terminal: a line a row, a column a while."""
+"""A timeline drawn in a terminal, one line per row."""
 
-from app.charts.timeline import Row, Timeline
+from app.charts.timeline import Lane, Timeline
 
-_COLOURS = {"F": "34", "B": "33", "I": "33", "W": "35"}
+_COLORS = {"F": "34", "B": "33", "I": "33", "W": "35"}
 _IDLE = "."
 _LONGEST_CELL = 6
 
 
-def gantt(timeline: Timeline, width: int, colour: bool = False) -> str:
-    """*timeline* in at most *width* columns, bars with their labels where there is room.
+def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
+    """*timeline* in at most *width* columns, to scale.
 
-    A bar that is too short for a label shows the letter of its kind; one too short even for that
-    is left out, and the picture is still to scale.
+    A bar without room for its label shows the letter of its kind; one that is narrower than a
+    column is left out.
     """
     names = max(len(row.name) for row in timeline.rows)
     notes = max(len(row.note) for row in timeline.rows)
     room = max(20, width - names - notes - 4)
     scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
     lines = [
-        f"{row.name:>{names}}  {_line(row, timeline.end, scale, colour)}  {row.note}"
+        f"{row.name:>{names}}  {_line(row, timeline.end, scale, color)}  {row.note}"
         for row in timeline.rows
     ]
-    return "\n".join([*lines, "", _legend(timeline, colour)]) + "\n"
+    return "\n".join([*lines, "", _legend(timeline, color)]) + "\n"
 
 
 def _natural(timeline: Timeline) -> float:
-    """Columns a second with which the shortest bar holds the longest label."""
+    """Columns per second at which the shortest bar has room for the longest label."""
     bars = [bar for row in timeline.rows for bar in row.bars if bar.end > bar.start]
     shortest = min(bar.end - bar.start for bar in bars)
     longest = min(_LONGEST_CELL, max(len(bar.label) for bar in bars) + 2)
     return longest / shortest
 
 
-def _line(row: Row, end: float, scale: float, colour: bool) -> str:
+def _line(row: Lane, end: float, scale: float, color: bool) -> str:
     pieces, at = [], 0
     for bar in row.bars:
         start, stop = round(bar.start * scale), round(bar.end * scale)
         pieces.append(_IDLE * (start - at))
-        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, colour))
+        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, color))
         at = stop
     return "".join(pieces) + _IDLE * (round(end * scale) - at)
 
@@ -49,10 +49,10 @@ def _cell(kind: str, label: str, columns: int) -> str:
     return text if columns == len(text) else kind * columns
 
 
-def _painted(text: str, kind: str, colour: bool) -> str:
-    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if colour and text else text
+def _painted(text: str, kind: str, color: bool) -> str:
+    return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if color and text else text
 
 
-def _legend(timeline: Timeline, colour: bool) -> str:
-    kinds = [f"{_painted(kind, kind, colour)} {says}" for kind, says in timeline.kinds]
+def _legend(timeline: Timeline, color: bool) -> str:
+    kinds = [f"{_painted(kind, kind, color)} {says}" for kind, says in timeline.kinds]
     return "   ".join([*kinds, f"{_IDLE} idle"])

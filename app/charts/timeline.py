@@ -1,4 +1,4 @@
-"""Who does what when: rows of bars over time."""
+"""A Gantt chart: rows of bars over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ SAID = {
 }
 
 
-class Bar(NamedTuple):
-    """Something that takes a while: *kind* decides its colour, *label* stands in it."""
+class TimeBar(NamedTuple):
+    """A bar from *start* to *end*: *kind* decides its color, *label* is written in it."""
 
     start: float
     end: float
@@ -29,34 +29,34 @@ class Bar(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the chart."""
+class Lane:
+    """A row of the chart, such as a device."""
 
     name: str
     note: str
-    bars: tuple[Bar, ...]
+    bars: tuple[TimeBar, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """A chart over time, from 0 to *end* seconds; *note* explains what it shows."""
 
     title: str
     summary: str
-    rows: tuple[Row, ...]
+    rows: tuple[Lane, ...]
     end: float
     kinds: tuple[tuple[str, str], ...]
-    traced: str = ""  # the label of the bars that stand out
+    traced: str = ""  # the label of the bars that are highlighted
     note: str = ""
 
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
-        """The same in words: a heading, then a line a row."""
+        """The bars in words: a header, then one row per lane."""
         lines = [
             (row.name, row.note, " ".join(f"{bar.kind}{bar.label}" for bar in row.bars))
             for row in self.rows
         ]
-        return (("Device", "Keeps", "In order"), *lines)
+        return (("Device", "Holds", "In order"), *lines)
 
 
 def schedule_timeline(played: Played) -> Timeline:
@@ -65,30 +65,30 @@ def schedule_timeline(played: Played) -> Timeline:
     shape = f"{schedule.devices} stages, {schedule.microbatches} micro-batches"
     found = {slot.kind for own in played.slots for slot in own}
     return Timeline(
-        f"{schedule.name}, {shape}",
-        summary(played),
-        tuple(
-            Row(f"GPU {device}", f"{kept:g} kept", _bars(played, own))
-            for device, (own, kept) in enumerate(zip(played.slots, played.in_flight, strict=True))
+        title=f"{schedule.name}, {shape}",
+        summary=summary(played),
+        rows=tuple(
+            Lane(f"GPU {device}", f"{held:g} held", _bars(played, own))
+            for device, (own, held) in enumerate(zip(played.slots, played.in_flight, strict=True))
         ),
-        played.makespan,
-        tuple((kind, says) for kind, says in SAID.items() if kind in found),
+        end=played.makespan,
+        kinds=tuple((kind, says) for kind, says in SAID.items() if kind in found),
         note=_note(played),
     )
 
 
 def _note(played: Played) -> str:
-    """Why the rows do not begin and end together, where the next step may begin earlier."""
+    """Why the rows begin and end at different times, if steps overlap."""
     if not played.overlaps:
         return ""
     return (
         f"First pass to last: {show(played.makespan, SECOND)}. Gray at the ends of a row belongs "
-        "to the steps before and after."
+        "to the previous and the next step."
     )
 
 
 def summary(played: Played) -> str:
-    """Times and both bubbles, in a sentence."""
+    """Step time, ideal time and both bubbles in words."""
     step, ideal = (show(t, SECOND) for t in (played.step_time, played.ideal_time))
     return (
         f"step {step}, ideal {ideal}; idle {percent_text(played.bubble_ratio)} of the ideal time, "
@@ -96,16 +96,18 @@ def summary(played: Played) -> str:
     )
 
 
-def _bars(played: Played, own: Sequence[Slot]) -> tuple[Bar, ...]:
+def _bars(played: Played, own: Sequence[Slot]) -> tuple[TimeBar, ...]:
     chunked = played.schedule.depth > played.schedule.devices
     return tuple(
-        Bar(slot.start, slot.end, slot.kind, _label(played, slot, chunked), _says(slot, chunked))
+        TimeBar(
+            slot.start, slot.end, slot.kind, _label(played, slot, chunked), _says(slot, chunked)
+        )
         for slot in own
     )
 
 
 def _label(played: Played, slot: Slot, chunked: bool) -> str:
-    """The micro-batch, and with several chunks on a device a letter for which."""
+    """The micro-batch, and a letter for the chunk if a device holds several."""
     part = ascii_lowercase[slot.stage // played.schedule.devices % 26] if chunked else ""
     return f"{slot.microbatch}{part}"
 
@@ -119,4 +121,4 @@ def _says(slot: Slot, chunked: bool) -> str:
 
 
 def _time(seconds: float) -> str:
-    return time_text(round(seconds, _NOISE))  # sums in another order differ in their last bits
+    return time_text(round(seconds, _NOISE))  # sums in different orders differ in their last bits

@@ -6,7 +6,7 @@ import shutil
 import sys
 from argparse import Namespace
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.charts.text import gantt
 from app.charts.timeline import SAID, schedule_timeline
 from app.simulators.pipeline import Played, Times, build, play
@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         sys.stdout.write(json.dumps(_plain(played)) + "\n")
     elif arguments.svg:
-        sys.stdout.write(drawn(schedule_timeline(played), alone=True))
+        sys.stdout.write(to_svg(schedule_timeline(played), alone=True))
     else:
         _chart(played)
     return 0

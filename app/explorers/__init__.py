@@ -8,9 +8,9 @@ from app.explorers.checkpoints import CHECKPOINTS
 from app.explorers.collectives import RACE
 from app.explorers.controls import (
     Control,
+    ControlValue,
     Select,
     Slider,
-    Value,
     address_text,
     read_controls,
     shown_text,
@@ -43,6 +43,6 @@ EXPLORERS: Explorers = MappingProxyType(
 
 __all__ = [
     "EXPLORERS", "Control", "Explored", "Explorer", "Fact", "Figure", "Guess", "Opened", "Select",
-    "Slider", "Value", "Values", "address_text", "judged", "opened", "predicted", "question",
+    "Slider", "ControlValue", "Values", "address_text", "judged", "opened", "predicted", "question",
     "read_controls", "shown_text", "slider_place", "untold",
 ]  # fmt: skip

@@ -1,17 +1,17 @@
-"""What every explorer is made of."""
+"""The types that every explorer is made of."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.charts.axes import percent_text
 from app.charts.svg import Figure
-from app.explorers.controls import Control, Value
+from app.explorers.controls import Control, ControlValue
 from app.units import RATIO, Unit, figures, show
 
 _NOISE = 1e-9  # of a sum
 
 
-class Values(dict[str, Value]):
+class Values(dict[str, ControlValue]):
     """The values of the controls, by name, in base units."""
 
     def number(self, name: str) -> float:
@@ -32,7 +32,7 @@ class Values(dict[str, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number that the figures show, with its name; *exact* and *unit* where it can be guessed."""
+    """A number beside the figures, with its name; *exact* and *unit* if it can be predicted."""
 
     label: str
     value: str
@@ -51,7 +51,7 @@ def share(label: str, value: float) -> Fact:
 
 
 def left(whole: float, part: float) -> float:
-    """*whole* without *part*; 0 where both are one sum, added up in two orders."""
+    """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
     rest = whole - part
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
@@ -61,11 +61,16 @@ def plain(label: str, value: float, digits: int = 4) -> Fact:
     return Fact(label, figures(value, digits), value)
 
 
+def summary_of(says: str) -> str:
+    """*says* without its emphasis (Markdown), as the summary of a figure."""
+    return says.replace("*", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What is shown for some values: a sentence (Markdown), numbers, figures.
+    """An explorer's output for some values: a text (Markdown), numbers and figures.
 
-    *ended*: what plays has come to its end.
+    *ended*: a control that plays has reached its last value.
     """
 
     says: str
@@ -74,16 +79,16 @@ class Explored:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explorer:
-    """Something to play with; *question* asks for a prediction before one looks.
+    """An interactive page: controls, and a function from their values to text and figures.
 
-    *predicts* is the name of the fact that a learner may guess first, where one can be; *asks* is
-    the same question without the numbers that it starts with. Of the figures, those at the places
-    *open* do not tell it, and may be looked at before.
+    *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
+    empty; *asks* is the question without the initial values. *open* are the indexes of the figures
+    that do not give the answer away and are shown beside the question.
 
     Raises:
-        ValueError: (by *explore*) the values do not go together; the message says why.
+        ValueError: (by *explore*) the values are not compatible; the message says why.
     """
 
     name: str

@@ -1,8 +1,11 @@
-"""All-reduce algorithms against each other."""
+"""All-reduce algorithms compared over the size of the array."""
+
+from collections.abc import Callable
 
 from app.charts.axes import Axis
-from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, quantity
+from app.charts.color import Color
+from app.charts.plot import LabeledPoint, Plot, Series
+from app.explorers.base import Explored, Explorer, Values, quantity, summary_of
 from app.explorers.controls import Slider
 from app.formulas.collectives import (
     double_binary_tree_all_reduce_time,
@@ -17,79 +20,129 @@ from app.formulas.collectives import (
 from app.units import BYTE, SECOND, show
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
-_SIZE_AXIS = Axis("size of the array", BYTE, log=True)
-_TIME_AXIS = Axis("time of the all-reduce", SECOND, log=True)
+_COLORS = {
+    "naive": Color.GRAY,
+    "ring": Color.BLUE,
+    "tree": Color.ORANGE,
+    "double tree": Color.PURPLE,
+    "hierarchical": Color.GREEN,
+}
+_TimeOfSize = Callable[[float], float]
 
 
 def _race(values: Values) -> Explored:
     ranks, size = values.count("ranks"), values.number("size")
-    bandwidth, latency = values.number("bandwidth"), values.number("latency")
-    runners = {
-        "naive": ("i", naive_all_reduce_time),
-        "ring": ("f", ring_all_reduce_time),
-        "tree": ("b", tree_all_reduce_time),
-        "double tree": ("w", double_binary_tree_all_reduce_time),
-    }
-    series: tuple[Series, ...] = tuple(
-        Series(kind, name, tuple((s, time(s, ranks, bandwidth, latency)) for s in _SIZES))
-        for name, (kind, time) in runners.items()
-    )
-    own = {name: time(size, ranks, bandwidth, latency) for name, (_, time) in runners.items()}
-    node, inside = values.count("node"), values.number("inside")
-    if ranks > node > 1 and ranks % node == 0:
-        nodes = ranks // node
-
-        def layered(s: float) -> float:
-            return hierarchical_all_reduce_time(s, nodes, node, inside, bandwidth, latency, latency)
-
-        series += (Series("c", "hierarchical", tuple((s, layered(s)) for s in _SIZES)),)
-        own["hierarchical"] = layered(size)
+    algorithms = _algorithms(values)
+    own = {name: time(size) for name, time in algorithms.items()}
     fastest = min(own, key=lambda name: own[name])
-    crossing = ring_double_tree_crossover_size(ranks, bandwidth, latency)
-    marks = [Mark(size, own[fastest], f"{show(size, BYTE)}: {show(own[fastest], SECOND)}")]
-    if _SIZES[0] < crossing < _SIZES[-1]:
-        at = ring_all_reduce_time(crossing, ranks, bandwidth, latency)
-        marks.append(Mark(crossing, at, f"ring = double tree at {show(crossing, BYTE)}"))
+    crossover = ring_double_tree_crossover_size(
+        ranks, values.number("bandwidth"), values.number("latency")
+    )
+    marks = [LabeledPoint(size, own[fastest], f"{show(size, BYTE)}: {show(own[fastest], SECOND)}")]
+    if _SIZES[0] < crossover < _SIZES[-1]:
+        label = f"ring = double tree at {show(crossover, BYTE)}"
+        marks.append(LabeledPoint(crossover, algorithms["ring"](crossover), label))
+    node = values.count("node")
     says = (
-        f"At {show(size, BYTE)} on {ranks} ranks the **{fastest}** is fastest. A ring takes "
-        f"{ring_all_reduce_steps(ranks)} steps and a tree {tree_all_reduce_steps(ranks)}; the ring "
-        f"wins above {show(crossing, BYTE)}, where bandwidth counts more than steps. "
+        f"At {show(size, BYTE)} on {ranks} ranks the **{fastest}** algorithm is fastest. A ring "
+        f"takes {ring_all_reduce_steps(ranks)} steps and a tree {tree_all_reduce_steps(ranks)}; "
+        f"the ring wins above {show(crossover, BYTE)}, where bandwidth matters more than latency. "
         + (
-            f"The hierarchical one stays inside nodes of {node} as long as it can."
+            f"The hierarchical algorithm keeps most traffic inside the nodes of {node}."
             if "hierarchical" in own
-            else f"A hierarchical one needs several whole nodes of {node}."
+            else f"The hierarchical algorithm needs at least two full nodes of {node} GPUs."
         )
     )
-    facts = (quantity("crossover", crossing, BYTE),) + tuple(
-        quantity(name, time, SECOND) for name, time in own.items()
+    facts = (
+        quantity("crossover", crossover, BYTE),
+        *(quantity(name, time, SECOND) for name, time in own.items()),
     )
     plot = Plot(
-        "Time of an all-reduce", says.replace("*", ""), _SIZE_AXIS, _TIME_AXIS, series, tuple(marks)
+        title="Time of an all-reduce",
+        summary=summary_of(says),
+        x=Axis("array size", BYTE, log=True),
+        y=Axis("time of the all-reduce", SECOND, log=True),
+        series=tuple(
+            Series(_COLORS[name], name, tuple((s, time(s)) for s in _SIZES))
+            for name, time in algorithms.items()
+        ),
+        marks=tuple(marks),
     )
     return Explored(says, facts, (plot,))
 
 
+def _algorithms(values: Values) -> dict[str, _TimeOfSize]:
+    """The time of each algorithm over the size; the hierarchical one needs full nodes."""
+    ranks, node = values.count("ranks"), values.count("node")
+    bandwidth, latency = values.number("bandwidth"), values.number("latency")
+    inside = values.number("inside")
+    found: dict[str, _TimeOfSize] = {
+        "naive": lambda size: naive_all_reduce_time(size, ranks, bandwidth, latency),
+        "ring": lambda size: ring_all_reduce_time(size, ranks, bandwidth, latency),
+        "tree": lambda size: tree_all_reduce_time(size, ranks, bandwidth, latency),
+        "double tree": lambda size: double_binary_tree_all_reduce_time(
+            size, ranks, bandwidth, latency
+        ),
+    }
+    if ranks > node > 1 and ranks % node == 0:
+        found["hierarchical"] = lambda size: hierarchical_all_reduce_time(
+            size, ranks // node, node, inside, bandwidth, latency, latency
+        )
+    return found
+
+
 RACE = Explorer(
-    "all-reduce",
-    "Which all-reduce is fastest?",
-    "Naive, ring, tree, double tree and hierarchical over all sizes, and where they cross.",
-    "From which size on does a ring beat the double tree on 64 ranks?",
-    "crossover",
-    "collectives",
-    (
-        "collectives.ring_all_reduce_time", "collectives.tree_all_reduce_time",
-        "collectives.double_binary_tree_all_reduce_time", "collectives.naive_all_reduce_time",
-        "collectives.ring_double_tree_crossover_size", "collectives.hierarchical_all_reduce_time",
+    name="all-reduce",
+    title="Which all-reduce is fastest?",
+    summary="Naive, ring, tree, double tree and hierarchical all-reduce at every size, and where "
+    "they cross.",
+    question="Above which size does a ring beat the double tree on 64 ranks?",
+    predicts="crossover",
+    chapter="collectives",
+    formulas=(
+        "collectives.ring_all_reduce_time",
+        "collectives.tree_all_reduce_time",
+        "collectives.double_binary_tree_all_reduce_time",
+        "collectives.naive_all_reduce_time",
+        "collectives.ring_double_tree_crossover_size",
+        "collectives.hierarchical_all_reduce_time",
     ),
-    (
-        Slider("ranks", "Ranks", 2, 16384, 64, doubles=True),
-        Slider("size", "Size", 0.001, 100_000, 100, "MB", log=True, whole=False, aside=True),
-        Slider("bandwidth", "Bandwidth between nodes", 1, 1000, 50, "GB/s", log=True, whole=False),
-        Slider("node", "GPUs in a node", 1, 72, 8, aside=True),
-        Slider("inside", "Bandwidth in a node", 1, 2000, 450, "GB/s", log=True, whole=False,
-               aside=True),
-        Slider("latency", "Latency of a step", 0.1, 100, 5, "us", log=True, whole=False),
+    controls=(
+        Slider("ranks", "Ranks", (2, 16384), default=64, doubles=True),
+        Slider(
+            "size",
+            "Size",
+            (0.001, 100_000),
+            default=100,
+            unit="MB",
+            log=True,
+            whole=False,
+            aside=True,
+        ),
+        Slider(
+            "bandwidth",
+            "Bandwidth between nodes",
+            (1, 1000),
+            default=50,
+            unit="GB/s",
+            log=True,
+            whole=False,
+        ),
+        Slider("node", "GPUs per node", (1, 72), default=8, aside=True),
+        Slider(
+            "inside",
+            "Bandwidth within a node",
+            (1, 2000),
+            default=450,
+            unit="GB/s",
+            log=True,
+            whole=False,
+            aside=True,
+        ),
+        Slider(
+            "latency", "Latency per step", (0.1, 100), default=5, unit="us", log=True, whole=False
+        ),
     ),
-    _race,
-    "From which size on does a ring beat the double tree?",
-)  # fmt: skip
+    explore=_race,
+    asks="Above which size does a ring beat the double tree?",
+)

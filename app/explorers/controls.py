@@ -1,28 +1,28 @@
-"""What a visitor of an explorer can change, read from an address whatever it holds."""
+"""The controls of an explorer, and how their values are read from a URL, valid or not."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from app.errors import nearest
 from app.units import COUNT, RATIO, Scale, Unit, figures, parse, scale_of, show_in
 
-Value = float | str
-_STEPS = 200  # of a slider that goes by factors
+ControlValue = float | str
+_STEPS = 200  # of a logarithmic slider
 
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A number from *low* to *high*, in *unit* where it is bare.
+    """A number between *ends*; a bare number is in *unit*.
 
-    *log*: small ones get room on the slider; *doubles*: it goes by powers of two; *plays*: it can
-    run by itself; *aside*: what is to be predicted does not depend on it.
+    *log*: the slider is logarithmic; *whole*: whole numbers only; *doubles*: it steps by powers of
+    two; *plays*: it can advance by itself; *aside*: the number to predict does not depend on it.
     """
 
     name: str
     label: str
-    low: float
-    high: float
+    ends: tuple[float, float]
+    _: KW_ONLY
     default: float
     unit: str = ""
     log: bool = False
@@ -32,23 +32,33 @@ class Slider:
     aside: bool = False
 
     @property
+    def low(self) -> float:
+        """The smallest number."""
+        return self.ends[0]
+
+    @property
+    def high(self) -> float:
+        """The largest number."""
+        return self.ends[1]
+
+    @property
     def scale(self) -> Scale:
         """The unit of a bare number."""
         return scale_of(self.unit)
 
     def text(self, value: float) -> str:
-        """*value*, in base units, as the address and the box have it."""
+        """*value*, in base units, as written in the URL and in the text box."""
         if not self.unit:
             return f"{int(value)}" if self.whole else f"{value:.6g}"
         return show_in(value, self.scale)
 
     def read(self, text: str) -> tuple[float, str]:
-        """The value of *text* and, where it had to be changed, a sentence that says so."""
+        """The value of *text*, and a sentence that says so if it had to be corrected."""
         base = self.scale.unit if self.unit else (COUNT if self.whole else RATIO)
         try:
             value = _number(text, base, self.scale)
         except ValueError:
-            says = f"{self.label}: {text[:40]!r} is no number; {self.text(self._start)} is shown."
+            says = f"{self.label}: {text[:40]!r} is not a number; using {self.text(self._start)}."
             return self._start, says
         low, high = self.low * self.scale.factor, self.high * self.scale.factor
         kept = min(max(value, low), high)
@@ -57,9 +67,9 @@ class Slider:
         if kept == value:
             return kept, ""
         if low <= value <= high:
-            return kept, f"{self.label} is a whole number: {self.text(kept)} is shown."
+            return kept, f"{self.label} must be a whole number; using {self.text(kept)}."
         edge = "smallest" if value < low else "largest"
-        return kept, f"{self.label}: {self.text(kept)} is the {edge} that is drawn."
+        return kept, f"{self.label}: {self.text(kept)} is the {edge} value; using that."
 
     @property
     def _start(self) -> float:
@@ -68,7 +78,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One of several: value to text, the first one at the start; *aside* as with a slider."""
+    """One of several options, value to text; the first is the default. *aside* as in Slider."""
 
     name: str
     label: str
@@ -76,12 +86,12 @@ class Select:
     aside: bool = False
 
     def read(self, text: str) -> tuple[str, str]:
-        """The value of *text* and, where it had to be changed, a sentence that says so."""
+        """The value of *text*, and a sentence that says so if it had to be corrected."""
         if text in self.options:
             return text, ""
         start = next(iter(self.options))
         near = nearest(text[:40], self.options)
-        return start, f"{self.label}: {text[:40]!r} is not known; {start} is shown{near}"
+        return start, f"{self.label}: {text[:40]!r} is not an option; using {start}{near}"
 
 
 Control = Slider | Select
@@ -89,13 +99,13 @@ Control = Slider | Select
 
 def read_controls(
     controls: Sequence[Control], given: Mapping[str, str]
-) -> tuple[dict[str, Value], tuple[str, ...]]:
+) -> tuple[dict[str, ControlValue], tuple[str, ...]]:
     """The value of each control, and a sentence for each that had to be corrected."""
-    values: dict[str, Value] = {}
+    values: dict[str, ControlValue] = {}
     corrections = []
     for control in controls:
         text = given.get(control.name, "").strip()
-        value: Value
+        value: ControlValue
         if text:
             value, says = control.read(text)
             corrections += [says] if says else []
@@ -107,22 +117,22 @@ def read_controls(
     return values, tuple(corrections)
 
 
-def address_text(control: Control, value: Value) -> str:
-    """*value* as the address has it."""
+def address_text(control: Control, value: ControlValue) -> str:
+    """*value* as written in the URL."""
     if isinstance(control, Slider) and not isinstance(value, str):
         return control.text(value).replace(",", "")
     return str(value)
 
 
-def shown_text(control: Control, value: Value) -> str:
-    """*value* as a sentence has it: in words, or with its unit."""
+def shown_text(control: Control, value: ControlValue) -> str:
+    """*value* as written in a sentence: in words, or with its unit."""
     if isinstance(control, Select):
         return control.options[str(value)]
     return control.text(float(value))
 
 
 def slider_place(control: Slider, value: float) -> tuple[float, float, float, str]:
-    """Least, largest, present place and step of a range input for *control*."""
+    """Minimum, maximum, current position and step of a range input for *control*."""
     number = value / control.scale.factor
     if control.doubles:
         place = math.log2(max(number, control.low))

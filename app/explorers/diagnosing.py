@@ -1,36 +1,37 @@
-"""Gaps in a trace of utilization, and which technique lowers which toll."""
+"""Gaps in a utilization trace, and which technique lowers which toll (bottleneck)."""
 
 from dataclasses import dataclass
 
 from app.charts.axes import Axis, percent_text
+from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Words
 from app.charts.plot import Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
+from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import utilization_with_exposed
 from app.units import RATIO, SECOND
 
-_STEPS, _CHECKPOINTS = 4, 3  # that are drawn
+_STEPS, _CHECKPOINTS = 4, 3  # in the trace
 _STALLS = {
-    "all-reduce": "an all-reduce that does not overlap",
+    "all-reduce": "an all-reduce that is not overlapped",
     "bubble": "a pipeline that fills and drains",
     "data": "a data loader that is too slow",
-    "checkpoint": "a checkpoint that everybody waits for",
+    "checkpoint": "a checkpoint that all ranks wait for",
     "none": "nothing",
 }
 _SEEN = {
-    "all-reduce": "The gap comes once in a step, **at its end**: all compute is done, and the "
-    "gradients are on their way. Overlap, larger buckets or a smaller all-reduce lower it.",
-    "bubble": "The gap comes once in a step, **at both ends**: this GPU waits for the first "
-    "micro-batch to come and for the last one to come back. More micro-batches or a better "
-    "schedule lower it.",
-    "data": "The gap comes **before every micro-batch**: nothing has been sent and nothing is "
-    "full; the next input is not there yet. More workers or a cache lower it.",
-    "checkpoint": "The gap comes **by the clock**, whatever the steps do. A faster or asynchronous "
-    "checkpoint lowers it; so does a better interval.",
-    "none": "There is no gap: what is missing from the peak is lost inside the kernels.",
+    "all-reduce": "There is one gap per step, **at its end**: the computation is done and the "
+    "gradients are being reduced. Overlap, larger buckets or a smaller all-reduce shorten it.",
+    "bubble": "There is a gap **at both ends** of each step: this GPU waits for the first "
+    "micro-batch to arrive and for the last one to come back. More micro-batches or a better "
+    "schedule shorten it.",
+    "data": "There is a gap **before every micro-batch**: no communication is running and no "
+    "buffer is full; the next input is not ready. More workers or a cache shorten it.",
+    "checkpoint": "The gaps come **at fixed intervals**, independent of the steps. A faster or "
+    "asynchronous checkpoint shortens them; a better interval wastes less in total.",
+    "none": "There are no gaps: what is missing from the peak is lost inside the kernels.",
 }
-_Piece = tuple[float, bool]  # how long, and whether the GPU is busy
+_Piece = tuple[float, bool]  # duration, and whether the GPU is busy
 
 
 def _comb(values: Values) -> Explored:
@@ -42,22 +43,22 @@ def _comb(values: Values) -> Explored:
     useful = interval if stall == "checkpoint" else work
     used = utilization_with_exposed(1.0, useful, waited)
     period = useful + waited
-    says = f"{_SEEN[stall]} **{percent_text(used)}** of the time is work."
+    says = f"{_SEEN[stall]} The GPU is busy for **{percent_text(used)}** of the time."
     facts = (
         share("busy", used),
-        quantity("lost in a period", waited, SECOND),
+        quantity("lost per period", waited, SECOND),
         quantity("period of the gaps", period, SECOND),
         Fact("gaps line up with", _PERIODS[stall]),
     )
     end = sum(long for long, _ in pieces)
     plot = Plot(
-        "Utilization of one GPU",
-        says.replace("*", ""),
-        Axis("time", SECOND),
-        Axis("busy", RATIO, percent=True),
-        (
-            Series("f", "trace", _trace(pieces)),
-            Series("i", "mean", ((0.0, used), (end, used))),
+        title="Utilization of one GPU",
+        summary=summary_of(says),
+        x=Axis("time", SECOND),
+        y=Axis("busy", RATIO, percent=True),
+        series=(
+            Series(Color.BLUE, "trace", _trace(pieces)),
+            Series(Color.GRAY, "mean", ((0.0, used), (end, used))),
         ),
     )
     return Explored(says, facts, (plot,))
@@ -67,7 +68,7 @@ _PERIODS = {
     "all-reduce": "the end of a step",
     "bubble": "both ends of a step",
     "data": "every micro-batch",
-    "checkpoint": "the clock",
+    "checkpoint": "the clock, not the steps",
     "none": "nothing",
 }
 
@@ -85,7 +86,7 @@ def _pieces(stall: str, work: float, micro: int, lost: float, interval: float) -
 
 
 def _trace(pieces: list[_Piece]) -> tuple[tuple[float, float], ...]:
-    """The corners of the curve that *pieces* make."""
+    """The corners of the curve that *pieces* draw."""
     points: list[tuple[float, float]] = []
     clock = 0.0
     for long, busy in pieces:
@@ -96,7 +97,7 @@ def _trace(pieces: list[_Piece]) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Technique:
-    """What helps against *tolls*, the chapter that has it, and the paper that it comes from."""
+    """A technique, the *tolls* that it lowers, its chapter and its paper."""
 
     name: str
     tolls: tuple[str, ...]
@@ -127,95 +128,105 @@ TECHNIQUES = (
     Technique("zero bubble", ("bubble",), "pipelines", "2401.10241"),
     Technique("FlashAttention", ("inch", "scratchpad"), "attention", "2205.14135"),
 )
-_WIDE, _TALL = 720, 29
+_WIDTH, _ROW = 720, 29
 
 
 def _tolls(values: Values) -> Explored:
-    wanted = values.word("toll")
-    shown = [one for one in TECHNIQUES if wanted in ("all", *one.tolls)]
-    name, what = _TOLLS.get(wanted, ("", ""))
+    chosen = values.word("toll")
+    found = [one for one in TECHNIQUES if chosen in ("all", *one.tolls)]
+    name, meaning = _TOLLS.get(chosen, ("", ""))
     links = "\n".join(
         f"- [{one.name}](/chapters/{one.chapter}), from "
         f"[arXiv:{one.paper}](https://arxiv.org/abs/{one.paper})"
-        for one in shown
+        for one in found
     )
     says = (
-        f"**{name.capitalize()}** ({what}) is paid less with:\n\n{links}"
+        f"Techniques that lower **{name}** ({meaning}):\n\n{links}"
         if name
-        else f"Each technique lowers a toll or two, and most raise another.\n\n{links}"
+        else f"Each technique lowers one or two tolls, and most raise another.\n\n{links}"
     )
-    facts = (plain("techniques", len(shown)),)
-    return Explored(says, facts, (_map(wanted),))
+    return Explored(says, (plain("techniques", len(found)),), (_map(chosen),))
 
 
-def _map(wanted: str) -> Drawing:
-    height = 16 + len(TECHNIQUES) * _TALL
+def _map(chosen: str) -> Drawing:
+    """Tolls on the left, techniques on the right, a line where one lowers the other."""
+    height = 16 + len(TECHNIQUES) * _ROW
     gap = height / len(_TOLLS)
     heights = {toll: round(gap * (place + 0.5)) for place, toll in enumerate(_TOLLS)}
     rects, arrows, words = [], [], []
-    for toll, (name, what) in _TOLLS.items():
-        lit = wanted in ("all", toll)
-        y = heights[toll] - 22
-        rects.append(Rect(8, y, 176, 44, "i" if lit else "e", "", f"{name}: {what}", outlined=True))
-        words.append(Words(96, y + 19, name, "middle", strong=lit))
-        words.append(Words(96, y + 35, what, "middle", quiet=True))
+    for toll, (name, meaning) in _TOLLS.items():
+        lit, y = chosen in ("all", toll), heights[toll] - 22
+        color, says = _color(lit), f"{name}: {meaning}"
+        rects.append(Rect(8, y, 176, 44, color=color, label="", says=says, outlined=True))
+        words.append(Words(96, y + 19, name, anchor="middle", strong=lit))
+        words.append(Words(96, y + 35, meaning, anchor="middle", quiet=True))
     for place, one in enumerate(TECHNIQUES):
-        y = 20 + place * _TALL
-        lit = wanted in ("all", *one.tolls)
+        lit, y = chosen in ("all", *one.tolls), 20 + place * _ROW
         for toll in one.tolls:
-            kind = "i" if wanted in ("all", toll) else "e"
-            arrows.append(Arrow(186, heights[toll], 330, y, kind, head=False))
-        arrows.append(Arrow(500, y, 540, y, "i" if lit else "e", head=False))
-        words.append(Words(336, y + 4, one.name, strong=lit and wanted != "all"))
+            color = _color(chosen in ("all", toll))
+            arrows.append(Arrow(186, heights[toll], 330, y, color=color, head=False))
+        arrows.append(Arrow(500, y, 540, y, color=_color(lit), head=False))
+        words.append(Words(336, y + 4, one.name, strong=lit and chosen != "all"))
         words.append(Words(548, y + 4, f"chapter “{one.chapter}”", quiet=True))
-    table = (
-        ("Technique", "Lowers", "Chapter", "Paper"),
-        *(
-            (
-                one.name,
-                ", ".join(_TOLLS[t][0] for t in one.tolls),
-                one.chapter,
-                f"arXiv:{one.paper}",
-            )
-            for one in TECHNIQUES
-        ),
-    )
-    summary = "Which technique lowers which of five tolls, and where it is taught"
     return Drawing(
-        "Five tolls", summary, _WIDE, height, tuple(rects), tuple(arrows), tuple(words), table
+        title="Five tolls (bottlenecks)",
+        summary="Which technique lowers which of five tolls, and which chapter covers it",
+        width=_WIDTH,
+        height=height,
+        rects=tuple(rects),
+        arrows=tuple(arrows),
+        words=tuple(words),
+        table=(("Technique", "Lowers", "Chapter", "Paper"), *map(_row, TECHNIQUES)),
     )
+
+
+def _color(lit: bool) -> Color:
+    return Color.GRAY if lit else Color.PALE
+
+
+def _row(one: Technique) -> tuple[str, ...]:
+    tolls = ", ".join(_TOLLS[toll][0] for toll in one.tolls)
+    return one.name, tolls, one.chapter, f"arXiv:{one.paper}"
 
 
 COMB = Explorer(
-    "comb",
-    "What makes the gaps?",
-    "A trace of utilization with a stall put into it: where its gaps fall tells what it is.",
-    "A step of 8 s is followed by 2 s of all-reduce. Which share of the time is work?",
-    "busy",
-    "diagnosis",
-    ("overlap.utilization_with_exposed",),
-    (
-        Select("stall", "What stalls", _STALLS),
-        Slider("work", "Work in a step", 0.1, 100, 8, "s", log=True, whole=False),
-        Slider("micro", "Micro-batches in a step", 1, 32, 8),
-        Slider("lost", "Length of a stall", 0.01, 600, 2, "s", log=True, whole=False),
-        Slider("interval", "Between checkpoints", 1, 600, 68, "min", log=True, whole=False),
-    ),
-    _comb,
-    "Which share of the time is work?",
-)
-TOLLS = Explorer(
-    "tolls",
-    "Which toll does it lower?",
-    "Five tolls of a training step, the techniques against them, their chapters and papers.",
-    "Which tolls does FlashAttention lower?",
-    "",
-    "diagnosis",
-    ("memory.memory_budget",),
-    (
-        Select(
-            "toll", "Toll", {"all": "all of them", **{t: name for t, (name, _) in _TOLLS.items()}}
+    name="comb",
+    title="What causes the gaps?",
+    summary="A utilization trace with a stall: the pattern of gaps (the comb) reveals the cause.",
+    question="8 s of work, then 2 s of all-reduce: for what share of the time is the GPU busy?",
+    predicts="busy",
+    chapter="diagnosis",
+    formulas=("overlap.utilization_with_exposed",),
+    controls=(
+        Select("stall", "Cause of the stall", _STALLS),
+        Slider("work", "Work per step", (0.1, 100), default=8, unit="s", log=True, whole=False),
+        Slider("micro", "Micro-batches per step", (1, 32), default=8),
+        Slider(
+            "lost", "Length of a stall", (0.01, 600), default=2, unit="s", log=True, whole=False
+        ),
+        Slider(
+            "interval",
+            "Time between checkpoints",
+            (1, 600),
+            default=68,
+            unit="min",
+            log=True,
+            whole=False,
         ),
     ),
-    _tolls,
+    explore=_comb,
+    asks="For what share of the time is the GPU busy?",
+)
+TOLLS = Explorer(
+    name="tolls",
+    title="Which bottleneck does it lower?",
+    summary="The five tolls (bottlenecks) of a training step, and the techniques that lower them.",
+    question="Which tolls does FlashAttention lower?",
+    predicts="",
+    chapter="diagnosis",
+    formulas=("memory.memory_budget",),
+    controls=(
+        Select("toll", "Toll", {"all": "all", **{t: name for t, (name, _) in _TOLLS.items()}}),
+    ),
+    explore=_tolls,
 )

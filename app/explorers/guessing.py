@@ -1,4 +1,4 @@
-"""A prediction beside what it turned out to be."""
+"""A learner's prediction, compared with the value that the explorer shows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,25 +9,25 @@ from app.explorers.controls import read_controls, shown_text
 from app.units import read, scale_of
 
 _NEAR = 0.02  # of the value
-_FAR = 2.0  # times, from where on a factor says more than a percentage
+_FAR = 2.0  # times; from here on the feedback gives a factor, below a percentage
 _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What is said of a prediction; *near* is whether it was right, None where it is no number."""
+    """Feedback on a prediction; *near*: whether it was right, None if it is not a number."""
 
     near: bool | None
     says: str
 
 
 def predicted(explorer: Explorer, shown: Explored) -> Fact | None:
-    """The number that is to be predicted, where there is one."""
+    """The number to predict, if there is one."""
     return next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
 
 
 def question(explorer: Explorer, values: Values) -> str:
-    """What is to be predicted for *values*, in words (Markdown)."""
+    """The question for *values* (Markdown)."""
     start, _ = read_controls(explorer.controls, {})
     changed = [
         f"{control.label} {shown_text(control, values[control.name])}"
@@ -36,27 +36,28 @@ def question(explorer: Explorer, values: Values) -> str:
     ]
     if not changed:
         return explorer.question
-    return f"{explorer.asks} Here with {', '.join(changed)}."
+    return f"{explorer.asks} Settings: {', '.join(changed)}."
 
 
 def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:
-    """The figures that may be seen before the prediction, without the sentences about them."""
+    """The figures that are shown before the prediction, without their summaries."""
     for place in explorer.open:
         yield replace(shown.figures[place], summary="")
 
 
 def judged(fact: Fact, text: str) -> Guess:
-    """*text* as a prediction of *fact*; a bare number is in the unit that the fact is shown in."""
+    """Feedback on *text* as a prediction of *fact*; a bare number is in the unit of the fact."""
     if fact.exact is None:
-        raise ValueError(f"{fact.label} is no number")
+        raise ValueError(f"{fact.label} is not a number")
     try:
         value = _read(text[:_LONGEST], fact)
     except ValueError as error:
         return Guess(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
     shown, exact = text[:_LONGEST].strip(), fact.exact
     if abs(value - exact) <= _NEAR * abs(exact):
-        return Guess(True, f"You said {shown}: right, {fact.label} is {fact.value}.")
-    return Guess(False, f"You said {shown}; {fact.label} is {fact.value}{_apart(value, exact)}.")
+        return Guess(True, f"You predicted {shown}. Right: {fact.label} is {fact.value}.")
+    says = f"You predicted {shown}; {fact.label} is {fact.value}"
+    return Guess(False, f"{says}{_apart(value, exact)}.")
 
 
 def _read(text: str, fact: Fact) -> float:
@@ -78,5 +79,5 @@ def _apart(value: float, exact: float) -> str:
     ratio = value / exact
     far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
     if far >= _FAR:
-        return f": {far:.3g} times too {way}"
-    return f": {100 * abs(ratio - 1):.2g} % too {way}"
+        return f". Your prediction is too {way} by a factor of {far:.3g}"
+    return f". Your prediction is {100 * abs(ratio - 1):.2g} % too {way}"

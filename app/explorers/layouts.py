@@ -1,43 +1,49 @@
-"""A model laid out over a cluster: what it keeps, what it sends, how long a step takes."""
+"""A model laid out over a cluster: memory per GPU, traffic, step time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
-from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
+from app.charts.color import Color
+from app.explorers.base import Explored, Explorer, Values, plain, quantity, share, summary_of
 from app.explorers.controls import Select, Slider
-from app.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
+from app.explorers.traffic import traffic_bars
+from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.layout import fits, projected_utilization, step_time
-from app.formulas.memory import memory_budget, zero_traffic_bytes
-from app.formulas.memory.placing import Share
+from app.formulas.memory import memory_budget
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
-from app.formulas.presets.layouts import Recompute, Stage
-from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.units import BYTE, SECOND, show
 
 _MODELS = (
-    "Llama-3.1-405B", "Llama-3-8B", "Llama-3-70B", "Llama-2-7B", "Mixtral-8x7B", "DeepSeek-V3",
-)  # fmt: skip
+    "Llama-3.1-405B",
+    "Llama-3-8B",
+    "Llama-3-70B",
+    "Llama-2-7B",
+    "Mixtral-8x7B",
+    "DeepSeek-V3",
+)
 _NODE = 8
-_ELEMENT = 2  # bytes of an activation and of a weight
 _CARDS = ("H100", "A100", "B200")
-_STAGES: tuple[Stage, ...] = (1, 0, 2, 3)
+_STAGES: tuple[ZeroStage, ...] = (1, 0, 2, 3)
 _RECOMPUTE: tuple[Recompute, ...] = ("selective", "none", "full")
-_MEMORY_KINDS = ("f", "b", "w", "c", "i")
-_TIME_KINDS = {
-    "compute": "f", "recompute": "b", "tensor": "c", "context": "c", "expert": "c",
-    "messages": "c", "bubble": "i", "data": "w", "optimizer": "b",
-}  # fmt: skip
-_NEIGHBOURS = 3
+_MEMORY_COLORS = (Color.BLUE, Color.ORANGE, Color.PURPLE, Color.GREEN, Color.GRAY)
+_TIME_COLORS = {
+    "compute": Color.BLUE,
+    "recompute": Color.ORANGE,
+    "bubble": Color.GRAY,
+    "data": Color.PURPLE,
+    "optimizer": Color.ORANGE,
+}  # the others are communication
+_NEIGHBORS = 3  # faster layouts that are named
 
 
 def _layout(values: Values, sequences: int) -> Layout:
-    """The layout that the controls say; the rest of the GPUs are data-parallel.
+    """The layout that the controls describe; the remaining degree is data parallelism.
 
     Raises:
-        ValueError: the degrees do not divide the GPUs, or the batch the data-parallel ranks.
+        ValueError: the degrees do not divide the GPUs, or the data-parallel ranks the batch.
     """
     gpus = values.count("gpus")
     tensor, stages, context = (values.count(name) for name in ("tensor", "pipeline", "context"))
@@ -47,7 +53,9 @@ def _layout(values: Values, sequences: int) -> Layout:
         raise ValueError(f"a copy of the model takes {shown} GPUs, which do not divide {gpus}")
     data = gpus // copy
     if sequences % data:
-        raise ValueError(f"a batch of {sequences} sequences does not divide over {data} data ranks")
+        raise ValueError(
+            f"a batch of {sequences} sequences does not divide over {data} data-parallel ranks"
+        )
     stage = next(known for known in _STAGES if str(known) == values.word("stage"))
     recompute = next(known for known in _RECOMPUTE if known == values.word("recompute"))
     return Layout(
@@ -68,15 +76,14 @@ def _explored(values: Values) -> Explored:
     model = ModelShape.named(values.word("model"))
     cluster = _cluster(values)
     layout = _layout(values, values.count("batch"))
-    kept, times = memory_budget(model, layout), step_time(model, cluster, layout)
-    room, fitting = cluster.gpu.memory, fits(model, cluster, layout)
-    used = projected_utilization(model, cluster, layout)
-    largest = max(kept._fields, key=lambda part: float(getattr(kept, part)))
-    whole, card = show(kept.total, BYTE), show(room, BYTE)
+    memory, times = memory_budget(model, layout), step_time(model, cluster, layout)
+    room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
+    largest = max(memory._fields, key=lambda part: float(getattr(memory, part)))
     verdict = (
-        f"It **fits**, with {show(room - kept.total, BYTE)} to spare."
-        if fitting
-        else f"It does **not fit**: {whole} on a card of {card}, most of it {largest}."
+        f"It **fits**, with {show(room - memory.total, BYTE)} to spare."
+        if fits(model, cluster, layout)
+        else f"It does **not fit**: {show(memory.total, BYTE)} on a card of {show(room, BYTE)}, "
+        f"most of it {largest}."
     )
     says = (
         f"{layout.data} data-parallel ranks, {layout.microbatches} micro-batches each. {verdict} "
@@ -85,87 +92,52 @@ def _explored(values: Values) -> Explored:
     )
     facts = (
         plain("data parallel", layout.data),
-        quantity("memory of a GPU", kept.total, BYTE),
+        quantity("memory per GPU", memory.total, BYTE),
         quantity("step", times.total, SECOND),
         share("projected MFU", used),
         share("bubble", bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
     )
+    figures = (
+        _memory_bars(model, cluster, layout, summary_of(verdict)),
+        _time_bars(model, cluster, layout),
+        traffic_bars(model, cluster, layout),
+    )
+    return Explored(says, facts, figures)
+
+
+def _memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
+    memory, room = memory_budget(model, layout), cluster.gpu.memory
     parts = tuple(
-        Part(kind, name, float(size))
-        for kind, name, size in zip(_MEMORY_KINDS, kept._fields, kept, strict=True)
+        Part(color, name, float(size))
+        for color, name, size in zip(_MEMORY_COLORS, memory._fields, memory, strict=True)
     )
-    spent = tuple(
-        Part(_TIME_KINDS[name], name, float(getattr(times, name)))
-        for name in times._fields
-        if getattr(times, name)
+    return Bars(
+        title="Memory of the fullest GPU",
+        summary=summary,
+        axis=Axis("bytes", BYTE),
+        bars=(Bar("memory", parts),),
+        limit=room,
+        limit_says=f"{show(room, BYTE)} of memory",
     )
-    bars = (Bar("memory", parts),)
-    memory = Bars(
-        "Memory of the fullest GPU",
-        verdict.replace("*", ""),
-        Axis("bytes", BYTE),
-        bars,
-        room,
-        f"{card} of memory",
-    )
-    rows = tuple(Bar(part.name, (part,)) for part in spent)
-    waiting = Bars("Time of a step", "What a step waits for", Axis("time", SECOND), rows)
-    return Explored(says, facts, (memory, waiting, _traffic(model, cluster, layout)))
 
 
-def _traffic(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
-    """What a GPU of the first stage sends in a step, over which link."""
-    tokens = layout.micro_batch * layout.sequence // layout.context
-    size = tensor_all_reduce_size(1, tokens, model.hidden, float(_ELEMENT))
-    layers, micro = model.layers / layout.pipeline, layout.microbatches
-    passes = 3 if layout.recompute == "full" else 2
-    wide = 2 * model.key_value_heads * model.head_size // layout.tensor or 1
-    gathered = layout.micro_batch * layout.sequence * wide * float(_ELEMENT)
-    mixtures = model.expert_layers / layout.pipeline if model.experts else 0.0
-    weights = Share.of(model, layout, 0)
-    span = 1
-    sent = []
-    for name, degree, amount in (
-        ("tensor", layout.tensor, tensor_traffic_bytes(size, layers, layout.tensor, micro, passes)),
-        (
-            "context",
-            layout.context,
-            3 * layers * micro * ring_all_gather_bytes(gathered, layout.context),
+def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
+    times = step_time(model, cluster, layout)
+    spent = {name: float(getattr(times, name)) for name in times._fields}
+    return Bars(
+        title="Time of a step",
+        summary="Where the time of a step goes",
+        axis=Axis("time", SECOND),
+        bars=tuple(
+            Bar(name, (Part(_TIME_COLORS.get(name, Color.GREEN), name, time),))
+            for name, time in spent.items()
+            if time
         ),
-        ("pipeline", layout.pipeline, 2 * micro * layout.virtual * size / layout.tensor),
-        (
-            "expert",
-            layout.expert,
-            4 * mixtures * micro * all_to_all_bytes(
-                size / layout.tensor * max(1, model.active_experts), layout.expert
-            ),
-        ),
-        (
-            "data",
-            layout.shards,
-            zero_traffic_bytes(
-                (weights.dense + weights.experts) * _ELEMENT, layout.shards, layout.zero_stage
-            ),
-        ),
-    ):  # fmt: skip
-        if degree == 1:
-            continue
-        span *= degree
-        inside = span <= cluster.gpus_per_node
-        where = "NVLink" if inside else "network"
-        sent.append(
-            Bar(
-                name,
-                (Part("f" if inside else "c", where, amount),),
-                f"{show(amount, BYTE)}, {where}",
-            )
-        )
-    summary = "; ".join(f"{bar.name} {bar.note}" for bar in sent) or "One GPU sends nothing"
-    return Bars("Sent by a GPU in a step", summary, Axis("bytes sent", BYTE), tuple(sent))
+    )
 
 
 def _cluster(values: Values) -> Cluster:
-    """GPUs in nodes of eight, each with a network card of its own."""
+    """GPUs in nodes of eight, one network card per GPU."""
     card, count = GPUS[values.word("gpu")], values.count("gpus")
     return Cluster(
         name=f"{count} {card.name}",
@@ -178,24 +150,24 @@ def _cluster(values: Values) -> Cluster:
 
 
 def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:
-    """The best neighbours that fit, one degree doubled or halved, as a sentence."""
+    """The best neighbors that fit, as a sentence."""
     own = projected_utilization(model, cluster, layout)
     found = []
-    for name, other in _neighbours(layout):
+    for name, other in _neighbors(layout):
         try:
             if fits(model, cluster, other):
                 found.append((projected_utilization(model, cluster, other), name))
         except ValueError:
             continue
     found.sort(reverse=True)
-    best = [f"{name} ({percent_text(used)})" for used, name in found[:_NEIGHBOURS] if used > own]
-    return (
-        f" Nearby and faster: {', '.join(best)}." if best else " No neighbour that fits is faster."
-    )
+    best = [f"{name} ({percent_text(used)})" for used, name in found[:_NEIGHBORS] if used > own]
+    if not best:
+        return " No neighboring layout that fits is faster."
+    return f" Faster neighbors: {', '.join(best)}."
 
 
-def _neighbours(layout: Layout) -> Iterator[tuple[str, Layout]]:
-    """Layouts with one degree doubled or halved, at the cost of data parallelism."""
+def _neighbors(layout: Layout) -> Iterator[tuple[str, Layout]]:
+    """Layouts with one degree doubled or halved; data parallelism makes up for it."""
     sequences = layout.data * layout.microbatches
     for name in ("tensor", "pipeline", "context"):
         degree = getattr(layout, name)
@@ -210,28 +182,41 @@ def _neighbours(layout: Layout) -> Iterator[tuple[str, Layout]]:
 
 
 CONFIGURATOR = Explorer(
-    "layout",
-    "How should a model be laid out?",
-    "Model, cluster and degrees: what a GPU keeps, what a step waits for, and three better ways.",
-    "Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16: which share of the peak does it reach?",
-    "projected MFU",
-    "meshes",
-    ("layout.step_time", "layout.projected_utilization", "layout.fits", "memory.memory_budget"),
-    (
+    name="layout",
+    title="Which parallel layout is fastest?",
+    summary="Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors.",
+    question="Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16: what MFU does it reach?",
+    predicts="projected MFU",
+    chapter="meshes",
+    formulas=(
+        "layout.step_time",
+        "layout.projected_utilization",
+        "layout.fits",
+        "memory.memory_budget",
+    ),
+    controls=(
         Select("model", "Model", {name: name for name in _MODELS}),
         Select("gpu", "GPU", {name: name for name in _CARDS}),
-        Slider("gpus", "GPUs", 1, 16384, 16384, doubles=True),
-        Slider("network", "Network card of a GPU", 1, 400, 50, "GB/s", log=True, whole=False),
-        Slider("tensor", "Tensor parallelism", 1, 32, 8, doubles=True),
-        Slider("pipeline", "Pipeline stages", 1, 32, 16, doubles=True),
-        Slider("virtual", "Chunks on a GPU", 1, 8, 1),
-        Slider("context", "Context parallelism", 1, 32, 1, doubles=True),
-        Slider("expert", "Expert parallelism", 1, 256, 1, doubles=True),
-        Slider("batch", "Sequences in a step", 1, 65536, 2048, doubles=True),
-        Slider("sequence", "Tokens in a sequence", 512, 131072, 8192, doubles=True),
+        Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
+        Slider(
+            "network",
+            "Network bandwidth per GPU",
+            (1, 400),
+            default=50,
+            unit="GB/s",
+            log=True,
+            whole=False,
+        ),
+        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
+        Slider("pipeline", "Pipeline stages", (1, 32), default=16, doubles=True),
+        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=1),
+        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
+        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
+        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True),
+        Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
         Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in _STAGES}),
         Select("recompute", "Recomputation", {name: name for name in _RECOMPUTE}),
     ),
-    _explored,
-    "Which share of the peak does the layout reach?",
+    explore=_explored,
+    asks="What MFU does the layout reach?",
 )

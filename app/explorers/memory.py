@@ -1,12 +1,13 @@
-"""What training state takes, and what hybrid sharding sends."""
+"""Memory of the training state, and traffic of hybrid sharding."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.explorers.base import Explored, Explorer, Values, quantity
+from app.charts.color import Color
+from app.explorers.base import Explored, Explorer, Values, quantity, summary_of
 from app.explorers.controls import Select, Slider
+from app.formulas.checks import ZeroStage
 from app.formulas.memory import (
     hybrid_shard_state_bytes,
     hybrid_shard_traffic,
@@ -15,11 +16,10 @@ from app.formulas.memory import (
 )
 from app.units import BYTE, SECOND, show
 
-Stage = Literal[0, 1, 2, 3]
 _RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
 _MOMENT = 4.0  # bytes of each of Adam's two moments
-_STAGES: Mapping[Stage, str] = {
+_STAGES: Mapping[ZeroStage, str] = {
     0: "data parallel",
     1: "ZeRO stage 1",
     2: "ZeRO stage 2",
@@ -37,38 +37,38 @@ def _state(values: Values) -> Explored:
         parts = tuple(_parts(parameters, ranks, stage, split))
         bars.append(Bar(name, parts, show(whole, BYTE)))
         fits += [name] if whole <= memory else []
-    verdict = f"The mildest that fits is **{fits[0]}**." if fits else "**None of them fits.**"
+    verdict = f"The lowest stage that fits is **{fits[0]}**." if fits else "**None of them fits.**"
     says = (
         f"{parameters / 1e9:g} billion parameters on {ranks} GPUs of {show(memory, BYTE)}. "
-        f"{verdict} Activations come on top."
+        f"{verdict} Activations are not included."
     )
     facts = tuple(quantity(bar.name, bar.value, BYTE) for bar in bars)
     chart = Bars(
-        "Training state on each GPU",
-        says.replace("*", ""),
-        _BYTES,
-        tuple(bars),
-        memory,
-        f"{show(memory, BYTE)} of memory",
+        title="Training state on each GPU",
+        summary=summary_of(says),
+        axis=_BYTES,
+        bars=tuple(bars),
+        limit=memory,
+        limit_says=f"{show(memory, BYTE)} of memory",
     )
     return Explored(says, facts, (chart,))
 
 
 def _parts(
-    parameters: int, ranks: int, stage: Stage, split: tuple[float, float, float]
+    parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]
 ) -> Iterator[Part]:
-    """What a GPU keeps, with the optimizer's state told apart."""
+    """The state on one GPU, the optimizer's state split into its parts."""
     weights, gradients, optimizer = (
         parameters * each / (ranks if stage >= sharded_from else 1)
         for each, sharded_from in zip(split, (3, 2, 1), strict=True)
     )
-    yield Part("f", "weights", weights)
-    yield Part("b", "gradients", gradients)
+    yield Part(Color.BLUE, "weights", weights)
+    yield Part(Color.ORANGE, "gradients", gradients)
     moment = optimizer * _MOMENT / split[2]
     if master := optimizer - 2 * moment:
-        yield Part("w", "master", master)
-    yield Part("w", "m", moment)
-    yield Part("w", "v", moment)
+        yield Part(Color.PURPLE, "master", master)
+    yield Part(Color.PURPLE, "m", moment)
+    yield Part(Color.PURPLE, "v", moment)
 
 
 def _hybrid(values: Values) -> Explored:
@@ -79,16 +79,19 @@ def _hybrid(values: Values) -> Explored:
     bars = []
     for size in (2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0):
         sent = hybrid_shard_traffic(weights, size, gpus // size)
-        parts = (Part("f", "in groups", sent.intra_bytes), Part("c", "across", sent.inter_bytes))
+        parts = (
+            Part(Color.BLUE, "in groups", sent.intra_bytes),
+            Part(Color.GREEN, "across", sent.inter_bytes),
+        )
         bars.append(Bar(f"groups of {size}" + (" ◀" if size == group else ""), parts))
     own = hybrid_shard_traffic(weights, group, groups)
     state = hybrid_shard_state_bytes(round(weights / 2), group)
     flat = zero_traffic_bytes(weights, gpus, 3)
     says = (
         f"In groups of **{group}**, a GPU sends {show(own.intra_bytes, BYTE)} inside its group and "
-        f"{show(own.inter_bytes, BYTE)} to {groups - 1} other groups, and keeps "
-        f"{show(state, BYTE)} of state. Sharded over all {gpus} at once it would send "
-        f"{show(flat, BYTE)}, all of it at the speed of the slowest link."
+        f"{show(own.inter_bytes, BYTE)} to {groups - 1} other groups, and holds "
+        f"{show(state, BYTE)} of state. Sharded over all {gpus} GPUs it would send "
+        f"{show(flat, BYTE)}, at the speed of the slowest link."
     )
     facts = (
         quantity("inside", own.intra_bytes, BYTE),
@@ -98,53 +101,74 @@ def _hybrid(values: Values) -> Explored:
         quantity("state on each GPU", state, BYTE),
     )
     chart = Bars(
-        "Sent by each GPU in a step", says.replace("*", ""), Axis("bytes sent", BYTE), tuple(bars)
+        title="Sent by each GPU in a step",
+        summary=summary_of(says),
+        axis=Axis("bytes sent", BYTE),
+        bars=tuple(bars),
     )
     return Explored(says, facts, (chart,))
 
 
 STATE = Explorer(
-    "memory",
-    "What fits on a GPU?",
-    "Weights, gradients and optimizer state under each stage of ZeRO, against a card's memory.",
-    "405 billion parameters on 64 GPUs: how much does each keep under stage 3 of ZeRO?",
-    "ZeRO stage 3",
-    "memory",
-    ("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
-    (
-        Slider("parameters", "Parameters", 0.1, 2000, 405, "billion", log=True, whole=False),
-        Slider("ranks", "Data-parallel GPUs", 1, 16384, 64, doubles=True),
-        Slider("memory", "Memory of a card", 8, 288, 80, "GB", log=True, aside=True),
-        Select("recipe", "State of a parameter", _RECIPES),
+    name="memory",
+    title="What fits on a GPU?",
+    summary="Weights, gradients and optimizer state per GPU at each ZeRO stage.",
+    question="405 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?",
+    predicts="ZeRO stage 3",
+    chapter="memory",
+    formulas=("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
+    controls=(
+        Slider(
+            "parameters",
+            "Parameters",
+            (0.1, 2000),
+            default=405,
+            unit="billion",
+            log=True,
+            whole=False,
+        ),
+        Slider("ranks", "Data-parallel GPUs", (1, 16384), default=64, doubles=True),
+        Slider("memory", "Memory per GPU", (8, 288), default=80, unit="GB", log=True, aside=True),
+        Select("recipe", "Bytes per parameter", _RECIPES),
     ),
-    _state,
-    "How much does each GPU keep under stage 3 of ZeRO?",
+    explore=_state,
+    asks="How much state does each GPU hold at ZeRO stage 3?",
 )
 HYBRID = Explorer(
-    "hybrid-sharding",
-    "How large should a group be?",
-    "Hybrid sharding: what is sent inside groups and across them, and the state that it costs.",
-    "14 GB of weights, groups of 8: how much does a GPU send inside its group?",
-    "inside",
-    "sharding",
-    ("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
-    (
-        Slider("weights", "Weights in 16 bits", 1, 2000, 14, "GB", log=True, whole=False),
-        Slider("gpus", "GPUs", 2, 4096, 64, doubles=True),
-        Slider("group", "GPUs in a group", 1, 1024, 8, doubles=True),
+    name="hybrid-sharding",
+    title="How large should a sharding group be?",
+    summary="Hybrid sharding: traffic inside groups and across them, and the state per GPU.",
+    question="14 GB of weights, groups of 8: how much does a GPU send inside its group?",
+    predicts="inside",
+    chapter="sharding",
+    formulas=("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
+    controls=(
+        Slider(
+            "weights", "16-bit weights", (1, 2000), default=14, unit="GB", log=True, whole=False
+        ),
+        Slider("gpus", "GPUs", (2, 4096), default=64, doubles=True),
+        Slider("group", "GPUs per group", (1, 1024), default=8, doubles=True),
         Slider(
             "inside",
             "Bandwidth inside a group",
-            25,
-            1800,
-            450,
-            "GB/s",
+            (25, 1800),
+            default=450,
+            unit="GB/s",
             log=True,
             whole=False,
             aside=True,
         ),
-        Slider("across", "Bandwidth across", 1, 400, 50, "GB/s", log=True, whole=False, aside=True),
+        Slider(
+            "across",
+            "Bandwidth across groups",
+            (1, 400),
+            default=50,
+            unit="GB/s",
+            log=True,
+            whole=False,
+            aside=True,
+        ),
     ),
-    _hybrid,
-    "How much does a GPU send inside its group?",
+    explore=_hybrid,
+    asks="How much does a GPU send inside its group?",
 )

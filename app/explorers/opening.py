@@ -1,4 +1,4 @@
-"""An explorer in a given state, where whoever gives it must be right."""
+"""Open an explorer in a given state; invalid values are errors here, not corrected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.explorers.controls import read_controls
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An explorer, the values of its controls, and what it shows for them."""
+    """An explorer, the values of its controls, and its output for them."""
 
     explorer: Explorer
     values: Values
@@ -21,10 +21,10 @@ class Opened:
 def opened(
     explorers: Explorers, name: str, state: Mapping[str, str] = MappingProxyType({})
 ) -> Opened:
-    """The explorer called *name* with the controls that *state* sets; the others as they start.
+    """The explorer called *name* with its controls set to *state*, the others to their defaults.
 
     Raises:
-        ValueError: there is no such explorer or control, or a value would have to be corrected.
+        ValueError: there is no such explorer or control, or a value is not valid.
     """
     if name not in explorers:
         raise ValueError(f"no explorer is called {name!r}{nearest(name, explorers)}")

@@ -1,9 +1,9 @@
-"""Communication beside computation."""
+"""Communication overlapped with computation."""
 
 from collections.abc import Iterable
 
 from app.charts.axes import percent_text
-from app.charts.timeline import Bar, Row, Timeline
+from app.charts.timeline import Lane, TimeBar, Timeline
 from app.explorers.base import Explored, Explorer, Values, left, quantity, share
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
@@ -14,7 +14,7 @@ _BACKWARD = (("B", "backward pass of a layer"), ("C", "all-reduce of a bucket's 
 _FORWARD = (("F", "forward pass of a layer"), ("C", "all-gather of a layer's weights"))
 
 
-_TRAVELS = {"gradients": "gradients, in buckets", "weights": "weights, fetched ahead"}
+_SENT = {"gradients": "gradients, in buckets", "weights": "weights, prefetched"}
 
 
 def _overlap(values: Values) -> Explored:
@@ -36,13 +36,14 @@ def _gradients(values: Values) -> Explored:
     sends = _bars("C", sent, names, "all-reduce of layer" + ("s" if bucket > 1 else ""))
     exposed = left(sent[-1][1], backward)
     says = _says(exposed, talk, backward, "backward") + (
-        "A bucket travels in less time than the next one takes to compute, so only the last shows."
+        "A bucket takes less time to reduce than the next one to compute, so only the last one is "
+        "exposed."
         if latency + bucket * message <= bucket * compute
-        else "A bucket travels longer than the next one takes to compute, so they queue up."
+        else "A bucket takes longer to reduce than the next one to compute, so buckets queue up."
     )
     if asked > layers:
-        says += f" There are only {layers} layers, so one bucket holds all."
-    rows = (Row("compute", "", works), Row("network", "", sends))
+        says += f" There are only {layers} layers, so a single bucket holds them all."
+    rows = (Lane("compute", "", works), Lane("network", "", sends))
     return _shown(says, "A backward pass", rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
 
 
@@ -57,27 +58,32 @@ def _weights(values: Values) -> Explored:
     sends = _bars("C", fetched, names, "all-gather of layer")
     steady = exposed_gather_time(gather, compute)
     says = _says(exposed, talk, forward, "forward") + (
-        "Nothing is fetched ahead, so every fetch shows."
+        "Nothing is prefetched, so every all-gather is exposed."
         if ahead == 0
-        else f"Fetching {ahead} ahead, {show(steady, SECOND)} of each later fetch shows."
+        else f"Prefetching {ahead}, {show(steady, SECOND)} of each later all-gather is exposed."
     )
-    rows = (Row("compute", "", works), Row("network", "", sends))
+    rows = (Lane("compute", "", works), Lane("network", "", sends))
     end = worked[-1][1]
     return _shown(says, "A forward pass", rows, end, exposed, talk, forward, _FORWARD)
 
 
 def _says(exposed: float, talk: float, work: float, which: str) -> str:
     return (
-        f"**{percent_text(1 - exposed / talk)}** of the communication hides; "
-        f"{show(exposed, SECOND)} show beside the {which} pass, {percent_text(exposed / work)} of "
-        "it. "
+        f"**{percent_text(1 - exposed / talk)}** of the communication is hidden; "
+        f"{show(exposed, SECOND)} are exposed, {percent_text(exposed / work)} of the {which} pass. "
     )
 
 
 def _shown(
-    says: str, title: str, rows: tuple[Row, ...], end: float, exposed: float, talk: float,
-    work: float, kinds: tuple[tuple[str, str], ...],
-) -> Explored:  # fmt: skip
+    says: str,
+    title: str,
+    rows: tuple[Lane, ...],
+    end: float,
+    exposed: float,
+    talk: float,
+    work: float,
+    kinds: tuple[tuple[str, str], ...],
+) -> Explored:
     hidden = 1 - exposed / talk
     facts = (
         share("hidden", hidden),
@@ -86,7 +92,9 @@ def _shown(
         quantity("without overlap", talk, SECOND),
     )
     summary = f"{percent_text(hidden)} hidden, {show(exposed, SECOND)} exposed"
-    return Explored(says, facts, (Timeline(title, summary, rows, end, kinds),))
+    return Explored(
+        says, facts, (Timeline(title=title, summary=summary, rows=rows, end=end, kinds=kinds),)
+    )
 
 
 def _after(layers: int, compute: float) -> list[Span]:
@@ -97,35 +105,57 @@ def _down(layers: int) -> list[str]:
     return [str(layers - place) for place in range(layers)]
 
 
-def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tuple[Bar, ...]:
+def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tuple[TimeBar, ...]:
     return tuple(
-        Bar(
-            start, end, kind, name,
+        TimeBar(
+            start,
+            end,
+            kind,
+            name,
             f"{what} {name}, {show(start, SECOND)} to {show(end, SECOND)}",
         )
         for (start, end), name in zip(spans, names, strict=True)
-    )  # fmt: skip
+    )
 
 
 OVERLAP = Explorer(
-    "overlap",
-    "What hides behind a pass?",
-    "Buckets of gradients in a backward pass, or weights fetched ahead in a forward one.",
-    "40 layers of 5 ms, 1.5 ms of all-reduce each: how much of the communication hides?",
-    "hidden",
-    "overlap",
-    ("overlap.overlapped_fraction", "overlap.exposed_communication_time",
-     "overlap.exposed_gather_time"),
-    (
-        Select("what", "What travels", _TRAVELS),
-        Slider("layers", "Layers", 2, 128, 40),
-        Slider("compute", "A layer's computation", 0.1, 100, 5, "ms", log=True, whole=False),
-        Slider("reduce", "A layer's communication", 0.1, 100, 1.5, "ms", log=True, whole=False),
-        Slider("bucket", "Layers in a bucket (gradients)", 1, 128, 1, log=True),
-        Slider("ahead", "Layers fetched ahead (weights)", 0, 4, 1),
-        Slider("latency", "Latency of a collective", 0, 20, 0, "ms", whole=False),
+    name="overlap",
+    title="How much communication is hidden?",
+    summary="Gradient buckets in a backward pass, or weights prefetched in a forward pass.",
+    question="40 layers of 5 ms, 1.5 ms of all-reduce each: what share of communication is hidden?",
+    predicts="hidden",
+    chapter="overlap",
+    formulas=(
+        "overlap.overlapped_fraction",
+        "overlap.exposed_communication_time",
+        "overlap.exposed_gather_time",
     ),
-    _overlap,
-    "Which share of the communication hides?",
+    controls=(
+        Select("what", "What is sent", _SENT),
+        Slider("layers", "Layers", (2, 128), default=40),
+        Slider(
+            "compute",
+            "Computation per layer",
+            (0.1, 100),
+            default=5,
+            unit="ms",
+            log=True,
+            whole=False,
+        ),
+        Slider(
+            "reduce",
+            "Communication per layer",
+            (0.1, 100),
+            default=1.5,
+            unit="ms",
+            log=True,
+            whole=False,
+        ),
+        Slider("bucket", "Layers per bucket (gradients)", (1, 128), default=1, log=True),
+        Slider("ahead", "Layers prefetched (weights)", (0, 4), default=1),
+        Slider("latency", "Latency per collective", (0, 20), default=0, unit="ms", whole=False),
+    ),
+    explore=_overlap,
+    asks="What share of the communication is hidden?",
     open=(0,),
-)  # fmt: skip
+)

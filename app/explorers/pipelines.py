@@ -1,9 +1,10 @@
-"""Pipeline schedules, played out."""
+"""Pipeline schedules, simulated pass by pass."""
 
 from dataclasses import replace
 from functools import lru_cache
 
 from app.charts.axes import Axis, percent_text
+from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.timeline import schedule_timeline
 from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
@@ -12,15 +13,21 @@ from app.simulators.pipeline import SCHEDULES, Played, Times, build, kept_over_t
 from app.units import RATIO, SECOND, show
 
 _NAMES = {
-    "1f1b": "1F1B", "gpipe": "GPipe", "naive": "naive", "interleaved": "interleaved 1F1B",
-    "zb_h1": "ZB-H1", "zb_h2": "ZB-H2", "zb_v": "ZB-V", "dualpipe": "DualPipe",
+    "1f1b": "1F1B",
+    "gpipe": "GPipe",
+    "naive": "naive",
+    "interleaved": "interleaved 1F1B",
+    "zb_h1": "ZB-H1",
+    "zb_h2": "ZB-H2",
+    "zb_v": "ZB-V",
+    "dualpipe": "DualPipe",
     "dualpipe_v": "DualPipeV",
-}  # fmt: skip
+}
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
 def _played(name: str, values: Values) -> tuple[Played, str]:
-    """The schedule, with the nearest numbers that it can do, and what was changed for it."""
+    """The schedule with the nearest numbers that it supports, and a sentence if they differ."""
     stages, microbatches, virtual = (values.count(n) for n in ("stages", "microbatches", "virtual"))
     asked = (stages, microbatches)
     virtual = virtual if name == "interleaved" else 1
@@ -39,7 +46,7 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
     )
     changed = ""
     if (stages, microbatches) != asked:
-        changed = f" It needs other numbers here: {stages} stages and {microbatches} micro-batches."
+        changed = f" Shown with {stages} stages and {microbatches} micro-batches, as it requires."
     return _run(name, stages, microbatches, virtual, times), changed
 
 
@@ -48,19 +55,19 @@ def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) 
     return play(build(name, stages, microbatches, virtual), times)
 
 
-def _told(name: str, played: Played, changed: str) -> str:
+def _says(name: str, played: Played, changed: str) -> str:
     tail = (
-        f" From the first pass to the last it is {show(played.makespan, SECOND)}: devices that are "
-        "done begin the next step while others finish this one, so what is gray at the ends of a "
-        "row belongs to the steps before and after. The optimizer must not wait for all devices."
+        f" From the first pass to the last, {show(played.makespan, SECOND)} go by: a device that "
+        "is done starts the next step while others finish this one, so gray at the ends of a row "
+        "belongs to the previous and the next step. The optimizer must not wait for all devices."
         if played.overlaps
         else ""
     )
     return (
-        f"**{_NAMES[name]}** takes {show(played.step_time, SECOND)}; a device idles "
+        f"**{_NAMES[name]}** takes {show(played.step_time, SECOND)}; a device is idle for "
         f"{percent_text(played.bubble_fraction)} of that ({percent_text(played.bubble_ratio)} of "
-        f"the ideal {show(played.ideal_time, SECOND)}) and keeps {max(played.in_flight):g} "
-        f"micro-batches at most.{changed}{tail}"
+        f"the ideal {show(played.ideal_time, SECOND)}) and holds at most "
+        f"{max(played.in_flight):g} micro-batches.{changed}{tail}"
     )
 
 
@@ -70,88 +77,94 @@ def _schedules(values: Values) -> Explored:
         names.append(values.word("against"))
     runs = [(name, *_played(name, values)) for name in names]
     end = max(played.makespan for _, played, _ in runs)
-    says = " ".join(_told(name, played, changed) for name, played, changed in runs)
+    says = " ".join(_says(name, played, changed) for name, played, changed in runs)
     facts = []
     for name, played, _ in runs:
         facts += [
             quantity(f"{_NAMES[name]}, step", played.step_time, SECOND),
             share("bubble over the step", played.bubble_fraction),
             share("bubble over the ideal", played.bubble_ratio),
-            plain("kept at most", max(played.in_flight)),
+            plain("held at most", max(played.in_flight)),
         ]
     timelines = tuple(
         replace(schedule_timeline(played), end=end, traced=_followed(played, values))
         for _, played, _ in runs
     )
-    return Explored(says, tuple(facts), (*timelines, *(_kept(n, p) for n, p, _ in runs)))
+    return Explored(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
 
 
 def _followed(played: Played, values: Values) -> str:
-    """The label of the micro-batch that is followed."""
+    """The label of the highlighted micro-batch."""
     count = played.schedule.microbatches
     return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(
         values.word("follow"), ""
     )
 
 
-def _kept(name: str, played: Played) -> Plot:
-    """How many micro-batches' activations the first, the middle and the last GPU keep."""
+def _held(name: str, played: Played) -> Plot:
+    """Micro-batches whose activations the first, the middle and the last GPU hold."""
     devices = played.schedule.devices
     most = played.in_flight
-    shown = dict(zip((0, devices // 2, devices - 1), ("f", "b", "w"), strict=True))
+    shown = dict(
+        zip((0, devices // 2, devices - 1), (Color.BLUE, Color.ORANGE, Color.PURPLE), strict=True)
+    )
     series = tuple(
-        Series(kind, f"GPU {device}", kept_over_time(played, device), at_peak=True)
-        for device, kind in shown.items()
+        Series(color, f"GPU {device}", kept_over_time(played, device), at_peak=True)
+        for device, color in shown.items()
     )
     return Plot(
-        f"Micro-batches kept, {_NAMES[name]}",
-        f"At most {', '.join(f'{most[d]:g} on GPU {d}' for d in shown)}",
-        Axis("time", SECOND),
-        Axis("micro-batches kept", RATIO),
-        series,
+        title=f"Micro-batches held, {_NAMES[name]}",
+        summary=f"At most {', '.join(f'{most[d]:g} on GPU {d}' for d in shown)}",
+        x=Axis("time", SECOND),
+        y=Axis("micro-batches held", RATIO),
+        series=series,
     )
 
 
 SCHEDULES_SHOWN = Explorer(
-    "pipeline",
-    "How long does a pipeline wait?",
-    "Nine schedules played out: their bubbles, what they keep, and two of them on one axis.",
-    "4 stages, 8 micro-batches: which share of the step is bubble?",
-    "bubble over the step",
-    "pipelines",
-    (
+    name="pipeline",
+    title="How large is a pipeline's bubble?",
+    summary="Nine schedules pass by pass: bubbles, micro-batches held, and two schedules compared.",
+    question="4 stages, 8 micro-batches: what share of the step is bubble?",
+    predicts="bubble over the step",
+    chapter="pipelines",
+    formulas=(
         "pipeline.bubble_fraction",
         "pipeline.bubble_ratio",
         "pipeline.schedule_bubble",
         "pipeline.in_flight_microbatches",
     ),
-    (
+    controls=(
         Select(
             "schedule",
             "Schedule",
             {n: _NAMES[n] for n in _NAMES if n in SCHEDULES or n == "interleaved"},
         ),
-        Select("against", "Beside it", {"none": "nothing", **_NAMES}, aside=True),
+        Select("against", "Compare with", {"none": "nothing", **_NAMES}, aside=True),
         Select(
             "follow",
-            "Follow",
+            "Highlight",
             {
                 "none": "nothing",
                 "first": "the first micro-batch",
-                "middle": "one in the middle",
-                "last": "the last",
+                "middle": "the middle micro-batch",
+                "last": "the last micro-batch",
             },
             aside=True,
         ),
-        Slider("stages", "Stages", 2, 16, 4),
-        Slider("microbatches", "Micro-batches", 1, 64, 8),
-        Slider("virtual", "Chunks on a GPU (interleaved)", 1, 8, 2),
-        Slider("forward", "Forward", 0.1, 1000, 10, "ms", log=True, whole=False),
-        Slider("input", "Backward, input", 0.1, 1000, 10, "ms", log=True, whole=False),
-        Slider("weight", "Backward, weights", 0.1, 1000, 10, "ms", log=True, whole=False),
-        Slider("communication", "A message", 0, 100, 0, "ms", whole=False),
+        Slider("stages", "Stages", (2, 16), default=4),
+        Slider("microbatches", "Micro-batches", (1, 64), default=8),
+        Slider("virtual", "Chunks per GPU (interleaved)", (1, 8), default=2),
+        Slider("forward", "Forward", (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+        Slider(
+            "input", "Backward, input", (0.1, 1000), default=10, unit="ms", log=True, whole=False
+        ),
+        Slider(
+            "weight", "Backward, weights", (0.1, 1000), default=10, unit="ms", log=True, whole=False
+        ),
+        Slider("communication", "Time per message", (0, 100), default=0, unit="ms", whole=False),
     ),
-    _schedules,
-    "Which share of the step is bubble?",
+    explore=_schedules,
+    asks="What share of the step is bubble?",
     open=(0,),
 )

@@ -1,23 +1,33 @@
-"""What a number format can hold, and a loss scale at work."""
+"""The spacing of number formats, and a dynamic loss scale."""
 
 from collections.abc import Mapping
 
 from app.charts.axes import Axis
+from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Words
-from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, plain
+from app.charts.plot import LabeledPoint, Plot, Series
+from app.explorers.base import Explored, Explorer, Values, plain, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
 from app.formulas.precision.formats import Format, NumberFormat
 from app.units import RATIO, figures
 
 _FORMATS: Mapping[Format, str] = {
-    "bf16": "BF16", "fp16": "FP16", "fp32": "FP32", "tf32": "TF32", "fp8_e4m3": "FP8 E4M3",
+    "bf16": "BF16",
+    "fp16": "FP16",
+    "fp32": "FP32",
+    "tf32": "TF32",
+    "fp8_e4m3": "FP8 E4M3",
     "fp8_e5m2": "FP8 E5M2",
-}  # fmt: skip
-_KINDS: Mapping[Format, str] = {"bf16": "f", "fp16": "b", "fp32": "i", "fp8_e4m3": "w"}
+}
+_COLORS: Mapping[Format, Color] = {
+    "bf16": Color.BLUE,
+    "fp16": Color.ORANGE,
+    "fp32": Color.GRAY,
+    "fp8_e4m3": Color.PURPLE,
+}
 _VALUES = tuple(10 ** (place / 4 - 4) for place in range(29))  # 1e-4 to 1,000
-_PLACES = 6  # significant figures of a spacing
+_PLACES = 6  # significant digits of a spacing
 
 
 def _formats(values: Values) -> Explored:
@@ -27,28 +37,28 @@ def _formats(values: Values) -> Explored:
     after = round_to(kept + update, name)
     survives = update_survives(weight, update, name)
     says = (
-        f"Near {figures(weight)} {_FORMATS[name]} has a number every **{figures(step)}**. The "
+        f"Near {figures(weight)}, {_FORMATS[name]} has a number every **{figures(step)}**. The "
         f"update of {figures(update)} is {figures(update / step)} of that: it "
-        + ("**survives**." if survives else "**is rounded away**, however often it comes.")
+        + ("**survives**." if survives else "**is rounded away**, however often it is applied.")
     )
     facts = (
         plain("spacing", step, _PLACES),
-        plain("held as", kept, _PLACES),
+        plain("weight, rounded", kept, _PLACES),
         plain("after the update", after, _PLACES),
         plain("epsilon", epsilon(name), _PLACES),
     )
-    drawn: dict[Format, str] = {**_KINDS, name: _KINDS.get(name, "c")}
+    drawn: dict[Format, Color] = {**_COLORS, name: _COLORS.get(name, Color.GREEN)}
     series = tuple(
-        Series(kind, _FORMATS[other], tuple((x, spacing(x, other)) for x in _in_range(other)))
-        for other, kind in drawn.items()
+        Series(color, _FORMATS[other], tuple((x, spacing(x, other)) for x in _in_range(other)))
+        for other, color in drawn.items()
     )
     plot = Plot(
-        "Distance to the next number",
-        says.replace("*", ""),
-        Axis("value", RATIO, log=True),
-        Axis("spacing", RATIO, log=True),
-        series,
-        (Mark(weight, step, f"{figures(weight)}: {figures(step)}"),),
+        title="Distance to the next number",
+        summary=summary_of(says),
+        x=Axis("value", RATIO, log=True),
+        y=Axis("spacing", RATIO, log=True),
+        series=series,
+        marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}"),),
     )
     return Explored(says, facts, (plot, _bits(name, kept)))
 
@@ -57,34 +67,48 @@ def _bits(name: Format, value: float) -> Drawing:
     """The bits of *value*: sign, exponent, mantissa."""
     format_ = NumberFormat.named(name)
     groups = (
-        ("sign", "b", 1),
-        ("exponent", "e", format_.exponent_bits),
-        ("mantissa", "i", format_.mantissa_bits),
+        ("sign", Color.ORANGE, 1),
+        ("exponent", Color.PALE, format_.exponent_bits),
+        ("mantissa", Color.GRAY, format_.mantissa_bits),
     )
     digits = format_.bits(value)
     side = min(34.0, 660 / len(digits))
     rects, words, table = [], [], [("Part", "Bits", "Value")]
     at = 0
-    for part, kind, count in groups:
+    for part, color, count in groups:
         held = digits[at : at + count]
         x = 20 + at * side
         words.append(Words(x, 20, f"{part}, {count}" if count > 1 else part, quiet=True))
         for place, digit in enumerate(held):
             says = f"{part}, bit {count - 1 - place}: {digit}"
             rects.append(
-                Rect(round(x + place * side, 2), 30, round(side - 2, 2), 34, kind, digit, says)
+                Rect(
+                    round(x + place * side, 2),
+                    30,
+                    round(side - 2, 2),
+                    34,
+                    color=color,
+                    label=digit,
+                    says=says,
+                )
             )
         table.append((part, held, str(int(held, 2))))
         at += count
     ends = Words(20, 86, f"{figures(value, 8)} in {_FORMATS[name]}", strong=True)
     return Drawing(
-        "Its bits", f"{digits} is {figures(value, 8)}", 720, 96, tuple(rects), (), (*words, ends),
-        tuple(table),
-    )  # fmt: skip
+        title="Its bits",
+        summary=f"{digits} is {figures(value, 8)}",
+        width=720,
+        height=96,
+        rects=tuple(rects),
+        arrows=(),
+        words=(*words, ends),
+        table=tuple(table),
+    )
 
 
 def _in_range(name: Format) -> list[float]:
-    """The values at which the format is no constant below its normal numbers or beyond its end."""
+    """The values in the format's normal range."""
     found = []
     for value in _VALUES:
         try:
@@ -103,13 +127,13 @@ def _loss_scale(values: Values) -> Explored:
     points = tuple((float(step), scale) for step, scale in enumerate(scales, 1))
     last = scales[-1]
     trend = (
-        "An overflow comes before the count of clean steps is full, so the scale can only fall."
+        "Overflows come before enough clean steps have passed, so the scale can only fall."
         if 0 < every <= interval
-        else "Between overflows there is time to grow again."
+        else "There are enough clean steps between overflows for the scale to grow again."
     )
     says = (
         f"After {steps} steps the scale is **{last:,.6g}**, from {initial:,.6g}. It halves on "
-        f"every overflow ({sum(overflows)} of them) and doubles after {interval} clean steps. "
+        f"every overflow ({sum(overflows)} so far) and doubles after {interval} clean steps. "
         f"{trend}"
     )
     facts = (
@@ -119,45 +143,50 @@ def _loss_scale(values: Values) -> Explored:
         plain("smallest", min(scales), 6),
     )
     plot = Plot(
-        "Loss scale",
-        says.replace("*", ""),
-        Axis("step", RATIO),
-        Axis("scale", RATIO, log=True),
-        (Series("f", "scale", points),),
+        title="Loss scale",
+        summary=summary_of(says),
+        x=Axis("step", RATIO),
+        y=Axis("scale", RATIO, log=True),
+        series=(Series(Color.BLUE, "scale", points),),
     )
     return Explored(says, facts, (plot,))
 
 
 FORMATS_SHOWN = Explorer(
-    "formats",
-    "Does an update survive?",
-    "How far apart the numbers of a format lie, and whether a small update is more than nothing.",
-    "How far apart are the numbers of BF16 at 0.02?",
-    "spacing",
-    "precision",
-    ("precision.spacing", "precision.round_to", "precision.update_survives", "precision.epsilon"),
-    (
-        Select("format", "Format", {str(name): text for name, text in _FORMATS.items()}),
-        Slider("weight", "Weight", 1e-4, 1000, 0.02, log=True, whole=False),
-        Slider("update", "Update", 1e-9, 10, 1e-6, log=True, whole=False, aside=True),
+    name="formats",
+    title="Does an update survive?",
+    summary="The spacing of the numbers of a format, and whether a small update is rounded away.",
+    question="What is the spacing of BF16 numbers at 0.02?",
+    predicts="spacing",
+    chapter="precision",
+    formulas=(
+        "precision.spacing",
+        "precision.round_to",
+        "precision.update_survives",
+        "precision.epsilon",
     ),
-    _formats,
-    "How far apart are the numbers of the format at this weight?",
+    controls=(
+        Select("format", "Format", {str(name): text for name, text in _FORMATS.items()}),
+        Slider("weight", "Weight", (1e-4, 1000), default=0.02, log=True, whole=False),
+        Slider("update", "Update", (1e-9, 10), default=1e-6, log=True, whole=False, aside=True),
+    ),
+    explore=_formats,
+    asks="What is the spacing of the format's numbers at this weight?",
 )
 LOSS_SCALE = Explorer(
-    "loss-scale",
-    "Where does a loss scale settle?",
-    "A dynamic loss scale over the steps of a run: halved on overflow, doubled after clean ones.",
-    "Every 30th step overflows, and 20 clean ones double it: what is 65,536 after 200 steps?",
-    "scale at the end",
-    "precision",
-    ("precision.loss_scale", "precision.smallest_loss_scale"),
-    (
-        Slider("initial", "First scale", 1, 1e6, 65536, log=True),
-        Slider("interval", "Clean steps before it doubles", 1, 200, 20),
-        Slider("every", "An overflow every ... steps (0: never)", 0, 200, 30),
-        Slider("steps", "Steps", 10, 400, 200),
+    name="loss-scale",
+    title="Where does a loss scale settle?",
+    summary="A dynamic loss scale: halved on overflow, doubled after enough clean steps.",
+    question="65,536 halves every 30 steps, doubles after 20 clean ones. What is it at step 200?",
+    predicts="scale at the end",
+    chapter="precision",
+    formulas=("precision.loss_scale", "precision.smallest_loss_scale"),
+    controls=(
+        Slider("initial", "Initial scale", (1, 1e6), default=65536, log=True),
+        Slider("interval", "Clean steps before doubling", (1, 200), default=20),
+        Slider("every", "Steps between overflows (0: none)", (0, 200), default=30),
+        Slider("steps", "Steps", (10, 400), default=200),
     ),
-    _loss_scale,
-    "What is the loss scale at the end?",
+    explore=_loss_scale,
+    asks="What is the loss scale at the end?",
 )

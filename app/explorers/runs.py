@@ -1,8 +1,9 @@
-"""A whole training run: its days, its bill, its learning rate."""
+"""A whole training run: duration, cost, and learning rate."""
 
 from app.charts.axes import Axis, percent_text
-from app.charts.plot import Mark, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share
+from app.charts.color import Color
+from app.charts.plot import LabeledPoint, Plot, Series
+from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share, summary_of
 from app.explorers.controls import Slider
 from app.formulas.batching import (
     cosine_rate,
@@ -29,7 +30,7 @@ def _run(values: Values) -> Explored:
     if took:
         used = flops / (gpus * peak * took)
     if used > 1:
-        raise ValueError(f"{took / _DAY:g} days would need {used:.3g} times the peak of these GPUs")
+        raise ValueError(f"{took / _DAY:g} days would take {used:.3g} times the peak of these GPUs")
     time = took or training_time(flops, gpus, peak, used)
     data, waiting = _laid_out(values, gpus)
     rent = rental_cost(gpus, time, values.number("price"))
@@ -37,9 +38,8 @@ def _run(values: Values) -> Explored:
     power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
     says = (
         f"{show(flops, FLOP)} on {gpus:,} GPUs at {percent_text(used)} of their peak take "
-        f"**{time / _DAY:,.3g} days**, cost {show(rent, DOLLAR, 3)} to rent and "
-        f"{joules / _GIGAWATT_HOUR:,.3g} GWh, which are {show(power, DOLLAR, 3)} of electricity. "
-        + waiting
+        f"**{time / _DAY:,.3g} days** and cost {show(rent, DOLLAR, 3)} to rent. They use "
+        f"{joules / _GIGAWATT_HOUR:,.3g} GWh, {show(power, DOLLAR, 3)} of electricity. " + waiting
     )
     facts = (
         plain("days", time / _DAY, 3),
@@ -52,12 +52,12 @@ def _run(values: Values) -> Explored:
     )
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in _SHARES)
     plot = Plot(
-        "Length of the run",
-        says.replace("*", ""),
-        Axis("model FLOPs utilization", RATIO, percent=True),
-        Axis("time", SECOND, log=True),
-        (Series("f", "this run", curve),),
-        (Mark(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
+        title="Length of the run",
+        summary=summary_of(says),
+        x=Axis("model FLOPs utilization", RATIO, percent=True),
+        y=Axis("time", SECOND, log=True),
+        series=(Series(Color.BLUE, "this run", curve),),
+        marks=(LabeledPoint(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
     )
     return Explored(says, facts, (plot,))
 
@@ -68,21 +68,21 @@ def _hours(gpus: int, time: float) -> Fact:
 
 
 def _laid_out(values: Values, gpus: int) -> tuple[tuple[Fact, ...], str]:
-    """What is left for data parallelism, and how long the pipeline waits."""
+    """The data-parallel degree and the pipeline's bubble, as facts and as a sentence."""
     copy = values.count("tensor") * values.count("context") * values.count("pipeline")
     sequences = values.count("batch")
     if gpus % copy:
-        return (), f"A copy of {copy:,} GPUs does not divide {gpus:,}."
+        return (), f"{gpus:,} GPUs do not divide into copies of {copy:,}."
     data = gpus // copy
     if sequences % data:
         return (
             plain("data parallel", data),
-        ), f"{sequences:,} sequences do not divide over {data:,}."
+        ), f"{sequences:,} sequences do not divide over {data:,} data-parallel ranks."
     stages, each = values.count("pipeline"), sequences // data
     waited = bubble_fraction(stages, each)
     says = (
-        f"{data:,} copies of {copy:,} GPUs take {each:,} sequences each; with one in a micro-batch "
-        f"1F1B waits {percent_text(waited)} of a step."
+        f"{data:,} copies of {copy:,} GPUs take {each:,} sequences each; at one sequence per "
+        f"micro-batch the 1F1B bubble is {percent_text(waited)} of a step."
     )
     return (
         plain("data parallel", data),
@@ -97,20 +97,24 @@ def _rates(values: Values) -> Explored:
     linear = linear_scaled_rate(base, start, batch)
     root = square_root_scaled_rate(base, start, batch)
     taken = [round(steps * place / _POINTS) for place in range(_POINTS + 1)]
-    rules = {"linear": ("f", linear), "square root": ("b", root), "unchanged": ("i", base)}
+    rules = {
+        "linear": (Color.BLUE, linear),
+        "square root": (Color.ORANGE, root),
+        "unchanged": (Color.GRAY, base),
+    }
     series = tuple(
         Series(
-            kind,
+            color,
             name,
             tuple((float(s), cosine_rate(s, steps, peak, 0.0, warmup)) for s in taken),
             at_peak=True,
         )
-        for name, (kind, peak) in rules.items()
+        for name, (color, peak) in rules.items()
     )
     says = (
         f"From a batch of {start:,.6g} to {batch:,.6g} the linear rule (SGD) gives "
         f"**{linear:.4g}**, the square-root rule (Adam) **{root:.4g}**. The warm-up takes "
-        f"{percent_text(warmup / steps)} of the run; Llama 3 405B took 0.67 %."
+        f"{percent_text(warmup / steps)} of the run; that of Llama 3 405B took 0.67 %."
     )
     facts = (
         plain("linear", linear),
@@ -118,84 +122,116 @@ def _rates(values: Values) -> Explored:
         share("warm-up", warmup / steps),
     )
     plot = Plot(
-        "Learning rate",
-        says.replace("*", ""),
-        Axis("step", RATIO),
-        Axis("learning rate", RATIO),
-        series,
+        title="Learning rate",
+        summary=summary_of(says),
+        x=Axis("step", RATIO),
+        y=Axis("learning rate", RATIO),
+        series=series,
     )
     return Explored(says, (*facts, _steps_fact(values)), (plot, _batches(values)))
 
 
 def _steps_fact(values: Values) -> Fact:
     steps = steps_to_target(values.number("batch"), values.number("critical"), 1.0)
-    return plain("steps, times the fewest", steps, 3)
+    return plain("steps, relative to the minimum", steps, 3)
 
 
 def _batches(values: Values) -> Plot:
-    """What a batch costs in steps and in examples, each over the fewest that there can be."""
+    """Steps and examples over the batch size, each relative to its minimum."""
     critical, batch = values.number("critical"), values.number("batch")
     sizes = [critical * 2.0**power for power in range(-7, 8)]
     steps = tuple((size, steps_to_target(size, critical, 1.0)) for size in sizes)
     examples = tuple((size, size / critical * times) for size, times in steps)
     own = steps_to_target(batch, critical, 1.0)
     return Plot(
-        "Steps and examples to the same loss",
-        f"At a batch of {batch:,.6g}, {own:.3g} times the fewest steps",
-        Axis("batch", RATIO, log=True),
-        Axis("times the fewest", RATIO, log=True),
-        (Series("f", "steps", steps), Series("b", "examples", examples)),
-        (Mark(critical, 2.0, "critical batch: twice of both"), Mark(batch, own, f"{own:.3g} ×")),
+        title="Steps and examples to the same loss",
+        summary=f"At a batch of {batch:,.6g}, {own:.3g} times the minimum number of steps",
+        x=Axis("batch", RATIO, log=True),
+        y=Axis("relative to the minimum", RATIO, log=True),
+        series=(Series(Color.BLUE, "steps", steps), Series(Color.ORANGE, "examples", examples)),
+        marks=(
+            LabeledPoint(critical, 2.0, "critical batch: 2 × both"),
+            LabeledPoint(batch, own, f"{own:.3g} ×"),
+        ),
     )
 
 
 RUN = Explorer(
-    "run",
-    "How long, and how much?",
-    "A training run from its FLOPs to its days, its rent and its electricity.",
-    "How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?",
-    "days",
-    "capstone",
-    ("transformer.training_flops", "throughput.training_time", "cost.rental_cost", "cost.energy"),
-    (
-        Slider("parameters", "Parameters", 0.1, 2000, 405, "billion", log=True, whole=False),
-        Slider("tokens", "Tokens", 0.01, 100, 15.6, "trillion", log=True, whole=False),
-        Slider("gpus", "GPUs", 1, 100_000, 16384, log=True),
-        Slider("peak", "Peak of a GPU", 50, 5000, 989, "TFLOP/s", log=True),
-        Slider("mfu", "Utilization, in per cent", 5, 70, 40, whole=False),
-        Slider("days", "Or the days it took (0: from the utilization)", 0, 1000, 0, whole=False),
-        Slider("price", "Dollars for a GPU-hour", 0.1, 20, 2, log=True, whole=False, aside=True),
-        Slider("watts", "Power of a GPU", 100, 2000, 700, "W", aside=True),
-        Slider("electricity", "Cents for a kWh", 1, 60, 5, whole=False, aside=True),
-        Slider("tensor", "Tensor parallelism", 1, 32, 8, doubles=True, aside=True),
-        Slider("context", "Context parallelism", 1, 32, 1, doubles=True, aside=True),
-        Slider("pipeline", "Pipeline stages", 1, 64, 16, doubles=True, aside=True),
-        Slider("batch", "Sequences in a step", 1, 65536, 2048, doubles=True, aside=True),
+    name="run",
+    title="How long does a run take, and what does it cost?",
+    summary="A training run from FLOPs to days, rent and electricity.",
+    question="How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?",
+    predicts="days",
+    chapter="capstone",
+    formulas=(
+        "transformer.training_flops",
+        "throughput.training_time",
+        "cost.rental_cost",
+        "cost.energy",
     ),
-    _run,
-    "How many days does the run take?",
+    controls=(
+        Slider(
+            "parameters",
+            "Parameters",
+            (0.1, 2000),
+            default=405,
+            unit="billion",
+            log=True,
+            whole=False,
+        ),
+        Slider(
+            "tokens", "Tokens", (0.01, 100), default=15.6, unit="trillion", log=True, whole=False
+        ),
+        Slider("gpus", "GPUs", (1, 100_000), default=16384, log=True),
+        Slider("peak", "Peak per GPU", (50, 5000), default=989, unit="TFLOP/s", log=True),
+        Slider("mfu", "Utilization in percent", (5, 70), default=40, whole=False),
+        Slider(
+            "days",
+            "Or days taken (0: use the utilization)",
+            (0, 1000),
+            default=0,
+            whole=False,
+        ),
+        Slider(
+            "price",
+            "Dollars per GPU-hour",
+            (0.1, 20),
+            default=2,
+            log=True,
+            whole=False,
+            aside=True,
+        ),
+        Slider("watts", "Power per GPU", (100, 2000), default=700, unit="W", aside=True),
+        Slider("electricity", "Cents per kWh", (1, 60), default=5, whole=False, aside=True),
+        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True, aside=True),
+        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True, aside=True),
+        Slider("pipeline", "Pipeline stages", (1, 64), default=16, doubles=True, aside=True),
+        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True, aside=True),
+    ),
+    explore=_run,
+    asks="How many days does the run take?",
 )
 RATES = Explorer(
-    "learning-rate",
-    "What does a larger batch do to the rate?",
-    "Linear and square-root rule, a warm-up and a cosine, and what the critical batch is.",
-    "A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048 by the linear rule?",
-    "linear",
-    "rates",
-    (
+    name="learning-rate",
+    title="How does the learning rate scale with the batch?",
+    summary="Linear and square-root rules, warm-up and cosine decay, and the critical batch size.",
+    question="A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048 by the linear rule?",
+    predicts="linear",
+    chapter="rates",
+    formulas=(
         "batching.linear_scaled_rate",
         "batching.square_root_scaled_rate",
         "batching.cosine_rate",
         "batching.steps_to_target",
     ),
-    (
-        Slider("rate", "Rate at the old batch", 1e-6, 1, 3e-4, log=True, whole=False),
-        Slider("base", "Old batch", 1, 100_000, 256, log=True),
-        Slider("batch", "New batch", 1, 1_000_000, 2048, log=True),
-        Slider("steps", "Steps", 100, 2_000_000, 100_000, log=True, aside=True),
-        Slider("warmup", "Warm-up", 0, 100_000, 8000, aside=True),
-        Slider("critical", "Critical batch", 16, 1_000_000, 2048, log=True, aside=True),
+    controls=(
+        Slider("rate", "Rate at the old batch", (1e-6, 1), default=3e-4, log=True, whole=False),
+        Slider("base", "Old batch", (1, 100_000), default=256, log=True),
+        Slider("batch", "New batch", (1, 1_000_000), default=2048, log=True),
+        Slider("steps", "Steps", (100, 2_000_000), default=100_000, log=True, aside=True),
+        Slider("warmup", "Warm-up", (0, 100_000), default=8000, aside=True),
+        Slider("critical", "Critical batch", (16, 1_000_000), default=2048, log=True, aside=True),
     ),
-    _rates,
-    "What is the new rate by the linear rule?",
+    explore=_rates,
+    asks="What is the new rate by the linear rule?",
 )

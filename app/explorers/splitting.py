@@ -1,5 +1,6 @@
-"""Two matrices of a layer, split by columns or by rows."""
+"""The two matrices of an MLP, split over GPUs by columns or by rows."""
 
+from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Words
 from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity
 from app.explorers.controls import Select, Slider
@@ -8,7 +9,7 @@ from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_siz
 from app.formulas.sharding.shapes import Shard
 from app.units import BYTE, show
 
-_WIDTH, _TALL, _TOP = 720, 190, 46
+_WIDTH, _HEIGHT, _LEFT, _TOP = 720, 190, 60, 46
 _ELEMENT = 2  # bytes of an activation
 _ORDERS = {
     "column-row": "columns, then rows",
@@ -22,23 +23,23 @@ def _split(values: Values) -> Explored:
     hidden, wide = values.count("hidden"), values.count("wide")
     ranks, tokens = values.count("ranks"), values.count("tokens")
     first, second = values.word("order").split("-")
-    shapes = (_shard(first, hidden, wide, ranks), _shard(second, wide, hidden, ranks))
+    shards = (_shard(first, hidden, wide, ranks), _shard(second, wide, hidden, ranks))
     between = tensor_all_reduce_size(1, tokens, wide, _ELEMENT)
     after = tensor_all_reduce_size(1, tokens, hidden, _ELEMENT)
-    steps, moved = _talk(first, second, between, after, ranks)
-    up, down = (f"[{shard.rows}, {shard.columns}]" for shard in shapes)
+    steps, sent = _collectives(first, second, between, after, ranks)
+    up, down = (_shape(shard) for shard in shards)
     says = (
         f"Each of {ranks} GPUs holds **{up}** of the first matrix and **{down}** of the second. "
-        + (" ".join(steps) if ranks > 1 else "One GPU has everything and sends nothing.")
+        + (" ".join(steps) if ranks > 1 else "A single GPU holds everything and sends nothing.")
     )
     facts = (
         Fact("first shard", up),
         Fact("second shard", down),
-        plain("weights on a GPU", sum(s.rows * s.columns for s in shapes)),
-        quantity("sent, forward", moved, BYTE),
+        plain("weights per GPU", sum(shard.rows * shard.columns for shard in shards)),
+        quantity("sent, forward", sent, BYTE),
         Fact("collectives, forward", str(len(steps) if ranks > 1 else 0)),
     )
-    return Explored(says, facts, (_drawing((first, second), shapes, hidden, wide, ranks),))
+    return Explored(says, facts, (_drawing((first, second), shards, hidden, wide, ranks),))
 
 
 def _shard(how: str, rows: int, columns: int, ranks: int) -> Shard:
@@ -46,101 +47,103 @@ def _shard(how: str, rows: int, columns: int, ranks: int) -> Shard:
     return split(rows, columns, ranks)
 
 
-def _talk(
+def _shape(shard: Shard) -> str:
+    return f"[{shard.rows}, {shard.columns}]"
+
+
+def _collectives(
     first: str, second: str, between: float, after: float, ranks: int
 ) -> tuple[list[str], float]:
-    """What the GPUs say to one another on the way forward, and the bytes that each sends."""
-    steps, moved = [], 0.0
+    """The collectives of a forward pass, in words, and the bytes that each GPU sends in them."""
+    steps, sent = [], 0.0
     if first == "row":
-        moved += ring_all_reduce_bytes(between, ranks)
+        sent += ring_all_reduce_bytes(between, ranks)
         steps.append(
             f"The first products are partial sums: an **all-reduce** of {show(between, BYTE)} must "
             "come before the activation function, which is not linear."
         )
     if (first, second) == ("column", "column"):
-        moved += ring_all_gather_bytes(between, ranks)
+        sent += ring_all_gather_bytes(between, ranks)
         steps.append(
             f"The second matrix needs whole rows of the activations: an **all-gather** of "
             f"{show(between, BYTE)} between the two."
         )
     if second == "column":
-        moved += ring_all_gather_bytes(after, ranks)
-        steps.append(f"The result lies in columns: an **all-gather** of {show(after, BYTE)}.")
+        sent += ring_all_gather_bytes(after, ranks)
+        steps.append(f"The result is split by columns: an **all-gather** of {show(after, BYTE)}.")
     else:
-        moved += ring_all_reduce_bytes(after, ranks)
-        nothing = "" if first == "row" else " Nothing is sent in between: that is Megatron's trick."
+        sent += ring_all_reduce_bytes(after, ranks)
+        nothing = (
+            "" if first == "row" else " Nothing is sent between the two: this is Megatron's split."
+        )
         steps.append(
             f"The results are partial sums: an **all-reduce** of {show(after, BYTE)}.{nothing}"
         )
-    return steps, moved
+    return steps, sent
 
 
 def _drawing(
-    how: tuple[str, str], shapes: tuple[Shard, Shard], hidden: int, wide: int, ranks: int
+    how: tuple[str, str], shards: tuple[Shard, Shard], hidden: int, wide: int, ranks: int
 ) -> Drawing:
-    """Both matrices to one scale, the part of GPU 0 filled."""
-    scale = min(_TALL / max(hidden, wide), (_WIDTH - 160) / (hidden + wide))
+    """Both matrices at the same scale, the shard of GPU 0 filled."""
+    scale = min(_HEIGHT / max(hidden, wide), (_WIDTH - 160) / (hidden + wide))
     rects, words = [], []
-    left = 60.0
-    table = [("Matrix", "Whole", "Split by", "On each GPU")]
-    for name, split, shard, (rows, columns) in zip(
-        ("first", "second"), how, shapes, ((hidden, wide), (wide, hidden)), strict=True
-    ):
-        across, tall = columns * scale, rows * scale
-        for rank in range(ranks):
-            x, y = left, float(_TOP)
-            if split == "column":
-                x += rank * across / ranks
-            else:
-                y += rank * tall / ranks
-            box = (shard.columns * scale, shard.rows * scale)
-            says = f"{name} matrix, GPU {rank}: [{shard.rows}, {shard.columns}]"
-            rects.append(
-                Rect(
-                    round(x, 2), round(y, 2), round(box[0], 2), round(box[1], 2),
-                    "f" if not rank else "e", "", says, marked=not rank,
-                )
-            )  # fmt: skip
+    table = [("Matrix", "Shape", "Split by", "Per GPU")]
+    left = float(_LEFT)
+    wholes = (("first", hidden, wide), ("second", wide, hidden))
+    for (name, rows, columns), split, shard in zip(wholes, how, shards, strict=True):
+        rects += [_part(name, split, shard, rank, left, scale) for rank in range(ranks)]
         words.append(Words(left, 18, f"{name}: [{rows}, {columns}]", strong=True))
-        words.append(
-            Words(left, 36, f"split by {split}s into [{shard.rows}, {shard.columns}]", quiet=True)
-        )
-        table.append(
-            (name, f"[{rows}, {columns}]", f"{split}s", f"[{shard.rows}, {shard.columns}]")
-        )
-        left = max(left + across + 60, left + 240)
+        words.append(Words(left, 36, f"split by {split}s into {_shape(shard)}", quiet=True))
+        table.append((name, f"[{rows}, {columns}]", f"{split}s", _shape(shard)))
+        left += max(columns * scale + 60, 240)
     height = round(_TOP + max(hidden, wide) * scale + 34)
-    words.append(
-        Words(
-            60,
-            height - 10,
-            "Filled: the part of GPU 0. Rows are inputs, columns outputs.",
-            quiet=True,
-        )
-    )
-    title = f"An MLP on {ranks} GPUs"
+    note = "Filled: the shard of GPU 0. Rows are inputs, columns are outputs."
+    words.append(Words(_LEFT, height - 10, note, quiet=True))
     return Drawing(
-        title, f"{_ORDERS['-'.join(how)]}", _WIDTH, height, tuple(rects), (), tuple(words),
-        tuple(table),
-    )  # fmt: skip
+        title=f"An MLP on {ranks} GPUs",
+        summary=_ORDERS["-".join(how)],
+        width=_WIDTH,
+        height=height,
+        rects=tuple(rects),
+        arrows=(),
+        words=tuple(words),
+        table=tuple(table),
+    )
+
+
+def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: float) -> Rect:
+    """The shard of *rank*, in a matrix whose left edge is at *left*."""
+    width, height = shard.columns * scale, shard.rows * scale
+    x, y = (left + rank * width, _TOP) if split == "column" else (left, _TOP + rank * height)
+    return Rect(
+        round(x, 2),
+        round(y, 2),
+        round(width, 2),
+        round(height, 2),
+        color=Color.PALE if rank else Color.BLUE,
+        label="",
+        says=f"{name} matrix, GPU {rank}: {_shape(shard)}",
+        marked=not rank,
+    )
 
 
 SPLITTER = Explorer(
-    "split",
-    "Columns or rows?",
-    "The two matrices of an MLP split over GPUs in four ways: shapes, and what must be sent.",
-    "8 GPUs split two matrices, by columns and by rows. What does each send for 8,192 tokens?",
-    "sent, forward",
-    "tensor",
-    ("sharding.column_shard", "sharding.row_shard", "sharding.tensor_all_reduce_size"),
-    (
+    name="split",
+    title="Columns or rows?",
+    summary="Four ways to split the two matrices of an MLP over GPUs: shapes and traffic.",
+    question="8 GPUs split two matrices, columns, then rows. What does each send for 8,192 tokens?",
+    predicts="sent, forward",
+    chapter="tensor",
+    formulas=("sharding.column_shard", "sharding.row_shard", "sharding.tensor_all_reduce_size"),
+    controls=(
         Select("order", "Split", _ORDERS),
-        Slider("ranks", "GPUs", 1, 32, 8, doubles=True),
-        Slider("hidden", "Width of the model", 64, 16384, 8192, doubles=True),
-        Slider("wide", "Width inside", 64, 65536, 8192, doubles=True),
-        Slider("tokens", "Tokens", 1, 131072, 8192, doubles=True),
+        Slider("ranks", "GPUs", (1, 32), default=8, doubles=True),
+        Slider("hidden", "Hidden size", (64, 16384), default=8192, doubles=True),
+        Slider("wide", "Size inside the MLP", (64, 65536), default=8192, doubles=True),
+        Slider("tokens", "Tokens", (1, 131072), default=8192, doubles=True),
     ),
-    _split,
-    "How much does each GPU send on the way forward?",
+    explore=_split,
+    asks="How much does each GPU send in the forward pass?",
     open=(0,),
 )

@@ -1,7 +1,7 @@
-"""A small language for arithmetic with units: read, never run.
+"""A small language for arithmetic with units, parsed and evaluated without running any code.
 
-Authors write keys, mistakes and conditions in it, docstrings their formulas, learners their
-derivations. `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
+Authors write answers, mistakes and conditions in it, docstrings their formulas, learners their
+derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
 from app.expressions.arithmetic import read_answer

@@ -1,4 +1,4 @@
-"""Answers that are worked out: `2*2*7/8/50 s`, `1 GB / (25 GB/s)`, `18 min 58 s`, `72.9k`."""
+"""Answers written as arithmetic: `2*2*7/8/50 s`, `1 GB / (25 GB/s)`, `18 min 58 s`, `72.9k`."""
 
 import re
 from dataclasses import replace
@@ -26,10 +26,10 @@ _LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
 
 
 def read_answer(text: str, shown: Scale) -> Reading:
-    """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
+    """The quantity that a learner typed as *text*, which may be arithmetic.
 
     Raises:
-        ExpressionError: it stands for none of the kind of *shown*.
+        ExpressionError: *text* is not a quantity of the dimension of *shown*.
     """
     try:
         return read(text, shown.unit, shown)
@@ -42,19 +42,19 @@ def read_answer(text: str, shown: Scale) -> Reading:
 
 
 def _is_arithmetic(text: str) -> bool:
-    """Whether *text* has signs of arithmetic in it, besides that of a number."""
+    """Whether *text* contains an operator, apart from a leading sign."""
     return bool(_SIGN.search(text.strip().lstrip("-+−")))
 
 
 def work_out(text: str, shown: Scale) -> Reading:
-    """What the arithmetic in *text* comes to; where no unit is in it, that many of *shown*.
+    """The result of the arithmetic in *text*; if it names no unit, the result is in *shown*.
 
     >>> from app.units import scale_of
     >>> work_out("2*2*7/8/50 s", scale_of("ms")).value
     0.07
 
     Raises:
-        ExpressionError: it comes to nothing, or to a quantity of another kind.
+        ExpressionError: *text* has no value, or a value of another dimension.
     """
     if len(text) > _LONGEST:
         raise ExpressionError(f"cannot read an answer of {len(text)} characters: it is too long")
@@ -65,13 +65,13 @@ def work_out(text: str, shown: Scale) -> Reading:
 
 
 def _typed(text: str, shown: Scale) -> str:
-    """*text* with one spelling of figures: no grouping, a decimal point, 72.9k as 72.9e3."""
+    """*text* with numbers in one spelling: no grouping, a decimal point, 72.9k as 72.9e3."""
     typed = _PER_SECOND.sub("/s", joined(plain_signs(text.strip())).lstrip("~≈= "))
     if shown.unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1 $", typed)
-    if not _CALL.search(typed):  # where a comma stands between arguments
+    if not _CALL.search(typed):  # in a call, a comma separates arguments
         typed = _DECIMAL_COMMA.sub(".", without_commas(typed))
-    if not takes_prefix(shown) and shown.factor >= 1:  # 4k may be 4 kB, and nothing with %
+    if not takes_prefix(shown) and shown.factor >= 1:  # 4k could mean 4 kB; with % it means nothing
         typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
     return typed
 
@@ -85,7 +85,7 @@ def _worked_out(typed: str, shown: Scale) -> Reading:
 
 
 def _added_up(typed: str, shown: Scale) -> Reading | None:
-    """The sum of amounts that get smaller, as 18 min 58 s; None where they are something else."""
+    """The sum of amounts in ever smaller units, such as 18 min 58 s; None if *typed* is not one."""
     amounts: list[tuple[Scale, float]] = []
     at = 0
     while shown.unit.dimension != PLAIN and (match := _AMOUNT.match(typed, at)):
@@ -102,7 +102,7 @@ def _added_up(typed: str, shown: Scale) -> Reading | None:
 
 
 def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
-    """Plain arithmetic before one unit, of which it says how many; None where it is not so."""
+    """The value of plain arithmetic followed by one unit; None if *typed* is something else."""
     match = _LAST_UNIT.fullmatch(typed)
     scale = SCALES.get(match[2]) if match else None
     if match is None or scale is None or scale.unit.dimension != shown.unit.dimension:
@@ -120,7 +120,7 @@ def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
 
 
 def _as_it_stands(typed: str, shown: Scale) -> Reading:
-    """The value of *typed*, in which each unit belongs to the number before it."""
+    """The value of *typed*, where each unit belongs to the number before it."""
     node = parse_plain(typed, ())
     if shown.unit.dimension == PLAIN and shown.factor != 1:
         _refuse_a_doubtful_sum(node)
@@ -128,24 +128,26 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
     units = _units(node)
     if found.dimension == PLAIN and not (units and shown.unit.dimension == PLAIN):
         return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
-    wanted = shown.unit.dimension
-    counted = len(numbers_in(node)) > 1 or wanted == PLAIN  # not 5 FLOP/s where 5/s is wanted
-    if found.dimension == wanted or (counted and same_kind(found.dimension, wanted)):
+    expected = shown.unit.dimension
+    counted = len(numbers_in(node)) > 1 or expected == PLAIN  # 5 FLOP/s is not accepted for 5/s
+    if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written(units, shown), worked_out=True)
-    raise ExpressionError(f"it comes out in {spelled(found.dimension)}, and {shown.unit} is wanted")
+    raise ExpressionError(
+        f"the result is in {spelled(found.dimension)}, but {shown.unit} is expected"
+    )
 
 
 def _refuse_a_doubtful_sum(node: Node) -> None:
-    """Refuse 100 - 7 % and 5 % + 2 where a bare number is so many per cent."""
+    """Refuse 100 - 7 % and 5 % + 2 where a bare number is in percent."""
     if not (isinstance(node, Binary) and node.operator in "+-"):
         return
     shares = [any(unit.factor != 1 for unit in _units(side)) for side in (node.left, node.right)]
     if any(shares) and not all(_units(side) for side in (node.left, node.right)):
-        raise ExpressionError("does the % belong to all of it or to one number? Write parentheses")
+        raise ExpressionError("add parentheses to show whether % applies to all of it")
 
 
 def _written(units: list[Scale], shown: Scale) -> Scale:
-    """The unit of the result: the one that was written, or the base unit beside several."""
+    """The unit of the result: the one that was written, or the base unit if there are several."""
     alike = {unit for unit in units if unit.unit.dimension == shown.unit.dimension}
     return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
 

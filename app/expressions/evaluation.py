@@ -1,4 +1,4 @@
-"""What an expression comes to: values with dimensions, checked as they meet."""
+"""Evaluation of an expression: values with dimensions, which are checked."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,14 +20,14 @@ _OF_A_LIST: Mapping[str, Callable[[list[float]], float]] = {
 
 
 def evaluate(text: str | Node, names: Names) -> Quantity:
-    """The value of *text* where the symbols are *names*.
+    """The value of *text* with the symbols in *names*.
 
-    A formula may be called, `memory.state_bytes(parameters)`, or only named, when each of its
-    arguments is taken from the symbol of the same name.
+    A formula may be called, as in `memory.state_bytes(parameters)`, or only named: then each
+    argument is the symbol of the same name.
 
     Raises:
-        ExpressionError: it cannot be read, a name is unknown, dimensions do not go together, or
-            a value is not a finite number.
+        ExpressionError: *text* cannot be read, a name is unknown, dimensions do not match, or a
+            value is not a finite number.
     """
     node = parse(text, names) if isinstance(text, str) else text
     try:
@@ -37,10 +37,10 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
 
 
 def holds(text: str | Node, names: Names) -> bool:
-    """Whether the comparison *text* is true where the symbols are *names*."""
+    """Whether the comparison *text* is true with the symbols in *names*."""
     node = parse(text, names) if isinstance(text, str) else text
     if not (isinstance(node, Binary) and node.operator in COMPARISONS):
-        raise ExpressionError(f"{text!r} compares nothing")
+        raise ExpressionError(f"{text!r} is not a comparison")
     return bool(evaluate(node, names).value)
 
 
@@ -80,14 +80,14 @@ def _called(call: Call, names: Names) -> Quantity:
         raise ExpressionError(f"no function is called {call.name!r}{nearest(call.name, known)}")
     values = [_value(argument, names) for argument in call.arguments]
     if not values or call.named or call.part:
-        raise ExpressionError(f"{call.name} takes one value or more, without names")
+        raise ExpressionError(f"{call.name} takes one or more values, without names")
     return FUNCTIONS[call.name](values)
 
 
 def _arguments(formula: Formula, call: Call, names: Names) -> dict[str, Argument]:
-    """What *call* gives to *formula*, by the names of its arguments."""
+    """The arguments of *call*, by the names that *formula* gives them."""
     if len(call.arguments) > len(formula.inputs):
-        raise ExpressionError(f"{formula.name} takes {', '.join(formula.inputs)}, and no more")
+        raise ExpressionError(f"{formula.name} takes only {', '.join(formula.inputs)}")
     given = [*zip(formula.inputs, call.arguments, strict=False), *call.named]
     arguments: dict[str, Argument] = {}
     for key, node in given:
@@ -101,9 +101,9 @@ def _arguments(formula: Formula, call: Call, names: Names) -> dict[str, Argument
 
 
 def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:
-    """The plain number that *formula* takes for *quantity*, whose dimension must be right."""
+    """*quantity* as the plain number that *formula* takes; the dimension must match."""
     taken = formula.inputs.get(key)
-    if taken is None or taken.unit is None:  # unknown ones are refused by the formula, by name
+    if taken is None or taken.unit is None:  # the formula itself refuses unknown names
         return f"{quantity.value:g}"
     if taken.unit.dimension != quantity.dimension:
         raise ExpressionError(f"{formula.name} takes {taken.unit} as {key}, not {quantity}")
@@ -118,12 +118,12 @@ def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "")
     if isinstance(value, tuple):
         value = _picked(formula, value, part)
     elif part:
-        raise ExpressionError(f"{formula.name} has one value, not a .{part}")
+        raise ExpressionError(f"{formula.name} returns one value; it has no .{part}")
     return Quantity(float(value), formula.result.dimension)
 
 
 def _picked(formula: Formula, values: tuple[float, ...] | tuple[str, ...], part: str) -> float:
-    """One of the *values* of *formula*: by the name of the part, or by its place in a list."""
+    """One of the *values* of *formula*, by the name of a part or of a position in a list."""
     numbers = [value for value in values if not isinstance(value, str)]
     if formula.form == "parts" and part in formula.parts:
         return numbers[formula.parts.index(part)]

@@ -1,8 +1,8 @@
 """Text with drawn values in it.
 
-`{size}` stands for a value as the author typed it, `{2 * size}` for what an expression comes to,
-`{2 * size | GiB}` for that in a unit, `{2 * size | GiB 3}` to three significant figures. Inside
-`$...$`, where braces belong to LaTeX, the same is written `{{size}}`.
+`{size}` stands for a value as the author typed it, `{2 * size}` for the value of an expression,
+`{2 * size | GiB}` for that value in a unit, `{2 * size | GiB 3}` to three significant digits.
+Inside `$...$`, where braces belong to LaTeX, write `{{size}}`.
 """
 
 import re
@@ -25,7 +25,7 @@ _FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?")
 
 
 def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
-    """*text* with its slots filled from *names*; a bare name is written as in *shown*.
+    """*text* with its slots filled from *names*; a bare name is replaced by its text in *shown*.
 
     Raises:
         ExpressionError: a slot cannot be filled.
@@ -42,7 +42,7 @@ def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
 
 
 def slots(text: str) -> list[str]:
-    """Every expression that *text* wants filled in."""
+    """Every expression in a slot of *text*."""
     found = []
     for match in _PIECE.finditer(text):
         inside = _INSIDE_MATH.findall(match["math"]) if match["math"] else [match["slot"]]
@@ -51,7 +51,7 @@ def slots(text: str) -> list[str]:
 
 
 def blanked(text: str) -> str:
-    """The prose of *text*: without code and mathematics, and with a blank for every slot.
+    """The prose of *text*: without code and mathematics, a blank in place of every slot.
 
     >>> blanked("Each of {ranks} ranks sends `x`.").split()
     ['Each', 'of', '◊', 'ranks', 'sends', '.']
@@ -61,7 +61,7 @@ def blanked(text: str) -> str:
 
 
 def following(text: str) -> list[tuple[str, str]]:
-    """Every slot of the prose of *text* that is a bare name, with the word right after it."""
+    """Every slot of *text* that is a bare name, with the word after it."""
     return [(match["name"], match["word"]) for match in _COUNTED.finditer(text)]
 
 

@@ -1,4 +1,4 @@
-"""An expression as LaTeX, for pages that show it as mathematics."""
+"""Expressions as LaTeX."""
 
 import re
 
@@ -21,7 +21,7 @@ def latex(node: Node) -> str:
 
 
 def _latex(node: Node) -> tuple[str, int]:
-    """The LaTeX of *node* and how tightly it holds together."""
+    """The LaTeX of *node*, and its precedence."""
     match node:
         case Number("", _, Scale(symbol=unit)):
             return upright(unit), _ATOM
@@ -42,14 +42,14 @@ def _latex(node: Node) -> tuple[str, int]:
 
 
 def upright(text: str) -> str:
-    """*text* as words inside mathematics."""
+    """*text* as upright words inside mathematics."""
     plain = _UNWRITABLE.sub(" ", text)
     escaped = _SPECIAL.sub(lambda match: "\\" + match[0], plain)
     return rf"\text{{{escaped}}}"
 
 
 def symbol(name: str) -> str:
-    """A name as mathematics writes it: one letter in italics, a word upright."""
+    """A name in mathematics: a single letter in italics, a word upright."""
     word = name.rpartition(".")[2]
     if word in _GREEK:
         return f"\\{word}"
@@ -85,7 +85,7 @@ def _binary(operator: str, left: Node, right: Node) -> tuple[str, int]:
 
 
 def _touches(left: Node, right: Node) -> bool:
-    """Whether a figure, or one word after another, would run into what stands before it."""
+    """Whether *right* would run into *left* without a dot: a number, or one word after another."""
     while isinstance(right, Binary) and right.operator in "*^":
         right = right.left
     while isinstance(left, Binary) and left.operator == "*":
@@ -99,7 +99,7 @@ def _is_word(node: Node) -> bool:
     return isinstance(node, Name) and len(node.name) > 1
 
 
-# How a function of one value is written, and how tightly that holds together.
+# The LaTeX of each function, and its precedence.
 _CALLS = {
     "sqrt": (r"\sqrt{@}", _ATOM),
     "ceil": (r"\left\lceil @ \right\rceil", _ATOM),

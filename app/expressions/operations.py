@@ -1,4 +1,4 @@
-"""What an expression's signs and functions do with values, and which values go together."""
+"""The operators and functions of expressions, and which dimensions they accept."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class Quantity:
 
 
 def same_kind(dimension: Dimension, other: Dimension) -> bool:
-    """Whether two dimensions are the same where a count of FLOP is a plain number."""
+    """Whether two dimensions are the same if FLOP counts as a plain number."""
     (byte, second, _, joule, dollar), (b, s, _, j, d) = dimension, other
     return (byte, second, joule, dollar) == (b, s, j, d)
 
@@ -61,7 +61,7 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
     if dimension == PLAIN:
         return PLAIN
     if abs(exponent.value) > _HIGHEST:
-        raise ExpressionError(f"{exponent} is too large an exponent for a unit")
+        raise ExpressionError(f"the exponent {exponent} is too large for a unit")
     times = Fraction(exponent.value).limit_denominator(100)
     a, b, c, d, e = (_lowest(part * times) for part in dimension)
     return a, b, c, d, e
@@ -146,7 +146,7 @@ def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity
 def _logarithm(values: list[Quantity]) -> Quantity:
     """The logarithm of the first value to the base of the second."""
     if len(values) != 2:  # noqa: PLR2004
-        raise ExpressionError("log takes a value and a base, log(x, 2); there is ln(x), too")
+        raise ExpressionError("log takes a value and a base, such as log(x, 2); or use ln(x)")
     number, base = (_plain(math.log)([value]).value for value in values)
     return Quantity(number / base)
 

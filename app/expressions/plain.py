@@ -1,4 +1,4 @@
-"""Formulas as learners type them: letters, figures with units and plain functions, no more."""
+"""Formulas as learners type them: letters, numbers with units, and plain functions."""
 
 import re
 from collections.abc import Collection
@@ -10,23 +10,23 @@ from app.expressions.reading import ExpressionError, Reader, tidy
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
 from app.units.scales import SCALES, close_symbols
 
-_SHORTEST = 2  # characters of a unit that stands alone where there are letters: s is no letter S
-_SHOWN = 40  # characters of a name that nothing has
+_SHORTEST = 2  # characters of a unit without a number if there are letters: s may be a letter
+_SHOWN = 40  # characters of an unknown name
 _LEADING_NAME = re.compile(r"^\s*[^\W\d]\w*\s*=(?!=)")
 
 
 class TypedReader(Reader):
-    """Reads glued letters as a product, `8bshe(T - 1)/T`, and a unit that stands alone."""
+    """A reader that takes adjacent letters as a product, `8bshe(T - 1)/T`, and bare units."""
 
     def is_symbol(self, name: str) -> bool:
-        """Whether *name* is a letter, or letters that are glued together."""
+        """Whether *name* is a letter, or several adjacent letters."""
         return super().is_symbol(name) or self._glued(name)
 
     def named(self, name: str) -> Node:
         """The tree of *name*, of its letters, or of a call of a plain function.
 
         Raises:
-            ExpressionError: nothing here has that name.
+            ExpressionError: the name is unknown.
         """
         begun = self.at - len(name)
         if name in self.symbols:
@@ -45,7 +45,7 @@ class TypedReader(Reader):
         return len(name) > 1 and all(letter in self.symbols for letter in name)
 
     def _product(self, letters: str) -> Node:
-        """The product of *letters*, which a fraction divides by; a power is the last one's."""
+        """The product of *letters*, as one divisor in a fraction; a power applies to the last."""
         self.counted(len(letters))
         node: Node = self.raised(Name(letters[-1]))
         for letter in reversed(letters[:-1]):
@@ -58,16 +58,16 @@ class TypedReader(Reader):
             return f"{name!r} is not a unit here{close_symbols(name) or nearest(name, SCALES)}"
         known, what = (FUNCTIONS, "functions") if called else (self.symbols, "letters")
         listed = ", ".join(known if called else sorted(known))
-        return f"{name!r} is none of the {what} {listed}{nearest(name, known)}"
+        return f"{name!r} is not one of the {what} {listed}{nearest(name, known)}"
 
 
 def parse_plain(text: str, letters: Collection[str]) -> Node:
-    """The tree of *text*, in which nothing but *letters*, figures and plain functions occurs.
+    """The tree of *text*, which may contain only *letters*, numbers and plain functions.
 
-    What stands before an equals sign, as in `V = 2 * S`, is the learner's name for the result.
+    A name before an equals sign, as in `V = 2 * S`, is ignored.
 
     Raises:
-        ExpressionError: *text* is no expression, or mentions something else.
+        ExpressionError: *text* is not an expression, or contains something else.
     """
     return _parse_plain(text, tuple(letters))
 
@@ -92,16 +92,16 @@ def _as_far_as(reader: Reader) -> str:
 def _check(node: Node) -> None:
     match node:
         case Word():
-            raise ExpressionError("words in quotes have no place in a formula")
+            raise ExpressionError("a formula cannot contain words in quotes")
         case Negative(term):
             _check(term)
         case Binary(operator, left, right):
             if operator in COMPARISONS:
-                raise ExpressionError(f"a formula is wanted, without {operator}")
+                raise ExpressionError(f"enter a formula without {operator}")
             _check(left)
             _check(right)
         case Call(name, arguments, named, part):
             if named or part:
-                raise ExpressionError(f"{name} takes values alone, without names or parts")
+                raise ExpressionError(f"{name} takes values only, without names or parts")
             for argument in arguments:
                 _check(argument)

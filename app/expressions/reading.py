@@ -1,12 +1,12 @@
-"""From text to a tree: arithmetic with units, and nothing that could run anything.
+"""The parser: from text to a tree of arithmetic with units.
 
     sum        = term (("+" | "-") term)*
     term       = power (("*" | "/" | nothing) power)*        nothing, as in 2 S (N - 1), but
-                                                             never before a figure, as in 2 3
+                                                             never before a number, as in 2 3
     power      = ["-"] atom [("^" | "**") power]
     atom       = number [unit] | name | name "(" arguments ")" | "(" sum ")" | "√" atom | 'word'
 
-A unit is read after a number unless *symbols* has a symbol of that spelling.
+A word after a number is a unit, unless *symbols* contains it.
 """
 
 import re
@@ -20,7 +20,7 @@ from app.units.scales import SCALES
 
 LONGEST = 2000
 DEEPEST = 40
-MOST = 150  # figures and names: a tree of a long sum is as deep as it has terms
+MOST = 150  # numbers and names: the tree of a long sum is as deep as it has terms
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -37,12 +37,12 @@ _BEGINS_A_FACTOR = (("sign", "("), ("sign", "√"))
 
 
 class ExpressionError(ValueError):
-    """The text is no expression, or its terms do not go together."""
+    """The text is not an expression, or its terms have different dimensions."""
 
 
 @dataclass
 class Reader:
-    """One text, and how much of it is read."""
+    """A text, and the position up to which it is read."""
 
     text: str
     symbols: Collection[str]
@@ -66,18 +66,18 @@ class Reader:
         return str(match.lastgroup), match[str(match.lastgroup)], match.end()
 
     def take(self) -> tuple[str, str]:
-        """The next token, now behind."""
+        """The next token, and move past it."""
         kind, text = self.peek()
         self.at = self._peeked[3] if self._peeked else self.at
         return kind, text
 
     def accept(self, *signs: str) -> str:
-        """The next token if it is one of *signs*, now behind; else nothing."""
+        """Move past the next token and return it if it is one of *signs*; "" otherwise."""
         kind, text = self.peek()
         return self.take()[1] if kind == "sign" and text in signs else ""
 
     def expect(self, sign: str) -> None:
-        """Go past *sign*, which must come next."""
+        """Move past *sign*, which must come next."""
         if not self.accept(sign):
             raise ExpressionError(f"{sign!r} is missing before {_quoted(self.peek()[1])}")
 
@@ -89,7 +89,7 @@ class Reader:
         return node
 
     def comparison(self) -> Node:
-        """The tree of a sum, or of two that are compared."""
+        """The tree of a sum, or of a comparison of two sums."""
         left = self.sum()
         if operator := self.accept(*COMPARISONS):
             return Binary(operator, left, self.sum())
@@ -126,7 +126,7 @@ class Reader:
         return self.raised(self.atom())
 
     def raised(self, base: Node) -> Node:
-        """*base* with the exponent that follows it, where one does."""
+        """*base* with the exponent that follows it, if any."""
         if self.accept("^", "**"):
             return Binary("^", base, self._deeper(self.power))
         return base
@@ -140,7 +140,7 @@ class Reader:
         return node
 
     def atom(self) -> Node:
-        """The tree of a figure, a name, a call or what parentheses hold."""
+        """The tree of a number, a name, a call or an expression in parentheses."""
         before = self.at
         kind, text = self.take()
         self.counted(1)
@@ -160,17 +160,17 @@ class Reader:
         raise ExpressionError(f"a number or a name is missing before {_quoted(text)}")
 
     def counted(self, atoms: int) -> None:
-        """Count *atoms* more figures and names, of which there may not be too many."""
+        """Count *atoms* more numbers and names, and refuse too many."""
         self.atoms += atoms
         if self.atoms > MOST:
-            raise ExpressionError(f"more than {MOST} figures and names are too many")
+            raise ExpressionError(f"more than {MOST} numbers and names are too many")
 
     def number(self, text: str) -> Node:
-        """The tree of the figure *text* and the unit that follows it."""
+        """The tree of the number *text* and the unit that follows it."""
         try:
             value = float(text.replace("_", ""))
         except (ValueError, OverflowError):
-            raise ExpressionError(f"{text!r} is no number") from None
+            raise ExpressionError(f"{text!r} is not a number") from None
         return Number(text, value, self._unit())
 
     def _unit(self) -> Scale | None:
@@ -181,11 +181,11 @@ class Reader:
         return scale_of(match[1])
 
     def is_symbol(self, name: str) -> bool:
-        """Whether *name*, which may be a unit, is a symbol here."""
+        """Whether *name* is a symbol, even if it is also a unit."""
         return name in self.symbols
 
     def named(self, name: str) -> Node:
-        """The tree of *name*, and of its arguments where it is called."""
+        """The tree of *name*, and of its arguments if it is called."""
         if name in self.symbols or self.peek() != ("sign", "("):
             return Name(name)
         self.take()
@@ -214,10 +214,10 @@ def _quoted(token: str) -> str:
 
 
 def parse(text: str, symbols: Collection[str] = ()) -> Node:
-    """The tree of *text*, in which the names in *symbols* are symbols even where units are.
+    """The tree of *text*; names in *symbols* are symbols, even where a unit could be.
 
     Raises:
-        ExpressionError: *text* is no expression.
+        ExpressionError: *text* is not an expression.
     """
     return _parse(text, frozenset(symbols))
 
@@ -228,10 +228,10 @@ def _parse(text: str, symbols: frozenset[str]) -> Node:
 
 
 def tidy(text: str, symbols: Collection[str]) -> str:
-    """*text* with the signs of a keyboard.
+    """*text* with ASCII signs.
 
     Raises:
-        ExpressionError: it is empty, or too long to be an expression.
+        ExpressionError: *text* is empty or too long.
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters is too long")

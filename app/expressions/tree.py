@@ -1,4 +1,4 @@
-"""What an expression is once it is read."""
+"""The nodes of an expression's tree."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from app.units import Scale
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A figure, with a unit or without one, as it was written."""
+    """A number as written, with or without a unit."""
 
     text: str
     value: float
@@ -16,28 +16,28 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A choice that a formula takes, written in quotes."""
+    """A word in quotes, for an argument of a formula that is a choice."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A symbol, or a formula that takes its arguments from the symbols of the same names."""
+    """A symbol, or a formula whose arguments are the symbols of the same names."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """The opposite of *term*."""
+    """*term* with a minus sign."""
 
     term: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Two terms with one of + - * / ^ or a comparison between them."""
+    """Two terms with one of + - * / ^ or a comparison operator between them."""
 
     operator: str
     left: "Node"
@@ -46,7 +46,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or a formula of given arguments; *part* picks one of several results."""
+    """A call of a function or a formula; *part* picks one of several results."""
 
     name: str
     arguments: tuple["Node", ...]
@@ -59,7 +59,7 @@ COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 
 
 def names_in(node: Node) -> set[str]:
-    """Every symbol and formula that *node* mentions."""
+    """Every symbol and formula in *node*."""
     match node:
         case Name(name):
             return {name}
@@ -75,7 +75,7 @@ def names_in(node: Node) -> set[str]:
 
 
 def numbers_in(node: Node) -> list[Number]:
-    """Every figure in *node*, in the order in which they are written."""
+    """Every number in *node*, in the order in which they are written."""
     match node:
         case Number():
             return [node]

@@ -1,14 +1,16 @@
-"""What an argument may be; each check returns the value or says what is wrong with it."""
+"""Checks of arguments: each returns the value or raises an error that says what is wrong."""
 
 import math
 from collections.abc import Collection, Sequence
 from reprlib import repr as short
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from app.formulas.records import Record
 from app.units import Count
 
 R = TypeVar("R", bound=Record)
+ZeroStage = Literal[0, 1, 2, 3]
+Recompute = Literal["none", "selective", "full"]
 
 # Far outside anything physical, yet no product of a formula's arguments leaves the floats.
 LARGEST = 1e30

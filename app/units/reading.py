@@ -29,12 +29,12 @@ _LONGEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number as somebody typed it.
+    """A number as typed.
 
-    *step* is the worth of one unit in its last written place (0 where it was written exactly,
-    as 1/16); *other* is the second reading of a text such as "1,750", which may mean 1.750;
-    *scale* is the unit that was written, None where there was none or more than one; *worked_out*
-    says that the text was arithmetic, whose result the learner has not seen.
+    *step* is the value of one unit in the last digit (0 if the number is exact, such as 1/16);
+    *other* is the second reading of a text such as "1,750", which may mean 1.750; *scale* is the
+    unit that was written, None if there was none or more than one; *worked_out* says that the
+    text was arithmetic, whose result the learner has not seen.
     """
 
     value: float
@@ -44,8 +44,8 @@ class Reading:
     worked_out: bool = False
 
 
-def read(text: str, wanted: Unit, shown: Scale | None = None) -> Reading:
-    """Read *text* as a quantity of *wanted*; a bare number is in the unit *shown*.
+def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
+    """Read *text* as a quantity in *unit*; a bare number is in the unit *shown*.
 
     >>> from app.units import SECOND, scale_of
     >>> read("0,07 s", SECOND).value
@@ -54,57 +54,57 @@ def read(text: str, wanted: Unit, shown: Scale | None = None) -> Reading:
     0.07
 
     Raises:
-        ValueError: *text* is no number with a unit, or its unit counts something else.
+        ValueError: *text* is not a number with a unit, or its unit has another dimension.
     """
-    typed = _tidy(text, wanted)
+    typed = _tidy(text, unit)
     match = _NUMBER.match(typed)
     if match is None:
         raise ValueError(
-            f"cannot read {text.strip()!r}: write a number, as in {_example(wanted, shown)}"
+            f"cannot read {text.strip()!r}: write a number, such as {_example(unit, shown)}"
         )
     symbol = typed[match.end() :].strip()
-    scale = _written_scale(text, symbol, wanted, shown)
+    scale = _written_scale(text, symbol, unit, shown)
     number, step = _number(match)
     factor = Fraction(str(scale.factor))  # as written: 5 us is 5e-6, to the last bit
     try:
         value, precision = float(number * factor), float(step * factor)
     except OverflowError:
-        raise ValueError(f"cannot read {text.strip()!r}: that number is too large") from None
-    return Reading(value, precision, _other(text, wanted, shown), scale if symbol else None)
+        raise ValueError(f"cannot read {text.strip()!r}: the number is too large") from None
+    return Reading(value, precision, _other(text, unit, shown), scale if symbol else None)
 
 
-def parse(text: str, wanted: Unit) -> float:
-    """Read *text* as a quantity of *wanted*, whose unit must be written unless it has none.
+def parse(text: str, unit: Unit) -> float:
+    """Read *text* as a quantity in *unit*; the text must name a unit, except for plain numbers.
 
     >>> from app.units import BYTE_PER_SECOND
     >>> parse("400 Gbit/s", BYTE_PER_SECOND)
     50000000000.0
 
     Raises:
-        ValueError: *text* is no number with a unit, or its unit counts something else.
+        ValueError: *text* is not a number with a unit, or its unit has another dimension.
     """
-    return read(text, wanted).value
+    return read(text, unit).value
 
 
-def parse_or_base(text: str, wanted: Unit) -> float:
-    """Read *text* as a number of *wanted*; a bare number is that already.
+def parse_or_base(text: str, unit: Unit) -> float:
+    """Read *text* as a quantity in *unit*; a bare number is in *unit* already.
 
     >>> from app.units import SECOND
     >>> parse_or_base("0.07", SECOND) == parse_or_base("70 ms", SECOND)
     True
 
     Raises:
-        ValueError: *text* is no number, or its unit counts something else.
+        ValueError: *text* is not a number, or its unit has another dimension.
     """
-    value = read(text, wanted, Scale(wanted.symbol, wanted, wanted.size)).value
-    return value if wanted.size == 1 else float(f"{value / wanted.size:.15g}")
+    value = read(text, unit, Scale(unit.symbol, unit, unit.size)).value
+    return value if unit.size == 1 else float(f"{value / unit.size:.15g}")
 
 
-def _tidy(text: str, wanted: Unit) -> str:
+def _tidy(text: str, unit: Unit) -> str:
     if len(text) > _LONGEST:
-        raise ValueError(f"cannot read an answer of {len(text)} characters: one number is wanted")
+        raise ValueError(f"cannot read an answer of {len(text)} characters: enter one number")
     typed = joined(plain_signs(text.strip()))
-    if wanted.symbol.startswith("$"):
+    if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
     typed = _POINTS_FOR_THOUSANDS.sub(lambda m: m[0].replace(".", ""), typed)
     typed = without_commas(typed)
@@ -112,27 +112,27 @@ def _tidy(text: str, wanted: Unit) -> str:
 
 
 def plain_signs(text: str) -> str:
-    """*text* with the signs of a keyboard: superscripts as ^2, every kind of minus as -."""
+    """*text* with ASCII signs: superscripts as ^2, every kind of minus as -."""
     typed = _RAISED.sub(lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text)
     return typed.translate(_SIGNS).replace("**", "^")
 
 
 def joined(text: str) -> str:
-    """*text* without the spaces, apostrophes and underscores that group figures."""
+    """*text* without the spaces, apostrophes and underscores that group digits."""
     return _GROUPED.sub("", text)
 
 
 def without_commas(text: str) -> str:
-    """*text* without the commas that group figures; that of 0,750 is a decimal one."""
+    """*text* without the commas that group digits; the comma in 0,750 is a decimal one."""
     return _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), text)
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
-    """The number, and what one unit in its last written place is worth."""
+    """The number, and the value of one unit in its last digit."""
     mantissa = match["mantissa"]
     exponent = int(match["e"] or match["ten"] or 0)
     if abs(exponent) > _LONGEST * 4:
-        raise ValueError(f"cannot read {match[0]!r}: that exponent is too large")
+        raise ValueError(f"cannot read {match[0]!r}: the exponent is too large")
     exact = bool(match["power"] or match["under"])
     number = Fraction(f"{mantissa}e{exponent}")
     if match["power"]:
@@ -150,39 +150,39 @@ def _power(base: float, exponent: int, text: str) -> Fraction:
     try:
         return Fraction(base**exponent)
     except (OverflowError, ZeroDivisionError):
-        raise ValueError(f"cannot read {text!r}: that number is too large") from None
+        raise ValueError(f"cannot read {text!r}: the number is too large") from None
 
 
-def _written_scale(text: str, symbol: str, wanted: Unit, shown: Scale | None) -> Scale:
+def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale:
     if not symbol:
         if shown is not None:
             return shown
-        if wanted.dimension != RATIO.dimension:
-            raise ValueError(f"cannot read {text.strip()!r}: a plain number given, {wanted} wanted")
+        if unit.dimension != RATIO.dimension:
+            raise ValueError(f"cannot read {text.strip()!r}: a plain number given, {unit} expected")
         return PLAIN
     tidied = _PER_SECOND.sub("/s", symbol.rstrip("."))
     scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", ""))
     if scale is None and symbol[0] in "0123456789.,":
-        raise ValueError(f"cannot read {text.strip()!r}: where does its number end?")
+        raise ValueError(f"cannot read {text.strip()!r}: it is not clear where the number ends")
     if scale is None:
         raise ValueError(
-            f"cannot read {text.strip()!r}: {symbol!r} is not a unit here, {wanted} wanted"
+            f"cannot read {text.strip()!r}: {symbol!r} is not a unit here, {unit} expected"
             f"{close_symbols(symbol)}"
         )
-    if wanted is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
-        return Scale(symbol, wanted, scale.factor)  # TFLOPs and TFLOPS are one word to most
-    if scale.unit.dimension != wanted.dimension:
-        raise ValueError(f"cannot read {text.strip()!r}: {scale.unit} given, {wanted} wanted")
+    if unit is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
+        return Scale(symbol, unit, scale.factor)  # most people write TFLOPs and TFLOPS for both
+    if scale.unit.dimension != unit.dimension:
+        raise ValueError(f"cannot read {text.strip()!r}: {scale.unit} given, {unit} expected")
     return scale
 
 
-def _other(text: str, wanted: Unit, shown: Scale | None) -> float | None:
-    """What *text* says where its only comma is a decimal one: 1,750 may be 1.75."""
+def _other(text: str, unit: Unit, shown: Scale | None) -> float | None:
+    """The second reading of *text*, its only comma a decimal comma: 1,750 may be 1.75."""
     grouped = _THOUSANDS.findall(text)
     if len(grouped) != 1 or text.count(",") != 1 or "." in text or grouped[0].startswith("0"):
         return None
-    return read(text.replace(",", "."), wanted, shown).value
+    return read(text.replace(",", "."), unit, shown).value
 
 
-def _example(wanted: Unit, shown: Scale | None) -> str:
-    return f"12.5 {shown.symbol if shown else wanted.symbol}".strip()
+def _example(unit: Unit, shown: Scale | None) -> str:
+    return f"12.5 {shown.symbol if shown else unit.symbol}".strip()

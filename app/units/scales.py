@@ -1,5 +1,6 @@
-"""Every unit that may be written, and how many of its base unit it is."""
+"""Every unit that can be written, with its factor to the base unit."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -31,7 +32,7 @@ HOUR, DAY = 3600.0, 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A unit as written, such as "GiB": how many of the base unit it is."""
+    """A unit as written, such as "GiB", with its factor to the base unit."""
 
     symbol: str
     unit: Unit
@@ -39,57 +40,69 @@ class Scale:
 
 
 def _scales() -> dict[str, Scale]:
-    found: dict[str, Scale] = {}
+    """Every symbol; where two rows have the same symbol, the later one counts."""
+    return {
+        symbol: Scale(symbol, unit, factor)
+        for symbols, unit, factor in (*_prefixed(), *_times(), *_others())
+        for symbol in symbols.split()
+    }
 
-    def add(symbols: str, unit: Unit, factor: float) -> None:
-        for symbol in symbols.split():
-            found[symbol] = Scale(symbol, unit, factor)
 
-    for prefix, scale in (DECIMAL | BINARY).items():
-        add(f"{prefix}B {prefix}byte {prefix}bytes {prefix}Byte {prefix}Bytes", BYTE, scale)
-        add(f"{prefix}bit {prefix}bits {prefix}b", BYTE, scale / 8)
-        add(f"{prefix}B/s {prefix}Bps {prefix}byte/s {prefix}bytes/s", BYTE_PER_SECOND, scale)
-        add(f"{prefix}bit/s {prefix}bits/s {prefix}bps {prefix}b/s", BYTE_PER_SECOND, scale / 8)
-    for prefix, scale in DECIMAL.items():
-        add(f"{prefix}FLOP {prefix}FLOPs {prefix}flop {prefix}flops", FLOP, scale)
-        add(f"{prefix}FLOP/s {prefix}FLOPs/s {prefix}FLOPS {prefix}flop/s", FLOP_PER_SECOND, scale)
-        add(f"{prefix}FLOP/B {prefix}FLOP/byte {prefix}FLOPs/byte", FLOP_PER_BYTE, scale)
-        add(f"{prefix}J", JOULE, scale)
-        add(f"{prefix}Wh", JOULE, scale * HOUR)
-        add(f"{prefix}W", WATT, scale)
-        add(f"${prefix} {prefix}$ {prefix}USD", DOLLAR, scale)
-    for prefix, scale in SMALL.items():
-        add(f"{prefix}s {prefix}sec {prefix}secs", SECOND, scale)
-        add(f"{prefix}J", JOULE, scale)
-        add(f"{prefix}W", WATT, scale)
-    add("s sec secs second seconds", SECOND, 1.0)
+_Row = tuple[str, Unit, float]  # symbols, separated by spaces, the unit and the factor
+
+
+def _prefixed() -> Iterator[_Row]:
+    """Units with metric and binary prefixes."""
+    for p, scale in (DECIMAL | BINARY).items():
+        yield f"{p}B {p}byte {p}bytes {p}Byte {p}Bytes", BYTE, scale
+        yield f"{p}bit {p}bits {p}b", BYTE, scale / 8
+        yield f"{p}B/s {p}Bps {p}byte/s {p}bytes/s", BYTE_PER_SECOND, scale
+        yield f"{p}bit/s {p}bits/s {p}bps {p}b/s", BYTE_PER_SECOND, scale / 8
+    for p, scale in DECIMAL.items():
+        yield f"{p}FLOP {p}FLOPs {p}flop {p}flops", FLOP, scale
+        yield f"{p}FLOP/s {p}FLOPs/s {p}FLOPS {p}flop/s", FLOP_PER_SECOND, scale
+        yield f"{p}FLOP/B {p}FLOP/byte {p}FLOPs/byte", FLOP_PER_BYTE, scale
+        yield f"{p}J", JOULE, scale
+        yield f"{p}Wh", JOULE, scale * HOUR
+        yield f"{p}W", WATT, scale
+        yield f"${p} {p}$ {p}USD", DOLLAR, scale
+    for p, scale in SMALL.items():
+        yield f"{p}s {p}sec {p}secs", SECOND, scale
+        yield f"{p}J", JOULE, scale
+        yield f"{p}W", WATT, scale
+
+
+def _times() -> Iterator[_Row]:
+    yield "s sec secs second seconds", SECOND, 1.0
     for word, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
-        add(f"{word}second {word}seconds", SECOND, factor)
-    add("min mins minute minutes", SECOND, 60.0)
-    add("h hr hrs hour hours GPU-h GPU-hours GPU-hour", SECOND, HOUR)
-    add("d day days", SECOND, DAY)
-    add("year years yr yrs y", SECOND, 365.25 * DAY)
-    add("PF-days PF-day PFLOP/s-days PFLOP/s-day PFLOPS-days", FLOP, 1e15 * DAY)
-    add("petaFLOP-days petaFLOP/s-days petaflop-days petaflop/s-days", FLOP, 1e15 * DAY)
-    add("dollar dollars", DOLLAR, 1.0)
-    add("$/s USD/s", DOLLAR_PER_SECOND, 1.0)
-    add("$/h USD/h $/GPU-h", DOLLAR_PER_SECOND, 1 / HOUR)
-    add("$/J USD/J", DOLLAR_PER_JOULE, 1.0)
-    add("$/kWh USD/kWh", DOLLAR_PER_JOULE, 1 / (1e3 * HOUR))
-    add("1/s /s Hz tokens/s sequences/s seqs/s seq/s samples/s steps/s", PER_SECOND, 1.0)
-    add("% percent", RATIO, 0.01)
-    add("points point", RATIO, 0.01)
-    add("x × times", RATIO, 1.0)
+        yield f"{word}second {word}seconds", SECOND, factor
+    yield "min mins minute minutes", SECOND, 60.0
+    yield "h hr hrs hour hours GPU-h GPU-hours GPU-hour", SECOND, HOUR
+    yield "d day days", SECOND, DAY
+    yield "year years yr yrs y", SECOND, 365.25 * DAY
+
+
+def _others() -> Iterator[_Row]:
+    yield "PF-days PF-day PFLOP/s-days PFLOP/s-day PFLOPS-days", FLOP, 1e15 * DAY
+    yield "petaFLOP-days petaFLOP/s-days petaflop-days petaflop/s-days", FLOP, 1e15 * DAY
+    yield "dollar dollars", DOLLAR, 1.0
+    yield "$/s USD/s", DOLLAR_PER_SECOND, 1.0
+    yield "$/h USD/h $/GPU-h", DOLLAR_PER_SECOND, 1 / HOUR
+    yield "$/J USD/J", DOLLAR_PER_JOULE, 1.0
+    yield "$/kWh USD/kWh", DOLLAR_PER_JOULE, 1 / (1e3 * HOUR)
+    yield "1/s /s Hz tokens/s sequences/s seqs/s seq/s samples/s steps/s", PER_SECOND, 1.0
+    yield "% percent", RATIO, 0.01
+    yield "points point", RATIO, 0.01
+    yield "x × times", RATIO, 1.0
     for word, factor in LARGE.items():
-        add(word, RATIO, factor)
-        add(f"${word} {word}$ {word}dollars {word}USD", DOLLAR, factor)
-    add("steps step ranks rank GPUs GPU nodes node parameters params tokens sequences", RATIO, 1.0)
-    add("microbatches layers stages heads elements bubbles copies Ψ", RATIO, 1.0)
-    return found
+        yield word, RATIO, factor
+        yield f"${word} {word}$ {word}dollars {word}USD", DOLLAR, factor
+    yield "steps step ranks rank GPUs GPU nodes node parameters params tokens", RATIO, 1.0
+    yield "sequences microbatches layers stages heads elements bubbles copies Ψ", RATIO, 1.0
 
 
 def _spelled_out() -> dict[str, Scale]:
-    """Words such as gigabytes."""
+    """Units spelled out, such as gigabytes."""
     prefixes, found = DECIMAL | BINARY, {}
     for word, prefix in WORDS.items():
         for base, bytes_ in (("byte", 1.0), ("bytes", 1.0), ("bit", 1 / 8), ("bits", 1 / 8)):
@@ -102,13 +115,13 @@ PLAIN = Scale("", RATIO, 1.0)
 
 
 def scale_of(symbol: str) -> Scale:
-    """The unit written *symbol*.
+    """The unit that is written as *symbol*.
 
     >>> scale_of("GiB").factor
     1073741824.0
 
     Raises:
-        ValueError: no unit is written so.
+        ValueError: there is no such unit.
     """
     if not symbol:
         return PLAIN
@@ -119,7 +132,7 @@ def scale_of(symbol: str) -> Scale:
 
 @cache
 def takes_prefix(scale: Scale) -> bool:
-    """Whether *scale* is one of several units that a metric prefix tells apart, as ms and s.
+    """Whether *scale* is one of several units that differ in a prefix, such as ms and s.
 
     >>> takes_prefix(scale_of("GB")), takes_prefix(scale_of("days"))
     (True, False)
@@ -136,6 +149,6 @@ def takes_prefix(scale: Scale) -> bool:
 
 
 def close_symbols(symbol: str) -> str:
-    """The end of a sentence that offers the units spelled like *symbol* but for capitals."""
+    """The end of a sentence that offers the units that differ from *symbol* in case only."""
     same = [known for known in SCALES if known.lower() == symbol.lower()]
     return f"; did you mean {' or '.join(same)}?" if same else ""

@@ -1,4 +1,4 @@
-"""What a plain number counts, and the annotations that say so."""
+"""Units and dimensions, and the annotations that name them."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +17,9 @@ def _dimension(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a plain number counts: the base unit of its dimension, or *size* of them.
+    """The unit of a plain number: the base unit of its dimension, or *size* of them.
 
-    Only where a formula's argument names another unit, as in dollars_per_kwh, is the size not 1.
+    The size is 1, unless the argument of a formula names another unit, as dollars_per_kwh does.
     """
 
     symbol: str
@@ -72,18 +72,18 @@ _UNITS = (
 
 
 def unit_of(dimension: Dimension) -> Unit | None:
-    """The base unit of *dimension*, where it has a name."""
+    """The base unit of *dimension*, if it has a name."""
     if dimension == RATIO.dimension:
         return RATIO
     return next((unit for unit in _UNITS if unit.dimension == dimension), None)
 
 
-# As a person would order them: the exponents of a dimension, by place.
+# In the usual order of writing; the numbers are positions in a dimension.
 _BASES = (("FLOP", 2), ("B", 0), ("J", 3), ("$", 4), ("s", 1))
 
 
 def spelled(dimension: Dimension) -> str:
-    """*dimension* in base units, whether it has a name or not.
+    """*dimension* written in base units, also if it has no name.
 
     >>> spelled(BYTE_PER_SECOND.dimension), spelled(_dimension(byte=2, second=-1, flop=-1))
     ('B/s', 'B^2/(FLOP s)')

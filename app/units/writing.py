@@ -1,4 +1,4 @@
-"""From a quantity to text."""
+"""Quantities to text."""
 
 import math
 
@@ -17,7 +17,7 @@ from app.units.unit import (
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
 
 _SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW", "1/s": "/s"}
-_NEARLY = 0.9  # of a unit: less is not 1, however it is rounded
+_NEARLY = 0.9  # of a unit; anything less never rounds to 1
 
 
 def show(value: float, unit: Unit, digits: int = 4) -> str:
@@ -53,12 +53,12 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
 
 
 def _spelling(symbol: str) -> str:
-    """The one way of writing *symbol*, of several in which it may be typed."""
+    """The preferred spelling of *symbol*."""
     return _SPELLINGS.get(symbol, symbol)
 
 
 def _written(number: float, unit: Unit, digits: int) -> str:
-    """Money is written out; anything else large is a power of ten."""
+    """*number* in *unit*; large sums of money are written in full, not as powers of ten."""
     if unit is DOLLAR and _WRITTEN_OUT[1] <= abs(number) < _WHOLE_IN_FULL:
         return _in_full(float(f"{number:.{digits}g}"), digits)
     return figures(number, digits)
@@ -70,12 +70,12 @@ _WHOLE_IN_FULL = 1e12
 
 
 def figures(number: float, digits: int = 4) -> str:
-    """Write *number* to *digits* significant figures, whole numbers in full, as a person would.
+    """Write *number* to *digits* significant digits, whole numbers in full.
 
     >>> figures(0.00012345), figures(7730.0), figures(3.79e25)
     ('1.234e-4', '7,730', '3.79e25')
     """
-    if math.isinf(number):  # what is finite in its own unit may not be so in a smaller one
+    if math.isinf(number):  # a finite number may overflow in a smaller unit
         return "∞" if number > 0 else "-∞"
     if abs(number) < _WHOLE_IN_FULL and number == int(number):
         return f"{int(number):,}"
@@ -88,7 +88,7 @@ def figures(number: float, digits: int = 4) -> str:
 
 
 def inward(low: float, high: float, digits: int) -> tuple[float, float]:
-    """The ends of a range to *digits* significant figures, neither of them outside of it.
+    """The ends of a range to *digits* significant digits, rounded into the range.
 
     >>> inward(35.1364, 35.1436, 4), inward(35.1364, 35.1436, 5)
     ((35.14, 35.14), (35.137, 35.143))
@@ -113,11 +113,11 @@ def _in_full(rounded: float, digits: int) -> str:
 
 _DOLLARS = (DOLLAR, DOLLAR_PER_SECOND, DOLLAR_PER_JOULE)
 _SECONDS = [(prefix + "s", SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n")]
-_LARGEST = 1000.0  # of the largest prefix; beyond, a plain power of ten reads better
+_LARGEST = 1000.0  # of the largest prefix; beyond that, a power of ten reads better
 
 
 def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
-    """Symbols that *value* could be written in, largest first, each with its factor."""
+    """Symbols for *value*, largest first, each with its factor."""
     if unit is SECOND:
         if abs(value) < _TIMES[-1][1]:
             return _SECONDS

@@ -19,7 +19,7 @@ from app.web.frame.visitor import Visiting
 from app.web.progress.clock import today
 from app.web.progress.standing import (
     Card,
-    Row,
+    ExerciseRow,
     Suggested,
     card_of,
     memories_of,
@@ -34,7 +34,7 @@ _SHOWN = 5  # reviews, beside the first
 _STREAK_BACK = 400  # days that are looked at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HomePage:
     """The chapters, where to go on, and what else is due for review."""
 
@@ -47,15 +47,15 @@ class HomePage:
     streak: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChapterPage:
     """One chapter."""
 
     title: str
     opening: Markup
     closing: Markup
-    core: tuple[Row, ...]
-    extras: tuple[Row, ...]
+    core: tuple[ExerciseRow, ...]
+    extras: tuple[ExerciseRow, ...]
     solved: int
     extra_solved: int
     explorers: tuple[Link, ...]
@@ -71,13 +71,13 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     kept = memories_of(site, visiting.learner)
     reviews = due(site.catalog, kept, today())
     page = HomePage(
-        tuple(card_of(topic, known) for topic in site.catalog.topics),
-        next_for(site, known, kept),
-        tuple(suggested(one) for one in reviews[1 : 1 + _SHOWN]),
-        len(reviews),
-        bool(known),
-        None if known else taste(),
-        streak_of(site, visiting.learner),
+        cards=tuple(card_of(topic, known) for topic in site.catalog.topics),
+        following=next_for(site, known, kept),
+        due=tuple(suggested(one) for one in reviews[1 : 1 + _SHOWN]),
+        due_count=len(reviews),
+        begun=bool(known),
+        taste=None if known else taste(),
+        streak=streak_of(site, visiting.learner),
     )
     description = (
         "Exercises in the arithmetic of distributed training: predict the training step, "
@@ -98,29 +98,29 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     place = topics.index(topic)
     beside = [Link(f"/chapters/{t.id}", t.title) for t in topics]
     page = ChapterPage(
-        topic.title,
-        mark(html(topic.opening)),
-        mark(html(topic.closing)),
-        core,
-        extras,
-        _solved(core),
-        _solved(extras),
-        tuple(
+        title=topic.title,
+        opening=mark(html(topic.opening)),
+        closing=mark(html(topic.closing)),
+        core=core,
+        extras=extras,
+        solved=_solved(core),
+        extra_solved=_solved(extras),
+        explorers=tuple(
             Link(f"/explore/{one.name}", one.title)
             for one in EXPLORERS.values()
             if one.chapter == topic.id
         ),
-        tuple(
+        figures=tuple(
             embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
             for figure in topic.figures
         ),
-        beside[place - 1] if place else None,
-        beside[place + 1] if place + 1 < len(topics) else None,
+        earlier=beside[place - 1] if place else None,
+        later=beside[place + 1] if place + 1 < len(topics) else None,
     )
     return render("chapter.html", frame(request, topic.title, topic.summary, "exercises"), page)
 
 
-def _solved(rows: Sequence[Row]) -> int:
+def _solved(rows: Sequence[ExerciseRow]) -> int:
     return sum(row.mark in ("solved", "unaided") for row in rows)
 
 

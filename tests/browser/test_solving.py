@@ -264,7 +264,7 @@ def test_a_formula_by_keyboard(open_page: MakePage, theme: str, width: int) -> N
     verdict(page, "correct", "at every point")
     page.fill("#formula", "__import__('os')")
     page.keyboard.press("Enter")
-    verdict(page, "unreadable", "none of the functions")
+    verdict(page, "unreadable", "not one of the functions")
 
 
 @over_screens

@@ -2,10 +2,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.charts.text import gantt
 from app.charts.timeline import schedule_timeline
-from app.charts.timeline_layout import picture
+from app.charts.timeline_layout import timeline_picture
 from app.simulators.pipeline import SCHEDULES, Times, build, play
 
 EQUAL = Times(1, 1, 1)
@@ -16,7 +16,7 @@ def test_the_text_shows_who_does_what_when() -> None:
     first, second = gantt(FOUR, 500).splitlines()[:2]
     assert first.startswith("GPU 0  F0 F1 F2 F3 ..................B0--- F4 B1---")
     assert second.startswith("GPU 1  ...F0 F1 F2 ............B0--- F3 B1---")
-    assert first.endswith("4 kept")
+    assert first.endswith("4 held")
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -28,12 +28,12 @@ def test_the_text_is_to_scale_and_no_wider_than_asked_for(name: str, width: int)
     assert all(len(line) <= width for line in lines)
 
 
-def test_colour_adds_no_column() -> None:
-    plain, coloured = gantt(FOUR, 100), gantt(FOUR, 100, colour=True)
-    assert plain != coloured
+def test_color_adds_no_column() -> None:
+    plain, colored = gantt(FOUR, 100), gantt(FOUR, 100, color=True)
+    assert plain != colored
     for code in ("34", "33", "35", "0"):
-        coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plain
+        colored = colored.replace(f"\x1b[{code}m", "")
+    assert colored == plain
 
 
 def test_chunks_on_one_device_are_told_apart() -> None:
@@ -51,17 +51,17 @@ def test_what_is_gray_at_the_ends_of_a_row_is_explained(name: str) -> None:
     assert all(end - start <= 24 for start, end in spans)  # eight micro-batches of 3 s
     assert f"First pass to last: {max(end for _, end in spans):g} s" in timeline.note
     for alone in (True, False):
-        picture = drawn(timeline, alone=alone)
+        picture = to_svg(timeline, alone=alone)
         assert timeline.note in " ".join(ET.fromstring(picture).itertext())
 
 
 def test_a_schedule_that_begins_and_ends_together_needs_no_note() -> None:
     assert FOUR.note == ""
-    assert "First pass" not in drawn(FOUR, alone=True)
+    assert "First pass" not in to_svg(FOUR, alone=True)
 
 
 def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
-    root = ET.fromstring(drawn(FOUR, alone=True))
+    root = ET.fromstring(to_svg(FOUR, alone=True))
     titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
     assert titles[0] == "1f1b, 4 stages, 8 micro-batches"
     assert "backward of micro-batch 0, 10 s to 12 s" in titles
@@ -69,16 +69,16 @@ def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
 
 
 def test_bars_in_the_picture_lie_inside_and_do_not_overlap() -> None:
-    drawn = picture(FOUR)
+    placed = timeline_picture(FOUR)
     by_row: dict[float, list[tuple[float, float]]] = {}
-    for box in drawn.boxes:
+    for box in placed.boxes:
         by_row.setdefault(box.y, []).append((box.x, box.x + box.width))
     for spans in by_row.values():
         assert spans == sorted(spans)
         assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
-        assert spans[0][0] >= drawn.left
-        assert spans[-1][1] <= drawn.right
+        assert spans[0][0] >= placed.left
+        assert spans[-1][1] <= placed.right
 
 
 def test_the_axis_has_round_times() -> None:
-    assert [tick.label for tick in picture(FOUR).ticks][:3] == ["0 s", "5 s", "10 s"]
+    assert [tick.label for tick in timeline_picture(FOUR).ticks][:3] == ["0 s", "5 s", "10 s"]

@@ -66,7 +66,7 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("all-reduce", {"ranks": "8"}, "crossover", "8 MB"),
         ("all-reduce", {"ranks": "1024"}, "crossover", "259.3 GB"),
         ("all-reduce", {"ranks": "8", "size": "2 GB", "latency": "0.1 us"}, "ring", "70 ms"),
-        ("ring", {}, "steps in all", "14"),
+        ("ring", {}, "total steps", "14"),
         ("ring", {"step": "14"}, "of the array", "1.75"),
         ("ring", {"step": "14"}, "sent by each rank", "1.75 GB"),
         ("ring", {"step": "7"}, "sent by each rank", "875 MB"),
@@ -80,12 +80,12 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("comb", {"stall": "bubble"}, "gaps line up with", "both ends of a step"),
         ("comb", {"stall": "data"}, "gaps line up with", "every micro-batch"),
         ("comb", {"stall": "data", "lost": "1"}, "busy", "50 %"),
-        ("comb", {"stall": "checkpoint"}, "gaps line up with", "the clock"),
+        ("comb", {"stall": "checkpoint"}, "gaps line up with", "the clock, not the steps"),
         ("comb", {"stall": "checkpoint"}, "period of the gaps", "68.03 min"),
         ("tolls", {}, "techniques", "14"),
         ("routing", {"skew": "0", "tokens": "4096", "experts": "2", "active": "2", "ranks": "2"}, "imbalance", "1"),
         ("routing", {"factor": "4"}, "dropped", "0 %"),
-        ("routing", {}, "room of an expert", "640"),
+        ("routing", {}, "capacity of an expert", "640"),
         ("memory", {}, "data parallel", "6.48 TB"),
         ("memory", {"parameters": "7", "ranks": "8"}, "data parallel", "112 GB"),
         ("memory", {"parameters": "7", "ranks": "8"}, "ZeRO stage 3", "14 GB"),
@@ -98,7 +98,7 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("hybrid-sharding", {}, "across", "3.062 GB"),
         ("hybrid-sharding", {}, "time inside", "81.67 ms"),
         ("checkpoints", {}, "Young's interval", "68.59 min"),
-        ("checkpoints", {}, "waste at Young's", "4.76 %"),
+        ("checkpoints", {}, "waste at Young's interval", "4.76 %"),
         ("roofline", {}, "ReLU", "0.25 FLOP/B, 838 GFLOP/s"),
         ("roofline", {}, "4096³ product", "1,365 FLOP/B, 989 TFLOP/s"),
         ("bandwidth", {}, "NVLink", "450 GB/s"),
@@ -128,14 +128,14 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("roofline", {}, "ridge", "295 FLOP/B"),
         ("run", {}, "rent", "53,200,000 $"),
         ("learning-rate", {}, "linear", "0.0024"),
-        ("learning-rate", {}, "steps, times the fewest", "2"),
-        ("learning-rate", {"critical": "20480"}, "steps, times the fewest", "11"),
+        ("learning-rate", {}, "steps, relative to the minimum", "2"),
+        ("learning-rate", {"critical": "20480"}, "steps, relative to the minimum", "11"),
         ("learning-rate", {}, "square root", "8.485e-4"),
         ("learning-rate", {}, "warm-up", "8 %"),
         ("pipeline", {"microbatches": "12"}, "bubble over the step", "20 %"),
         ("pipeline", {"microbatches": "12"}, "bubble over the ideal", "25 %"),
-        ("pipeline", {"microbatches": "12"}, "kept at most", "4"),
-        ("pipeline", {"schedule": "gpipe", "microbatches": "12"}, "kept at most", "12"),
+        ("pipeline", {"microbatches": "12"}, "held at most", "4"),
+        ("pipeline", {"schedule": "gpipe", "microbatches": "12"}, "held at most", "12"),
         ("pipeline", {"schedule": "naive", "microbatches": "12"}, "bubble over the step", "75 %"),
         ("pipeline", {"schedule": "interleaved", "virtual": "4", "microbatches": "12"}, "bubble over the step", "5.88 %"),
         ("pipeline", {"stages": "16", "microbatches": "64"}, "bubble over the step", "19 %"),
@@ -188,15 +188,15 @@ def test_whatever_an_address_says_a_page_comes(client: TestClient, name: str) ->
             shown = answer.text
             known = ("0", "-1", "1e9") if isinstance(control, Slider) else tuple(control.options)
             if text and text not in known:
-                assert "is shown" in shown or "that is drawn" in shown, (control.name, text)
+                assert "; using" in shown, (control.name, text)
     assert client.get(f"/explore/{name}?unknown=1").status_code == 200
 
 
 def test_a_corrected_value_is_said(client: TestClient) -> None:
     page = client.get("/explore/pipeline?schedule=foo&stages=0&microbatches=1e9").text
-    assert "1f1b is shown" in page
-    assert "Stages: 2 is the smallest that is drawn." in page
-    assert "Micro-batches: 64 is the largest that is drawn." in page
+    assert "using 1f1b" in page
+    assert "Stages: 2 is the smallest value; using that." in page
+    assert "Micro-batches: 64 is the largest value; using that." in page
     assert "did you mean &#39;gpipe&#39;" in client.get("/explore/pipeline?schedule=gpip").text
     assert "did you mean" in client.get("/explore/pipelines").text
     assert client.get("/explore/pipelines").status_code == 404
@@ -245,7 +245,7 @@ def test_a_layout_says_what_does_not_fit_and_what_is_better() -> None:
     large = explored("layout")
     assert "128 data-parallel ranks, 16 micro-batches each" in large.says
     assert "It **fits**" in large.says
-    assert "Nearby and faster: context 2" in large.says
+    assert "Faster neighbors: context 2" in large.says
 
 
 def test_degrees_that_do_not_divide_are_told(client: TestClient) -> None:
@@ -270,7 +270,7 @@ def test_the_parts_of_a_state_are_those_of_the_lesson() -> None:
     kept = {part: size for name, part, size in table if name == "data parallel"}
     assert kept == {
         "weights": "810 GB", "gradients": "810 GB", "master": "1.62 TB", "m": "1.62 TB",
-        "v": "1.62 TB", "together": "6.48 TB",
+        "v": "1.62 TB", "total": "6.48 TB",
     }  # fmt: skip
 
 

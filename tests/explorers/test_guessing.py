@@ -45,11 +45,11 @@ def fragment(client: TestClient, name: str, **query: str) -> str:
 @pytest.mark.parametrize(
     ("typed", "near", "says"),
     [
-        ("27.3 %", True, "right"),
-        ("3/11", True, "right"),
+        ("27.3 %", True, "Right"),
+        ("3/11", True, "Right"),
         ("0.375", False, "37 % too high"),
-        ("3", False, "9.09 times too low"),
-        ("90", False, "3.3 times too high"),
+        ("3", False, "too low by a factor of 9.09"),
+        ("90", False, "too high by a factor of 3.3"),
         ("a third", None, "Cannot read"),
         ("5 GB", None, "B"),
     ],

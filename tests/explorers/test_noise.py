@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.explorers import EXPLORERS, Explored, Explorer, Slider, Values, read_controls
 
 NOISE = re.compile(
@@ -43,7 +43,9 @@ def texts(shown: Explored) -> Iterator[str]:
         yield f"{fact.label}: {fact.value}"
     for figure in shown.figures:
         yield from (cell for row in figure.table for cell in row)
-        yield re.sub(r'<[^>]*?(?:aria-label="([^"]*)")?[^>]*>', r" \1 ", drawn(figure, alone=False))
+        yield re.sub(
+            r'<[^>]*?(?:aria-label="([^"]*)")?[^>]*>', r" \1 ", to_svg(figure, alone=False)
+        )
 
 
 @pytest.mark.parametrize("name", sorted(EXPLORERS))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.formulas.memory.split import Stage
+from app.formulas.checks import ZeroStage
 
 SIZE, BANDWIDTH = 1.3e9, 50e9
 
 over_ranks = pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 64])
 over_latencies = pytest.mark.parametrize("latency", [0.0, 5e-6])
 
-STAGES: tuple[Stage, ...] = (0, 1, 2, 3)
+STAGES: tuple[ZeroStage, ...] = (0, 1, 2, 3)
 over_stages = pytest.mark.parametrize("stage", STAGES)

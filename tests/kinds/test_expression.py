@@ -67,16 +67,16 @@ def test_a_wrong_formula_is_told_why(grade: Grade, answer: str, says: str) -> No
     ("answer", "says"),
     [
         ("", "nothing is written"),
-        ("__import__('os')", "none of the functions"),
+        ("__import__('os')", "not one of the functions"),
         ("__import__('os').system('ls')", ""),
         ("9**9**9", "no value"),
         ("S/(N-N)", "no value"),
         ("(" * 10_000 + "S" + ")" * 10_000, "too long"),
         ("(" * 900 + "S" + ")" * 900, "too deeply"),
         ("-" * 1900 + "S", "too deeply"),
-        ("s * N", "none of the letters"),
-        ("collectives.ring_all_reduce_bytes(S, N)", "none of the functions"),
-        ("collectives.ring_all_reduce_bytes", "none of the letters"),
+        ("s * N", "not one of the letters"),
+        ("collectives.ring_all_reduce_bytes(S, N)", "not one of the functions"),
+        ("collectives.ring_all_reduce_bytes", "not one of the letters"),
         ("S < N", "without <"),
         ("'S'", "words in quotes"),
         ("max(S).first", "without names"),
@@ -163,9 +163,9 @@ def test_a_wrong_unit_is_told_with_its_cure(
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ("2*s*(N-1)", r"'s' is none of the letters N, S.* \(read as far as '2\*'\)"),
+        ("2*s*(N-1)", r"'s' is not one of the letters N, S.* \(read as far as '2\*'\)"),
         ("2*S*((N-1)/N", "missing before the end"), ("SN" * 400, "too many"), ("√" * 900 + "S", "too deeply"),
-        ("S + N", "are of different kinds"), ("SX", "none of the letters"), ("2 S = N = 3", "does not belong here"),
+        ("S + N", "are of different kinds"), ("SX", "not one of the letters"), ("2 S = N = 3", "does not belong here"),
     ],
 )  # fmt: skip
 def test_a_formula_that_cannot_be_read_is_told_where_it_stopped(

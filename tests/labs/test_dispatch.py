@@ -110,7 +110,7 @@ def test_somebody_elses_run_cannot_be_cancelled(client: TestClient) -> None:
         ),
         ({"run.ranks": "64"}, 422, "Ranks must be from 2 to 8, not 64"),
         ({"guess": "two"}, 422, "Your prediction: cannot read &#39;two&#39;"),
-        ({"guess": "2 s"}, 422, "Your prediction: cannot read &#39;2 s&#39;: s given, B wanted"),
+        ({"guess": "2 s"}, 422, "Your prediction: cannot read &#39;2 s&#39;: s given, B expected"),
     ],
 )
 def test_what_cannot_be_run_is_told_and_what_was_typed_stays(

@@ -36,7 +36,7 @@ def test_an_exercise_shows_its_figures_once_it_is_solved(client: TestClient) -> 
 def test_the_first_page_lets_a_newcomer_try_and_shows_no_answer(client: TestClient) -> None:
     first = client.get("/").text
     assert "Start here" in first
-    assert "which share of the step" in re.sub(r"<[^>]*>", "", first)
+    assert "what share of the step" in re.sub(r"<[^>]*>", "", first)
     assert "27.3" not in first
     client.post(RING, data={"answer": "1.75 GB"})
     assert "Or try one right here" not in client.get("/").text

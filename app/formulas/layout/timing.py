@@ -10,7 +10,7 @@ from app.formulas.collectives import (
     ring_reduce_scatter_time,
 )
 from app.formulas.layout.fitting import same_gpus
-from app.formulas.memory.placing import Share, fits_together
+from app.formulas.memory.placing import ParameterShare, fits_together
 from app.formulas.overlap import exposed_communication_time
 from app.formulas.pipeline import bubble_ratio
 from app.formulas.presets import Cluster, Layout, ModelShape
@@ -146,7 +146,7 @@ class _Step:
     ) -> None:
         self.model, self.cluster, self.layout = model, cluster, layout
         self.rate = cluster.gpu.peak * efficiency
-        self.share = Share.of(model, layout, 0)
+        self.share = ParameterShare.of(model, layout, 0)
         self.layers = model.layers / layout.pipeline
         self.batch_tokens = layout.micro_batch * layout.sequence / layout.context
 

@@ -1,11 +1,9 @@
 """Bytes of activations kept for the backward pass."""
 
-from typing import Literal, get_args
+from typing import get_args
 
-from app.formulas.checks import divides, one_of, positive, whole
+from app.formulas.checks import Recompute, divides, one_of, positive, whole
 from app.units import Bytes, Count, Ratio
-
-Recompute = Literal["none", "selective", "full"]
 
 
 def layer_activation_bytes(

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from app.formulas.checks import recorded
-from app.formulas.memory.placing import Share, fits_together
+from app.formulas.memory.placing import ParameterShare, fits_together
 from app.formulas.pipeline import in_flight_microbatches
 from app.formulas.pipeline.schedules import Schedule
 from app.formulas.presets import Layout, ModelShape, Recipe
@@ -72,7 +72,7 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) ->
 
 
 def _of_stage(model: ModelShape, layout: Layout, recipe: Recipe, stage: int) -> Budget:
-    share = Share.of(model, layout, stage)
+    share = ParameterShare.of(model, layout, stage)
     zero = layout.zero_stage
     weights = _kept(share, layout, zero >= 3)  # noqa: PLR2004
     gradients = _kept(share, layout, zero >= 2)  # noqa: PLR2004
@@ -86,7 +86,7 @@ def _of_stage(model: ModelShape, layout: Layout, recipe: Recipe, stage: int) -> 
     )
 
 
-def _kept(share: Share, layout: Layout, sharded: bool) -> float:
+def _kept(share: ParameterShare, layout: Layout, sharded: bool) -> float:
     """Parameters of which a rank holds this part of the state."""
     if not sharded:
         return float(share.dense + share.experts)
@@ -94,7 +94,7 @@ def _kept(share: Share, layout: Layout, sharded: bool) -> float:
 
 
 def _activations(
-    model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: Share
+    model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: ParameterShare
 ) -> float:
     schedule: Schedule = "interleaved" if layout.virtual > 1 else "1f1b"
     in_flight = in_flight_microbatches(
@@ -127,7 +127,9 @@ def _inside(model: ModelShape) -> float:
     return attention + total / model.layers
 
 
-def _buffers(model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: Share) -> float:
+def _buffers(
+    model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: ParameterShare
+) -> float:
     tokens = layout.micro_batch * layout.sequence / layout.context
     logits = tokens * model.vocabulary / layout.tensor * _LOGIT_BYTES
     gathered = 0.0

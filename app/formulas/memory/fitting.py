@@ -3,15 +3,15 @@
 import math
 from fractions import Fraction
 
-from app.formulas.checks import at_least, positive, whole
-from app.formulas.memory.split import Split, Stage
+from app.formulas.checks import ZeroStage, at_least, positive, whole
+from app.formulas.memory.split import Split
 from app.units import BYTE, Bytes, Count, show
 
 
 def zero_smallest_ranks(
     parameters: Count,
     memory: Bytes,
-    stage: Stage,
+    stage: ZeroStage,
     reserved: Bytes = 0,
     weight_bytes: Bytes = 2,
     gradient_bytes: Bytes = 2,
@@ -60,7 +60,7 @@ def zero_smallest_ranks(
 def zero_largest_model(
     memory: Bytes,
     ranks: Count,
-    stage: Stage,
+    stage: ZeroStage,
     reserved: Bytes = 0,
     weight_bytes: Bytes = 2,
     gradient_bytes: Bytes = 2,

@@ -9,7 +9,7 @@ from app.formulas.transformer.parameters import LayerParts
 _WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the output head alone
 
 
-class Share(NamedTuple):
+class ParameterShare(NamedTuple):
     """A rank's parameters, before ZeRO divides them.
 
     *dense* are shared by all data and context parallel ranks, *experts* by those that have the same
@@ -22,7 +22,7 @@ class Share(NamedTuple):
     layer: float
 
     @classmethod
-    def of(cls, model: ModelShape, layout: Layout, stage: int) -> "Share":
+    def of(cls, model: ModelShape, layout: Layout, stage: int) -> "ParameterShare":
         """What a rank of pipeline stage *stage* holds."""
         counts = layers_per_stage(model.layers, layout.pipeline)
         first = sum(counts[:stage])

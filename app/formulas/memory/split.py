@@ -1,11 +1,9 @@
 """What the stages of ZeRO share out, parameter by parameter."""
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-from app.formulas.checks import at_least, one_of, positive
+from app.formulas.checks import ZeroStage, at_least, one_of, positive
 from app.units import Bytes
-
-Stage = Literal[0, 1, 2, 3]
 
 WEIGHTS_FROM, GRADIENTS_FROM, OPTIMIZER_FROM = 3, 2, 1
 
@@ -18,7 +16,7 @@ class Split(NamedTuple):
 
     @classmethod
     def of(
-        cls, stage: Stage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
+        cls, stage: ZeroStage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
     ) -> "Split":
         """The bytes of a parameter, divided as *stage* does."""
         check_stage(stage)
@@ -33,6 +31,6 @@ class Split(NamedTuple):
         )
 
 
-def check_stage(stage: Stage) -> None:
+def check_stage(stage: ZeroStage) -> None:
     """Refuse what is no stage of ZeRO."""
-    one_of("stage", stage, get_args(Stage))
+    one_of("stage", stage, get_args(ZeroStage))

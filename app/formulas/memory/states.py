@@ -1,7 +1,7 @@
 """Bytes of weights, gradients and optimizer state on a rank."""
 
-from app.formulas.checks import whole
-from app.formulas.memory.split import Split, Stage
+from app.formulas.checks import ZeroStage, whole
+from app.formulas.memory.split import Split
 from app.units import Bytes, Count
 
 
@@ -42,7 +42,7 @@ def state_bytes(
 def zero_state_bytes(
     parameters: Count,
     ranks: Count,
-    stage: Stage,
+    stage: ZeroStage,
     weight_bytes: Bytes = 2,
     gradient_bytes: Bytes = 2,
     optimizer_bytes: Bytes = 12,
@@ -83,7 +83,7 @@ def zero_state_bytes(
 def zero_redundant_bytes(
     parameters: Count,
     ranks: Count,
-    stage: Stage,
+    stage: ZeroStage,
     weight_bytes: Bytes = 2,
     gradient_bytes: Bytes = 2,
     optimizer_bytes: Bytes = 12,

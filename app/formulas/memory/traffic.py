@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import positive, whole
-from app.formulas.memory.split import GRADIENTS_FROM, WEIGHTS_FROM, Stage, check_stage
+from app.formulas.checks import ZeroStage, positive, whole
+from app.formulas.memory.split import GRADIENTS_FROM, WEIGHTS_FROM, check_stage
 from app.units import Bytes, Count
 
 
@@ -19,7 +19,7 @@ def _others(name: str, ranks: Count) -> float:
     return (whole(name, ranks) - 1) / ranks
 
 
-def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: Stage) -> Bytes:
+def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: ZeroStage) -> Bytes:
     """Bytes that each data-parallel rank sends in a step under ZeRO.
 
     Stages 0 to 2 reduce-scatter the gradients and all-gather either the sums (stage 0, an
@@ -50,7 +50,7 @@ def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: Stage) ->
 
 
 def zero_accumulated_traffic_bytes(
-    weight_bytes_total: Bytes, ranks: Count, stage: Stage, accumulation: Count
+    weight_bytes_total: Bytes, ranks: Count, stage: ZeroStage, accumulation: Count
 ) -> Bytes:
     """Bytes that each data-parallel rank sends in a step that accumulates micro-batches.
 

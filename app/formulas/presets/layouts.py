@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
-from app.formulas.checks import at_least, one_of, positive, whole
+from app.formulas.checks import Recompute, ZeroStage, at_least, one_of, positive, whole
 from app.formulas.records import Record
 from app.units import Bytes, Count
-
-Stage = Literal[0, 1, 2, 3]
-Recompute = Literal["none", "selective", "full"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +30,7 @@ class Layout(Record):
     microbatches: Count = 1
     micro_batch: Count = 1
     sequence: Count = 8192
-    zero_stage: Stage = 1
+    zero_stage: ZeroStage = 1
     recompute: Recompute = "selective"
     sequence_parallel: bool = True
     source: str = "as given"

@@ -1,11 +1,9 @@
 """Computation of a layer, of a step and of a token, with the term for attention."""
 
-from typing import Literal, get_args
+from typing import get_args
 
-from app.formulas.checks import one_of, whole
+from app.formulas.checks import Recompute, one_of, whole
 from app.units import Count, Flops, Ratio
-
-Recompute = Literal["none", "selective", "full"]
 
 
 def layer_flops(

@@ -1,6 +1,6 @@
 """A training step with accumulated micro-batches, played out on a clock."""
 
 from app.simulators.batching.descent import best_gain, descend, spread
-from app.simulators.batching.steps import Played, play_step, play_until
+from app.simulators.batching.steps import StepResult, play_step, play_until
 
-__all__ = ["Played", "best_gain", "descend", "play_step", "play_until", "spread"]
+__all__ = ["StepResult", "best_gain", "descend", "play_step", "play_until", "spread"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class StepResult:
     """What happened until the optimizer stepped."""
 
     sequences: int
@@ -26,7 +26,7 @@ def play_step(
     all_reduce_time: float = 0.0,
     *,
     reduce_each: bool = False,
-) -> Played:
+) -> StepResult:
     """Feed every rank its micro-batches; reduce after the last one, or after each."""
     seen: set[tuple[int, int, int]] = set()
     computing = communicating = 0.0
@@ -36,13 +36,13 @@ def play_step(
         computing += micro_time
         if reduce_each or turn == accumulation - 1:
             communicating += all_reduce_time
-    return Played(len(seen), accumulation, computing, communicating)
+    return StepResult(len(seen), accumulation, computing, communicating)
 
 
-def play_until(target_batch: int, micro_batch: int, data_parallel: int) -> Played:
+def play_until(target_batch: int, micro_batch: int, data_parallel: int) -> StepResult:
     """Add passes until a step has seen *target_batch* sequences."""
     passes = 0
-    played = Played(0, 0, 0.0, 0.0)
+    played = StepResult(0, 0, 0.0, 0.0)
     while played.sequences < target_batch:
         passes += 1
         played = play_step(micro_batch, passes, data_parallel)

@@ -2,7 +2,7 @@
 
 from app.simulators.collectives.exchange import all_to_all
 from app.simulators.collectives.hierarchy import hierarchical_all_reduce
-from app.simulators.collectives.network import Played
+from app.simulators.collectives.network import CollectiveResult
 from app.simulators.collectives.pipelined import broadcast, in_network_all_reduce
 from app.simulators.collectives.ring import (
     ring_all_gather,
@@ -13,7 +13,7 @@ from app.simulators.collectives.rooted import naive_all_reduce, tree_all_reduce
 from app.simulators.collectives.two_trees import double_binary_tree_all_reduce
 
 __all__ = [
-    "Played",
+    "CollectiveResult",
     "all_to_all",
     "broadcast",
     "double_binary_tree_all_reduce",

@@ -1,12 +1,12 @@
 """All-to-all: every rank has something of its own for every other rank."""
 
-from app.simulators.collectives.network import Message, Network, Played
+from app.simulators.collectives.network import CollectiveResult, Message, Network
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
 def all_to_all(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Played:
+) -> CollectiveResult:
     """Send to ever farther neighbors until every rank has a piece from everyone."""
     network = Network(bandwidth, latency)
     arrived = [{rank} for rank in range(ranks)]

@@ -1,6 +1,6 @@
 """All-reduce over nodes of several GPUs, with one network inside them and another between."""
 
-from app.simulators.collectives.network import Network, Played
+from app.simulators.collectives.network import CollectiveResult, Network
 from app.simulators.collectives.ring import Ring, all_gather, contributions, reduce_scatter
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
@@ -13,7 +13,7 @@ def hierarchical_all_reduce(
     inter_bandwidth: BytesPerSecond,
     intra_latency: Seconds = 0.0,
     inter_latency: Seconds = 0.0,
-) -> Played:
+) -> CollectiveResult:
     """Add up inside the nodes, then between them, then hand the sums out inside.
 
     GPU g of node m is rank m * gpus_per_node + g. The array is cut into one chunk for each rank,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
-Share = frozenset[int]
+Contributors = frozenset[int]
 """The ranks whose contributions a partial sum holds."""
 
 
@@ -20,7 +20,7 @@ class Message(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class CollectiveResult:
     """What a collective took: its time, its steps, and the bytes that went over each link."""
 
     time: Seconds
@@ -35,13 +35,13 @@ class Played:
         """Bytes that *rank* received."""
         return sum(size for (_, receiver), size in self.links.items() if receiver == rank)
 
-    def then(self, later: "Played") -> "Played":
+    def then(self, later: "CollectiveResult") -> "CollectiveResult":
         """This, and *later* after it."""
         links = {
             link: self.links.get(link, 0) + later.links.get(link, 0)
             for link in {**self.links, **later.links}
         }
-        return Played(self.time + later.time, self.steps + later.steps, links)
+        return CollectiveResult(self.time + later.time, self.steps + later.steps, links)
 
 
 @dataclass(slots=True)
@@ -68,12 +68,12 @@ class Network:
         self.clock += self.latency + max(message.size for message in sent) / self.bandwidth
         self.steps += 1
 
-    def played(self) -> Played:
+    def played(self) -> CollectiveResult:
         """What has happened so far."""
-        return Played(self.clock, self.steps, dict(self.links))
+        return CollectiveResult(self.clock, self.steps, dict(self.links))
 
 
-def added(one: Share, other: Share) -> Share:
+def added(one: Contributors, other: Contributors) -> Contributors:
     """The sum of two partial sums, which must not count anybody twice.
 
     Raises:

@@ -3,7 +3,7 @@
 Latency delays a chunk; it does not keep the link busy.
 """
 
-from app.simulators.collectives.network import Played
+from app.simulators.collectives.network import CollectiveResult
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 ROOT = 0
@@ -15,7 +15,7 @@ def broadcast(
     bandwidth: BytesPerSecond,
     latency: Seconds = 0.0,
     chunks: Count = 64,
-) -> Played:
+) -> CollectiveResult:
     """Forward chunks from rank to rank until the last rank has the last of them."""
     sending = size / chunks / bandwidth
     arrived = [0.0] * chunks  # at the root, which has them all
@@ -26,7 +26,7 @@ def broadcast(
             free = max(there, free) + sending
             arrived[chunk] = free + latency
         links[rank - 1, rank] = size
-    return Played(max(arrived), (ranks - 1) * chunks, links)
+    return CollectiveResult(max(arrived), (ranks - 1) * chunks, links)
 
 
 def in_network_all_reduce(
@@ -35,7 +35,7 @@ def in_network_all_reduce(
     bandwidth: BytesPerSecond,
     latency: Seconds = 0.0,
     chunks: Count = 64,
-) -> Played:
+) -> CollectiveResult:
     """Stream chunks up to a switch, which sends each sum down once it has heard of it from all.
 
     The switch is the node behind the last rank.
@@ -51,4 +51,6 @@ def in_network_all_reduce(
         free = max(free, *(times[chunk] for times in heard)) + sending
         done = free + latency
     links = {(rank, ranks): size for rank in range(ranks)}
-    return Played(done, 2 * chunks, links | {(ranks, rank): size for rank in range(ranks)})
+    return CollectiveResult(
+        done, 2 * chunks, links | {(ranks, rank): size for rank in range(ranks)}
+    )

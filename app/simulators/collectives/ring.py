@@ -3,10 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.simulators.collectives.network import Message, Network, Played, Share, added
+from app.simulators.collectives.network import (
+    CollectiveResult,
+    Contributors,
+    Message,
+    Network,
+    added,
+)
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
-Held = list[list[Share]]
+HeldChunks = list[list[Contributors]]
 """Of every rank and every chunk of the array, whose contributions the rank has added up."""
 
 
@@ -22,14 +28,14 @@ class Ring:
         for position, rank in enumerate(self.members):
             yield position, rank, self.members[(position + 1) % len(self.members)]
 
-    def sums(self, held: Held) -> list[list[Share]]:
+    def sums(self, held: HeldChunks) -> list[list[Contributors]]:
         """The complete sum of each chunk of each part."""
         return [
             [frozenset().union(*(held[rank][chunk] for rank in self.members)) for chunk in part]
             for part in self.parts
         ]
 
-    def complete(self, held: Held, sums: list[list[Share]], rank: int) -> list[int]:
+    def complete(self, held: HeldChunks, sums: list[list[Contributors]], rank: int) -> list[int]:
         """The parts of which *rank* holds the complete sums."""
         return [
             index
@@ -38,7 +44,9 @@ class Ring:
         ]
 
 
-def reduce_scatter(network: Network, held: Held, rings: Sequence[Ring], chunk: Bytes) -> list[int]:
+def reduce_scatter(
+    network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes
+) -> list[int]:
     """Pass partial sums round all *rings* at once until each rank owns the sum of one part.
 
     The part that each position owns, the same in every ring.
@@ -57,7 +65,7 @@ def reduce_scatter(network: Network, held: Held, rings: Sequence[Ring], chunk: B
 
 
 def all_gather(
-    network: Network, held: Held, rings: Sequence[Ring], chunk: Bytes, owned: Sequence[int]
+    network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes, owned: Sequence[int]
 ) -> None:
     """Pass the parts that the positions own round all *rings* at once until everyone has all."""
     sums = [ring.sums(held) for ring in rings]
@@ -73,7 +81,7 @@ def all_gather(
 
 def _pass_on(
     network: Network,
-    held: Held,
+    held: HeldChunks,
     rings: Sequence[Ring],
     sending: Sequence[int],
     chunk: Bytes,
@@ -92,7 +100,7 @@ def _pass_on(
 
 def ring_reduce_scatter(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Played:
+) -> CollectiveResult:
     """Pass partial sums round until every rank owns the complete sum of one chunk."""
     network = Network(bandwidth, latency)
     reduce_scatter(network, contributions(ranks), [single(ranks)], size / ranks)
@@ -101,7 +109,7 @@ def ring_reduce_scatter(
 
 def ring_all_gather(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Played:
+) -> CollectiveResult:
     """Pass chunks round until every rank holds everybody's."""
     network = Network(bandwidth, latency)
     held = own_chunks(ranks)
@@ -111,7 +119,7 @@ def ring_all_gather(
 
 def ring_all_reduce(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Played:
+) -> CollectiveResult:
     """Pass partial sums round until each is complete somewhere, then pass the sums round."""
     network, held, ring = Network(bandwidth, latency), contributions(ranks), single(ranks)
     owned = reduce_scatter(network, held, [ring], size / ranks)
@@ -125,7 +133,7 @@ class Moment:
 
     sent: tuple[Count, ...]
     adding: bool
-    held: Held
+    held: HeldChunks
     sent_bytes: Bytes
     time: Seconds
 
@@ -145,16 +153,16 @@ def moments(
         sending = [sending[position - 1] for position in range(ranks)]
 
 
-def _copied(held: Held) -> Held:
+def _copied(held: HeldChunks) -> HeldChunks:
     return [list(chunks) for chunks in held]
 
 
-def contributions(ranks: int) -> Held:
+def contributions(ranks: int) -> HeldChunks:
     """What *ranks* ranks hold of as many chunks before anything is sent: each its own."""
     return [[frozenset({rank})] * ranks for rank in range(ranks)]
 
 
-def own_chunks(ranks: int) -> Held:
+def own_chunks(ranks: int) -> HeldChunks:
     """What *ranks* ranks hold of as many chunks when each has the one of its number alone."""
     return [
         [frozenset({chunk}) if chunk == rank else frozenset() for chunk in range(ranks)]

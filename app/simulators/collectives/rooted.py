@@ -1,6 +1,6 @@
 """All-reduce through a root: everything to one rank and back, or up and down a binomial tree."""
 
-from app.simulators.collectives.network import Message, Network, Played, added
+from app.simulators.collectives.network import CollectiveResult, Message, Network, added
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 ROOT = 0
@@ -8,7 +8,7 @@ ROOT = 0
 
 def naive_all_reduce(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Played:
+) -> CollectiveResult:
     """Send every array to the root in turn, then the sum back to every rank in turn."""
     network = Network(bandwidth, latency)
     everyone = frozenset(range(ranks))
@@ -26,7 +26,7 @@ def naive_all_reduce(
 
 def tree_all_reduce(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Played:
+) -> CollectiveResult:
     """Pair ranks off until one holds the sum, then let all who know it tell one more each."""
     network = Network(bandwidth, latency)
     _reduce(network, size, ranks)

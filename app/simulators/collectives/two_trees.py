@@ -8,7 +8,7 @@ coloring exists is the point of the two-tree algorithm.
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from app.simulators.collectives.network import Played, Share, added
+from app.simulators.collectives.network import CollectiveResult, Contributors, added
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 Parents = dict[int, int]
@@ -74,7 +74,7 @@ class Half:
     parents: Parents
     ranks: int
     chunks: int
-    held: list[list[Share]] = field(init=False)
+    held: list[list[Contributors]] = field(init=False)
     since: list[list[Seconds]] = field(init=False)
     told: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -119,7 +119,7 @@ def double_binary_tree_all_reduce(
     bandwidth: BytesPerSecond,
     latency: Seconds = 0.0,
     chunks: Count = 64,
-) -> Played:
+) -> CollectiveResult:
     """Play *chunks* chunks on each tree, slot by slot, until everyone holds every sum."""
     trees = parents(ranks)
     colored = colors(trees)
@@ -139,4 +139,4 @@ def double_binary_tree_all_reduce(
                 links[(rank, above) if up else (above, rank)] += 1
         slot += 1
     time = max(when for half in halves for chunks in half.since for when in chunks)
-    return Played(time, slot, {link: count * chunk for link, count in links.items()})
+    return CollectiveResult(time, slot, {link: count * chunk for link, count in links.items()})

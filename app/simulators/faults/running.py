@@ -6,7 +6,7 @@ from random import Random
 
 
 @dataclass(slots=True)
-class Run:
+class FaultyRun:
     """Where the time went."""
 
     kept: float = 0.0
@@ -15,7 +15,7 @@ class Run:
 
 
 def run_once(
-    source: Random, interval: float, checkpoint: float, mtbf: float, restart: float, run: Run
+    source: Random, interval: float, checkpoint: float, mtbf: float, restart: float, run: FaultyRun
 ) -> None:
     """Work through one interval and its checkpoint, however many failures that takes."""
     until = source.expovariate(1 / mtbf)
@@ -31,9 +31,9 @@ def run_once(
 
 def run_until(
     seed: int, intervals: int, interval: float, checkpoint: float, mtbf: float, restart: float = 0.0
-) -> Run:
+) -> FaultyRun:
     """A whole run of so many intervals."""
-    source, run = Random(seed), Run()
+    source, run = Random(seed), FaultyRun()
     for _ in range(intervals):
         run_once(source, interval, checkpoint, mtbf, restart, run)
     return run

@@ -1,5 +1,5 @@
 """Every tensor of a model put on every rank of a layout, and what each rank then holds."""
 
-from app.simulators.layout.placing import Mesh, Rank, Tensor, place
+from app.simulators.layout.placing import Mesh, MeshRank, WeightTensor, place
 
-__all__ = ["Mesh", "Rank", "Tensor", "place"]
+__all__ = ["Mesh", "MeshRank", "WeightTensor", "place"]

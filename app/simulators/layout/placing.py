@@ -16,7 +16,7 @@ class Mesh:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class WeightTensor:
     """Elements of a weight; whether tensor parallelism cuts it; which expert it belongs to."""
 
     stage: int
@@ -26,7 +26,7 @@ class Tensor:
 
 
 @dataclass(slots=True)
-class Rank:
+class MeshRank:
     """What a rank holds, in elements."""
 
     place: tuple[int, int, int, int]
@@ -36,9 +36,9 @@ class Rank:
     seen: set[int] = field(default_factory=set)
 
 
-def place(mesh: Mesh, tensors: Iterable[Tensor], experts: int, zero: int) -> list[Rank]:
+def place(mesh: Mesh, tensors: Iterable[WeightTensor], experts: int, zero: int) -> list[MeshRank]:
     """Give every rank its slices; what ZeRO shards is dealt out among those with the same slice."""
-    ranks = [Rank(where) for where in _places(mesh)]
+    ranks = [MeshRank(where) for where in _places(mesh)]
     known = list(tensors)
     for number, tensor in enumerate(known):
         owners = [rank for rank in ranks if _holds(mesh, rank, tensor, experts)]
@@ -61,7 +61,7 @@ def _places(mesh: Mesh) -> Iterator[tuple[int, int, int, int]]:
                     yield t, c, d, p
 
 
-def _holds(mesh: Mesh, rank: Rank, tensor: Tensor, experts: int) -> bool:
+def _holds(mesh: Mesh, rank: MeshRank, tensor: WeightTensor, experts: int) -> bool:
     _, c, d, p = rank.place
     if p != tensor.stage:
         return False

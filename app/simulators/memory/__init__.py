@@ -1,12 +1,12 @@
 """Training state, its traffic and activations, played out: who holds, stores and sends what."""
 
-from app.simulators.memory.activations import Tensor, stored_bytes, stored_tensors
+from app.simulators.memory.activations import StoredTensor, stored_bytes, stored_tensors
 from app.simulators.memory.holding import Holding, hybrid_holding, zero_holding
 from app.simulators.memory.steps import hybrid_step, zero_step
 
 __all__ = [
     "Holding",
-    "Tensor",
+    "StoredTensor",
     "hybrid_holding",
     "hybrid_step",
     "stored_bytes",

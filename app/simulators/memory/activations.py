@@ -9,7 +9,7 @@ HALF, MASK = 2, 1  # bytes of a 16-bit number, and of a dropout mask's element
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class StoredTensor:
     """A stored tensor: its *shape* on one rank, and whether attention scores are what it holds."""
 
     name: str
@@ -30,7 +30,7 @@ def stored_tensors(
     heads: Count,
     tensor_ranks: Count = 1,
     sequence_parallel: bool = False,
-) -> list[Tensor]:
+) -> list[StoredTensor]:
     """What one rank stores of a layer with 16-bit activations, dropout and GELU.
 
     Tensor parallelism gives a rank some of the heads and of the feed-forward's columns; sequence
@@ -42,25 +42,25 @@ def stored_tensors(
     wide = (sequence, batch, 4 * hidden / tensor_ranks)
     scores = (batch, heads / tensor_ranks, sequence, sequence)
     return [
-        Tensor("input of the first norm", outside),
-        Tensor("input of queries, keys and values", outside),
-        Tensor("queries", columns),
-        Tensor("keys", columns),
-        Tensor("output of the softmax", scores, scores=True),
-        Tensor("dropout mask of the scores", scores, MASK, scores=True),
-        Tensor("output of the scores' dropout", scores, scores=True),
-        Tensor("values", columns),
-        Tensor("input of the projection", columns),
-        Tensor("dropout mask of attention", outside, MASK),
-        Tensor("input of the second norm", outside),
-        Tensor("input of the feed-forward", outside),
-        Tensor("input of the GELU", wide),
-        Tensor("output of the GELU", wide),
-        Tensor("dropout mask of the feed-forward", outside, MASK),
+        StoredTensor("input of the first norm", outside),
+        StoredTensor("input of queries, keys and values", outside),
+        StoredTensor("queries", columns),
+        StoredTensor("keys", columns),
+        StoredTensor("output of the softmax", scores, scores=True),
+        StoredTensor("dropout mask of the scores", scores, MASK, scores=True),
+        StoredTensor("output of the scores' dropout", scores, scores=True),
+        StoredTensor("values", columns),
+        StoredTensor("input of the projection", columns),
+        StoredTensor("dropout mask of attention", outside, MASK),
+        StoredTensor("input of the second norm", outside),
+        StoredTensor("input of the feed-forward", outside),
+        StoredTensor("input of the GELU", wide),
+        StoredTensor("output of the GELU", wide),
+        StoredTensor("dropout mask of the feed-forward", outside, MASK),
     ]
 
 
-def stored_bytes(tensors: list[Tensor], recompute: str) -> Bytes:
+def stored_bytes(tensors: list[StoredTensor], recompute: str) -> Bytes:
     """Bytes of *tensors* that are left when *recompute* drops what can be computed again."""
     left = {
         "none": tensors,

@@ -15,7 +15,7 @@ STAGE_SHARES: Mapping[int, tuple[str, ...]] = {
 }
 
 
-class Item(NamedTuple):
+class StateItem(NamedTuple):
     """What belongs to one parameter, of one kind."""
 
     kind: str
@@ -26,7 +26,7 @@ class Item(NamedTuple):
 class Holding:
     """The items on each rank, and how large an item of each kind is."""
 
-    items: Sequence[frozenset[Item]]
+    items: Sequence[frozenset[StateItem]]
     sizes: Mapping[str, Bytes]
 
     def on(self, rank: int) -> Bytes:
@@ -41,7 +41,7 @@ class Holding:
         """Bytes that they would hold if nothing existed twice."""
         return self._bytes(frozenset().union(*self.items))
 
-    def _bytes(self, items: frozenset[Item]) -> Bytes:
+    def _bytes(self, items: frozenset[StateItem]) -> Bytes:
         return sum(self.sizes[item.kind] for item in items)
 
 
@@ -54,7 +54,7 @@ def zero_holding(
     optimizer_bytes: Bytes = 12,
 ) -> Holding:
     """Give every rank everything, then take away what *stage* leaves to the parameter's owner."""
-    everything = frozenset(Item(kind, at) for kind in KINDS for at in range(parameters))
+    everything = frozenset(StateItem(kind, at) for kind in KINDS for at in range(parameters))
     shared = STAGE_SHARES[stage]
     held = [
         frozenset(

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from app.simulators.collectives.network import Network, Played
+from app.simulators.collectives.network import CollectiveResult, Network
 from app.simulators.collectives.ring import (
-    Held,
+    HeldChunks,
     Ring,
     all_gather,
     contributions,
@@ -18,7 +18,7 @@ STAGE_THAT_DROPS_GRADIENTS, STAGE_THAT_DROPS_WEIGHTS = 2, 3
 
 
 @dataclass(slots=True)
-class Group:
+class ReplicaGroup:
     """Ranks that train one model on different data; *outdated* ranks lack the others' weights."""
 
     size: Bytes
@@ -34,12 +34,12 @@ class Group:
             )
         self.outdated = False
 
-    def sum_gradients(self) -> tuple[Held, list[int]]:
+    def sum_gradients(self) -> tuple[HeldChunks, list[int]]:
         """Reduce-scatter the gradients: what is held then, and the chunk that each rank owns."""
         held = contributions(self.ranks)
         return held, reduce_scatter(self.network, held, [single(self.ranks)], self.chunk)
 
-    def spread_gradients(self, held: Held, owned: list[int]) -> None:
+    def spread_gradients(self, held: HeldChunks, owned: list[int]) -> None:
         """Gather the sums of the gradients."""
         all_gather(self.network, held, [single(self.ranks)], self.chunk, owned)
 
@@ -54,9 +54,9 @@ class Group:
         return range(self.ranks)
 
 
-def zero_step(size: Bytes, ranks: Count, stage: int, micro_batches: Count = 1) -> Played:
+def zero_step(size: Bytes, ranks: Count, stage: int, micro_batches: Count = 1) -> CollectiveResult:
     """Play a step of *micro_batches* micro-batches; weights and gradients have *size* bytes."""
-    group = Group(size, ranks, outdated=stage == STAGE_THAT_DROPS_WEIGHTS)
+    group = ReplicaGroup(size, ranks, outdated=stage == STAGE_THAT_DROPS_WEIGHTS)
     for _ in range(micro_batches):
         group.fetch_weights()  # for the forward pass
         group.outdated = stage == STAGE_THAT_DROPS_WEIGHTS
@@ -74,7 +74,9 @@ def zero_step(size: Bytes, ranks: Count, stage: int, micro_batches: Count = 1) -
     return group.network.played()
 
 
-def hybrid_step(size: Bytes, shard_ranks: Count, replicas: Count) -> tuple[Played, Played]:
+def hybrid_step(
+    size: Bytes, shard_ranks: Count, replicas: Count
+) -> tuple[CollectiveResult, CollectiveResult]:
     """Play a step of *replicas* groups that shard everything: what goes inside, and across.
 
     Rank g of group m is rank m * shard_ranks + g; the arrays are cut into a chunk for each rank.
@@ -106,7 +108,7 @@ def hybrid_step(size: Bytes, shard_ranks: Count, replicas: Count) -> tuple[Playe
     return inside.played(), across.played()
 
 
-def _sharded_weights(ranks: int, shard_ranks: int) -> Held:
+def _sharded_weights(ranks: int, shard_ranks: int) -> HeldChunks:
     """What every rank has of every chunk of the weights when it has dropped the others' shards."""
     return [
         [

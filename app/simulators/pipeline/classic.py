@@ -1,10 +1,10 @@
 """Schedules with a whole backward pass: naive, GPipe, 1F1B and interleaved 1F1B."""
 
-from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
+from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
 from app.simulators.pipeline.placing import straight
 
 
-def _one(kind: Kind, microbatch: int, stage: int) -> Block:
+def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
     return (Pass(kind, microbatch, stage),)
 
 

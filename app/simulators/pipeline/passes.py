@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Kind = Literal["F", "B", "I", "W"]
+PassKind = Literal["F", "B", "I", "W"]
 
 
 class Pass(NamedTuple):
@@ -14,7 +14,7 @@ class Pass(NamedTuple):
     the input, W the half that yields the gradient of the weights.
     """
 
-    kind: Kind
+    kind: PassKind
     microbatch: int
     stage: int
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
+from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
 
 _LONGEST = 1e30
 _SAME = 1e-9  # of the whole time: what the sums of times may differ by
@@ -38,7 +38,7 @@ class Slot(NamedTuple):
     """A pass on the clock."""
 
     device: int
-    kind: Kind
+    kind: PassKind
     microbatch: int
     stage: int
     start: float
@@ -231,7 +231,7 @@ class _Clock:
             self.count_send(device, kind, m, stage)
         return woken
 
-    def count_send(self, device: int, kind: Kind, m: int, stage: int) -> None:
+    def count_send(self, device: int, kind: PassKind, m: int, stage: int) -> None:
         to = stage + 1 if kind == "F" else stage - 1
         if 0 <= to < self.schedule.depth and self.schedule.device_of(m, to) != device:
             self.sends[device] += 1

@@ -7,7 +7,7 @@ repository.
 from collections import deque
 from itertools import count
 
-from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
+from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
 from app.simulators.pipeline.placing import both_ways, folded
 
 
@@ -118,5 +118,5 @@ class _Order:
     def weights(self) -> None:
         self.do(self.waiting.popleft())
 
-    def _next(self, kind: Kind, counted: str, stream: int) -> Pass:
+    def _next(self, kind: PassKind, counted: str, stream: int) -> Pass:
         return Pass(kind, next(self.next_of[counted, stream]), self.stages[stream])

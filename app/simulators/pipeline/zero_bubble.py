@@ -5,15 +5,15 @@ Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241.
 
 from collections import defaultdict
 
-from app.simulators.pipeline.passes import Block, Kind, Pass, Schedule
+from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
 from app.simulators.pipeline.placing import folded, straight
 
-_TURNS: tuple[tuple[Kind, int], ...] = (
+_TURNS: tuple[tuple[PassKind, int], ...] = (
     ("F", 0), ("I", 0), ("W", 0), ("F", 1), ("I", 1), ("W", 1),
 )  # fmt: skip
 
 
-def _one(kind: Kind, microbatch: int, stage: int) -> Block:
+def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
     return (Pass(kind, microbatch, stage),)
 
 
@@ -61,7 +61,7 @@ def zb_v(devices: int, microbatches: int) -> Schedule:
 def _folded_order(device: int, devices: int, microbatches: int) -> list[Block]:
     """The order with as many micro-batches as fill the pipe; those too many are left out."""
     stages = (device, 2 * devices - 1 - device)
-    next_of: dict[tuple[Kind, int], int] = defaultdict(int)
+    next_of: dict[tuple[PassKind, int], int] = defaultdict(int)
     order = []
     for kind, chunk in _turns(device, devices, max(microbatches, 2 * devices - 1)):
         m = next_of[kind, chunk]
@@ -71,7 +71,7 @@ def _folded_order(device: int, devices: int, microbatches: int) -> list[Block]:
     return order
 
 
-def _turns(device: int, devices: int, microbatches: int) -> list[tuple[Kind, int]]:
+def _turns(device: int, devices: int, microbatches: int) -> list[tuple[PassKind, int]]:
     """Which kind of pass is next, and on which of the two chunks."""
     f0, i0, w0, f1, i1, w1 = _TURNS
     behind = devices - device

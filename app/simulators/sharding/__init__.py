@@ -1,13 +1,13 @@
 """Layers split over ranks, really computed, with every number that is sent counted."""
 
-from app.simulators.sharding.matrices import Split, multiply, parallel_mlp
+from app.simulators.sharding.matrices import MlpSplit, multiply, parallel_mlp
 from app.simulators.sharding.ring_attention import Passed, pass_blocks
 from app.simulators.sharding.routing import Routed, route
 
 __all__ = [
     "Passed",
     "Routed",
-    "Split",
+    "MlpSplit",
     "multiply",
     "parallel_mlp",
     "pass_blocks",

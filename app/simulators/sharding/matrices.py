@@ -6,7 +6,7 @@ Matrix = list[list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class MlpSplit:
     """What came out on every rank, the parts that they had, and the numbers that each sent."""
 
     results: list[Matrix]
@@ -30,7 +30,7 @@ def bend(values: Matrix) -> Matrix:
 
 def parallel_mlp(
     given: Matrix, up: Matrix, down: Matrix, ranks: int, *, in_rows: bool = False
-) -> Split:
+) -> MlpSplit:
     """Columns of *up* and rows of *down* on each rank; partial results added round a ring.
 
     With *in_rows* the input lies in parts along its rows, and the result ends so: it is gathered
@@ -51,7 +51,7 @@ def parallel_mlp(
     if not in_rows:
         _gather(total, ranks, sent)
     shapes = [[(len(part), len(part[0])) for part in parts] for parts in (ups, downs)]
-    return Split([total] * ranks, shapes[0], shapes[1], sent)
+    return MlpSplit([total] * ranks, shapes[0], shapes[1], sent)
 
 
 def _parts(numbers: int, ranks: int) -> list[range]:

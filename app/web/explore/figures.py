@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.charts.timeline import Timeline
 from app.content.marking import mark
 from app.errors import NotFoundError
@@ -30,7 +30,7 @@ from app.markdown import inline_html
 _KEPT = 64  # figures of chapters and exercises that are kept drawn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FigureView:
     """A figure, drawn, with the same in a table; *plays*: it runs over time."""
 
@@ -77,9 +77,11 @@ def _embedded(
     explorer = found.explorer
     guess = guess_form(explorer, found.values) if predict else None
     return EmbeddedView(
-        explorer.title, address_of_state(explorer, found.values),
-        () if guess else _chosen(number, found), guess,
-    )  # fmt: skip
+        explorer.title,
+        address_of_state(explorer, found.values),
+        () if guess else _chosen(number, found),
+        guess,
+    )
 
 
 @cache
@@ -142,14 +144,14 @@ def figure_view(
     """*figure*, the one of that *number* on the page at *base*, drawn."""
     anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
     return FigureView(
-        anchor,
-        figure.title,
-        Markup(drawn(figure, alone=False)),  # made by our own template, which escapes
-        figure.table,
-        f"{base}{query}#{anchor}",
-        f"{base}/{number}.svg{query}",
-        f"{base}/{number}.csv{query}",
-        isinstance(figure, Timeline),
+        anchor=anchor,
+        title=figure.title,
+        svg=Markup(to_svg(figure, alone=False)),  # made by our own template, which escapes
+        table=figure.table,
+        href=f"{base}{query}#{anchor}",
+        svg_href=f"{base}/{number}.svg{query}",
+        csv_href=f"{base}/{number}.csv{query}",
+        plays=isinstance(figure, Timeline),
     )
 
 
@@ -164,7 +166,7 @@ def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) ->
     figure = figures[number]
     headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}
     if form == "svg":
-        return Response(drawn(figure, alone=True), media_type="image/svg+xml", headers=headers)
+        return Response(to_svg(figure, alone=True), media_type="image/svg+xml", headers=headers)
     text = io.StringIO()
     csv.writer(text).writerows(figure.table)
     return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)

@@ -7,19 +7,19 @@ from functools import cache
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.charts.svg import drawn
+from app.charts.svg import to_svg
 from app.content.marking import mark
 from app.errors import InputError, NotFoundError, nearest
 from app.explorers import (
     EXPLORERS,
     Control,
+    ControlValue,
     Explored,
     Explorer,
     Fact,
     Guess,
     Select,
     Slider,
-    Value,
     Values,
     address_text,
     judged,
@@ -46,7 +46,7 @@ router = APIRouter(prefix="/explore")
 _LONGEST = 200  # characters of a value in an address
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlView:
     """A control with its present value; *place* is that of the slider, where there is one.
 
@@ -65,7 +65,7 @@ class ControlView:
     plays: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorePage:
     """An explorer as it stands; while it is *hidden*, it waits for a prediction of *question*."""
 
@@ -119,11 +119,13 @@ def _cards() -> tuple[ExploreCard, ...]:
     starts = ((one, opened(EXPLORERS, name).shown) for name, one in EXPLORERS.items())
     return tuple(
         ExploreCard(
-            one.name, one.title, one.summary,
-            Markup(drawn(shown.figures[0], alone=False)),  # made by our own template
+            one.name,
+            one.title,
+            one.summary,
+            Markup(to_svg(shown.figures[0], alone=False)),  # made by our own template
         )
         for one, shown in starts
-    )  # fmt: skip
+    )
 
 
 @router.get("/{name}")
@@ -139,24 +141,24 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     hidden = _waits(explorer, request.query_params, guessed)
     figures = tuple(untold(explorer, shown)) if hidden and not problem else shown.figures
     page = ExplorePage(
-        explorer.name,
-        explorer.title,
-        explorer.summary,
-        guess_form(explorer, values) if fact else None,
-        guessed,
-        typed,
-        hidden,
-        mark(inline_html(question(explorer, values))),
-        Link(f"/chapters/{topic.id}", topic.title),
-        tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
-        tuple(_control(control, values[control.name]) for control in explorer.controls),
-        corrections,
-        problem,
-        html(shown.says),
-        shown.facts,
-        figure_views(explorer, values, figures),
-        address_of_state(explorer, values),
-        shown.ended,
+        name=explorer.name,
+        title=explorer.title,
+        summary=explorer.summary,
+        guess=guess_form(explorer, values) if fact else None,
+        guessed=guessed,
+        typed=typed,
+        hidden=hidden,
+        question=mark(inline_html(question(explorer, values))),
+        chapter=Link(f"/chapters/{topic.id}", topic.title),
+        formulas=tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
+        controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
+        corrections=corrections,
+        problem=problem,
+        says=html(shown.says),
+        facts=shown.facts,
+        figures=figure_views(explorer, values, figures),
+        address=address_of_state(explorer, values),
+        ended=shown.ended,
     )
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, explorer.title, explorer.summary, "explore")
@@ -207,23 +209,33 @@ def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) 
     return "show" not in query and not any(c.name in query for c in explorer.controls)
 
 
-def _control(control: Control, value: Value) -> ControlView:
+def _control(control: Control, value: ControlValue) -> ControlView:
     if isinstance(control, Select):
         options = tuple(control.options.items())
-        return ControlView(control.name, control.label, str(value), "", options, None, "", 0, 0)
+        return ControlView(
+            name=control.name,
+            label=control.label,
+            value=str(value),
+            unit="",
+            options=options,
+            place=None,
+            scaling="",
+            low=0,
+            high=0,
+        )
     return _slider(control, value if not isinstance(value, str) else control.default)
 
 
 def _slider(control: Slider, value: float) -> ControlView:
     return ControlView(
-        control.name,
-        control.label,
-        address_text(control, value).removesuffix(control.unit).strip(),
-        control.unit,
-        (),
-        slider_place(control, value),
-        "doubles" if control.doubles else "log" if control.log else "",
-        control.low,
-        control.high,
-        control.plays,
+        name=control.name,
+        label=control.label,
+        value=address_text(control, value).removesuffix(control.unit).strip(),
+        unit=control.unit,
+        options=(),
+        place=slider_place(control, value),
+        scaling="doubles" if control.doubles else "log" if control.log else "",
+        low=control.low,
+        high=control.high,
+        plays=control.plays,
     )

@@ -22,7 +22,7 @@ class Link:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """What is around every page: *here* is the part of the site that is marked in the menu."""
 
@@ -51,7 +51,15 @@ def frame(request: Request, title: str, description: str = "", here: str = "") -
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
     nonce = str(request.scope.get("state", {}).get("nonce", ""))
     origin = _address(request)
-    return Frame(title, description or title, theme, here, nonce, origin, request.url.path)
+    return Frame(
+        title=title,
+        description=description or title,
+        theme=theme,
+        here=here,
+        nonce=nonce,
+        origin=origin,
+        path=request.url.path,
+    )
 
 
 def _address(request: Request) -> str:

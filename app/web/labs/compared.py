@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
+from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
 from app.labs import Lab, Measure, Report
@@ -17,7 +18,7 @@ from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import place_of
 
 LETTERS = string.ascii_uppercase  # one per machine of a group; the others are not shown
-_COLORS = "fbwci"
+_COLORS = tuple(color for color in Color if color is not Color.PALE)
 _PLACES = ("size", "side", "length")
 _POINTS = 24  # of a curve: no parameter has more values
 _ORIGINS = ("recorded", "this server")  # ahead of runs that were sent in
@@ -91,18 +92,20 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     title = f"{group.parameters}: {count} {'machine' if count == 1 else 'machines'}"
     lettered = dict(zip(LETTERS, (report for _, report in group.runs), strict=False))
     if not place:
-        return Bars(title, says.says, axis, tuple(_bars(group.asked, lettered)))
+        return Bars(
+            title=title, summary=says.says, axis=axis, bars=tuple(_bars(group.asked, lettered))
+        )
     parameter = lab.parameters[f"{place}s"]
     series = [
         Series(_COLORS[number % len(_COLORS)], letter, _points(report, group.asked, place))
         for number, (letter, report) in enumerate(lettered.items())
     ]
     return Plot(
-        title,
-        f"{says.says} over {parameter.says}, by machine",
-        Axis(parameter.says, parameter.measured_in, log=True),
-        replace(axis, log=True),
-        tuple(series),
+        title=title,
+        summary=f"{says.says} over {parameter.says}, by machine",
+        x=Axis(parameter.says, parameter.measured_in, log=True),
+        y=replace(axis, log=True),
+        series=tuple(series),
     )
 
 
@@ -140,8 +143,8 @@ def _bars(name: str, lettered: Mapping[str, Report]) -> Iterator[Bar]:
         if one is None:
             continue
         if letter == LETTERS[0] and one.predicted is not None:
-            yield Bar("formula", (Part("b", "", one.predicted),))
-        yield Bar(letter, (Part("f", "", one.held),))
+            yield Bar("formula", (Part(Color.ORANGE, "", one.predicted),))
+        yield Bar(letter, (Part(Color.BLUE, "", one.held),))
 
 
 def _points(report: Report, name: str, place: str) -> tuple[tuple[float, float], ...]:

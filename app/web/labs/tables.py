@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
+from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
 from app.labs import Lab, Measure, Report
@@ -57,23 +58,23 @@ def figures_of(lab: Lab, report: Report) -> Iterator[Figure]:
 
 def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
     series = []
-    for kind, name in zip("fbwci", names, strict=False):
+    for color, name in zip(Color, names, strict=False):
         own = [one for one in report.measures if one.name == name]
         label = name if len(names) > 1 else "median"
-        series.append(Series(kind, label, _points(place, own, lambda one: one.median)))
+        series.append(Series(color, label, _points(place, own, lambda one: one.median)))
         if len(names) == 1:
-            series.append(Series("i", "min", _points(place, own, lambda one: one.least)))
+            series.append(Series(Color.GRAY, "min", _points(place, own, lambda one: one.least)))
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
-            series.append(Series("b", "formula", predicted))
+            series.append(Series(Color.ORANGE, "formula", predicted))
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
-        f"{lab.title}: {report.ranks} ranks, {report.backend}",
-        f"{lab.measures[names[0]].says} over {parameter.says}",
-        Axis(parameter.says, parameter.measured_in, log=True),
-        Axis(lab.measures[names[0]].says, scale_of(unit).unit if unit else RATIO, log=True),
-        tuple(series),
+        title=f"{lab.title}: {report.ranks} ranks, {report.backend}",
+        summary=f"{lab.measures[names[0]].says} over {parameter.says}",
+        x=Axis(parameter.says, parameter.measured_in, log=True),
+        y=Axis(lab.measures[names[0]].says, scale_of(unit).unit if unit else RATIO, log=True),
+        series=tuple(series),
     )
 
 
@@ -86,8 +87,10 @@ def _points(
 def _bars(lab: Lab, one: Measure) -> Bars:
     says = lab.measures[one.name]
     bars = (
-        Bar("formula", (Part("b", "", one.predicted or 0.0),)),
-        Bar(held_in(lab, one.name), (Part("f", "", one.held),)),
+        Bar("formula", (Part(Color.ORANGE, "", one.predicted or 0.0),)),
+        Bar(held_in(lab, one.name), (Part(Color.BLUE, "", one.held),)),
     )
     axis = Axis(says.says, scale_of(says.unit).unit)
-    return Bars(says.says[:1].upper() + says.says[1:], f"{one.name}", axis, bars)
+    return Bars(
+        title=says.says[:1].upper() + says.says[1:], summary=f"{one.name}", axis=axis, bars=bars
+    )

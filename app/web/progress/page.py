@@ -22,7 +22,7 @@ from app.web.frame.visitor import COOKIE, FromHere, Visiting
 from app.web.progress.clock import today
 from app.web.progress.standing import (
     Card,
-    Row,
+    ExerciseRow,
     Standings,
     card_of,
     mark_of,
@@ -37,7 +37,7 @@ _MANY, _SOME = 10, 4  # answers of a day that colour it most, and more
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class CalendarDay:
     """A day of the calendar; *shade* 0 to 3."""
 
     date: date
@@ -55,11 +55,11 @@ class Recent:
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """An exercise on the map: how it stands, and what it took; *due*: its review is."""
 
-    row: Row
+    row: ExerciseRow
     due: bool
     answers: int
     right: int
@@ -90,7 +90,7 @@ class Skill:
     right: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressPage:
     """The page."""
 
@@ -100,8 +100,8 @@ class ProgressPage:
     tried: int
     total: int
     streak: int
-    weeks: tuple[tuple[Day, ...], ...]
-    days: tuple[Day, ...]
+    weeks: tuple[tuple[CalendarDay, ...], ...]
+    days: tuple[CalendarDay, ...]
     chapters: tuple[Chapter, ...]
     skills: tuple[Skill, ...]
     due: int
@@ -190,7 +190,9 @@ def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
 def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool) -> Place:
     effort = took or Effort(0, 0, None)
     row = row_of(exercise, known)
-    return Place(row, due, effort.answers, effort.right, _clock([effort.seconds]))
+    return Place(
+        row=row, due=due, answers=effort.answers, right=effort.right, time=_clock([effort.seconds])
+    )
 
 
 def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
@@ -246,7 +248,7 @@ def _history(
     return counts, recent
 
 
-def _day(day: date, counts: Mapping[date, int]) -> Day:
+def _day(day: date, counts: Mapping[date, int]) -> CalendarDay:
     count = counts.get(day, 0)
     shade = 0 if not count else 1 if count < _SOME else 2 if count < _MANY else 3
-    return Day(day, count, shade)
+    return CalendarDay(day, count, shade)

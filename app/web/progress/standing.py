@@ -23,8 +23,8 @@ SAYS: Mapping[Mark, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseRow:
     """An exercise in a list."""
 
     href: str
@@ -46,7 +46,7 @@ class Suggested:
     review: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """A chapter in a list."""
 
@@ -96,17 +96,17 @@ def mark_of(standing: Standing | None) -> Mark:
     return "unaided" if standing.unaided else "solved"
 
 
-def row_of(exercise: Exercise, known: Standings) -> Row:
+def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
     """*exercise* in a list."""
     mark = mark_of(known.get(exercise.id))
-    return Row(
-        address_of(exercise),
-        exercise.title,
-        exercise.label,
-        exercise.kind_title,
-        exercise.level,
-        mark,
-        SAYS[mark],
+    return ExerciseRow(
+        href=address_of(exercise),
+        title=exercise.title,
+        label=exercise.label,
+        kind=exercise.kind_title,
+        level=exercise.level,
+        mark=mark,
+        says=SAYS[mark],
     )
 
 
@@ -115,13 +115,13 @@ def card_of(topic: Topic, known: Standings) -> Card:
     solved = [e.core for e in topic.exercises if is_solved(e, known)]
     core = sum(e.core for e in topic.exercises)
     return Card(
-        f"/chapters/{topic.id}",
-        topic.title,
-        topic.summary,
-        sum(solved),
-        core,
-        len(solved) - sum(solved),
-        len(topic.exercises) - core,
+        href=f"/chapters/{topic.id}",
+        title=topic.title,
+        summary=topic.summary,
+        solved=sum(solved),
+        core=core,
+        extra_solved=len(solved) - sum(solved),
+        extras=len(topic.exercises) - core,
     )
 
 

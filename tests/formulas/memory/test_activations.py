@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from app.expressions import Quantity, evaluate
 from app.formulas import memory
-from app.formulas.memory.activations import Recompute
+from app.formulas.checks import Recompute
 from app.simulators import memory as simulated
 from tests.tables import Row, rows
 

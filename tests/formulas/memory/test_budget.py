@@ -10,7 +10,7 @@ from app.formulas.memory import memory_budget, state_bytes, zero_state_bytes
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import RECIPES, Layout, ModelShape, Recipe, model
 from app.formulas.transformer import model_parameters
-from app.simulators.layout import Mesh, Tensor, place
+from app.simulators.layout import Mesh, WeightTensor, place
 from app.simulators.pipeline import Times, build, play
 
 DENSE = ModelShape(
@@ -22,25 +22,25 @@ MIXTURE = replace(
 )
 
 
-def tensors(shape: ModelShape, pipeline: int) -> Iterator[Tensor]:
+def tensors(shape: ModelShape, pipeline: int) -> Iterator[WeightTensor]:
     """Every weight, by the stage that holds it and by how it can be cut."""
     h, f = shape.hidden, shape.feed_forward
     counts = layers_per_stage(shape.layers, pipeline)
     stages = [stage for stage, count in enumerate(counts) for _ in range(count)]
-    yield Tensor(0, shape.vocabulary * h, True)
+    yield WeightTensor(0, shape.vocabulary * h, True)
     for layer, stage in enumerate(stages):
-        yield from (Tensor(stage, h, False), Tensor(stage, h, False))
-        yield from (Tensor(stage, h * h, True) for _ in range(4))
+        yield from (WeightTensor(stage, h, False), WeightTensor(stage, h, False))
+        yield from (WeightTensor(stage, h * h, True) for _ in range(4))
         if not shape.experts or layer < shape.dense_layers:
-            yield from (Tensor(stage, h * f, True) for _ in range(3))
+            yield from (WeightTensor(stage, h * f, True) for _ in range(3))
             continue
-        yield Tensor(stage, h * shape.experts, False)
+        yield WeightTensor(stage, h * shape.experts, False)
         inner = h * shape.expert_feed_forward
         for expert, _ in product(range(shape.experts), range(3)):
-            yield Tensor(stage, inner, True, expert)
-        yield from (Tensor(stage, inner, True) for _ in range(3))
-    yield Tensor(pipeline - 1, h, False)
-    yield Tensor(pipeline - 1, shape.vocabulary * h, True)
+            yield WeightTensor(stage, inner, True, expert)
+        yield from (WeightTensor(stage, inner, True) for _ in range(3))
+    yield WeightTensor(pipeline - 1, h, False)
+    yield WeightTensor(pipeline - 1, shape.vocabulary * h, True)
 
 
 @pytest.mark.parametrize("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])

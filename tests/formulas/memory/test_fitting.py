@@ -5,13 +5,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.formulas import memory
-from app.formulas.memory.split import Stage
+from app.formulas.checks import ZeroStage
 from app.simulators import memory as simulated
 from tests.formulas.grid import STAGES
 from tests.tables import Row, rows
 
 
-def held_bytes(parameters: int, ranks: int, stage: Stage) -> Fraction:
+def held_bytes(parameters: int, ranks: int, stage: ZeroStage) -> Fraction:
     """Bytes on a rank, exactly: what all hold together, divided evenly."""
     dealt = simulated.zero_holding(parameters, ranks, stage)
     return Fraction(dealt.total()) / ranks
@@ -24,7 +24,7 @@ def held_bytes(parameters: int, ranks: int, stage: Stage) -> Fraction:
     st.integers(0, 100),
 )
 def test_zero_smallest_ranks_fit_and_one_fewer_does_not(
-    parameters: int, memory_size: int, stage: Stage, reserved: int
+    parameters: int, memory_size: int, stage: ZeroStage, reserved: int
 ) -> None:
     try:
         ranks = memory.zero_smallest_ranks(parameters, memory_size, stage, reserved)
@@ -39,7 +39,7 @@ def test_zero_smallest_ranks_fit_and_one_fewer_does_not(
 
 @given(st.integers(1, 700), st.integers(1, 12), st.sampled_from(STAGES), st.integers(0, 100))
 def test_zero_largest_model_fits_and_one_parameter_more_does_not(
-    memory_size: int, ranks: int, stage: Stage, reserved: int
+    memory_size: int, ranks: int, stage: ZeroStage, reserved: int
 ) -> None:
     assume(reserved <= memory_size)
     parameters = memory.zero_largest_model(memory_size, ranks, stage, reserved)
@@ -49,7 +49,7 @@ def test_zero_largest_model_fits_and_one_parameter_more_does_not(
 
 @given(st.integers(1, 10**15), st.integers(1, 10**6), st.sampled_from(STAGES))
 def test_a_model_that_is_the_largest_needs_those_ranks_and_no_more(
-    parameters: int, ranks: int, stage: Stage
+    parameters: int, ranks: int, stage: ZeroStage
 ) -> None:
     exactly = memory.zero_state_bytes(parameters, ranks, stage)
     needed = memory.zero_smallest_ranks(parameters, exactly * (1 + 1e-9), stage)
@@ -57,7 +57,7 @@ def test_a_model_that_is_the_largest_needs_those_ranks_and_no_more(
     assert memory.zero_largest_model(exactly * (1 + 1e-9), ranks, stage) >= parameters
 
 
-COLUMNS: tuple[tuple[str, Stage], ...] = (
+COLUMNS: tuple[tuple[str, ZeroStage], ...] = (
     ("baseline_theory", 0),
     ("p_os_theory", 1),
     ("p_os_g_theory", 2),
@@ -68,7 +68,7 @@ COLUMNS: tuple[tuple[str, Stage], ...] = (
 @pytest.mark.parametrize(("column", "stage"), COLUMNS)
 @pytest.mark.parametrize("row", rows("zero_table2_max_model"), ids=lambda row: row.text("gpus"))
 def test_every_theoretical_cell_of_table_2_of_the_zero_paper_comes_out(
-    row: Row, column: str, stage: Stage
+    row: Row, column: str, stage: ZeroStage
 ) -> None:
     """32 GB cards; 64 data-parallel ranks; the other GPUs of a row split each model.
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas import memory
-from app.formulas.memory.split import Stage
+from app.formulas.checks import ZeroStage
 from app.simulators import memory as simulated
 from tests.formulas.grid import STAGES, over_ranks, over_stages
 from tests.tables import Row, rows
@@ -31,7 +31,7 @@ def test_state_bytes_of_7_billion_parameters_are_112_gigabytes() -> None:
 @over_stages
 @over_recipes
 def test_zero_state_bytes_are_those_that_each_rank_was_seen_to_hold(
-    ranks: int, stage: Stage, recipe: Recipe
+    ranks: int, stage: ZeroStage, recipe: Recipe
 ) -> None:
     played = simulated.zero_holding(PARAMETERS, ranks, stage, *recipe)
     for rank in range(ranks):
@@ -44,7 +44,7 @@ def test_zero_state_bytes_are_those_that_each_rank_was_seen_to_hold(
 @over_stages
 @over_recipes
 def test_zero_redundant_bytes_are_those_that_exist_more_than_once(
-    ranks: int, stage: Stage, recipe: Recipe
+    ranks: int, stage: ZeroStage, recipe: Recipe
 ) -> None:
     played = simulated.zero_holding(PARAMETERS, ranks, stage, *recipe)
     assert memory.zero_redundant_bytes(PARAMETERS, ranks, stage, *recipe) == (
@@ -80,7 +80,7 @@ def as_the_paper_prints(gigabytes: float, printed: str) -> str:
     "row", rows("zero_table1"), ids=lambda row: f"{row.text('model')}-{row.text('dp_degree')}"
 )
 def test_every_cell_of_table_1_of_the_zero_paper_comes_out(
-    row: Row, column: str, stage: Stage
+    row: Row, column: str, stage: ZeroStage
 ) -> None:
     held = memory.zero_state_bytes(row.count("params"), row.count("dp_degree"), stage)
     printed = row.text(column)
@@ -104,7 +104,7 @@ def test_every_cell_of_table_1_of_the_zero_paper_comes_out(
     ],
 )
 def test_the_states_of_the_course_come_out(
-    billions: int, ranks: int, stage: Stage, gigabytes: float
+    billions: int, ranks: int, stage: ZeroStage, gigabytes: float
 ) -> None:
     assert memory.zero_state_bytes(billions * 10**9, ranks, stage) == gigabytes * 1e9
 
@@ -114,7 +114,7 @@ def test_the_states_of_the_course_come_out(
     [(1, 12, "1624.7"), (1, 8, "1623.2"), (2, 12, "815.5"), (3, 12, "6.3"), (3, 8, "4.7")],
 )
 def test_the_states_of_405_billion_parameters_come_out(
-    stage: Stage, optimizer_bytes: float, printed: str
+    stage: ZeroStage, optimizer_bytes: float, printed: str
 ) -> None:
     held = memory.zero_state_bytes(405 * 10**9, 1024, stage, 2, 2, optimizer_bytes)
     assert f"{held / 1e9:.1f}" == printed
@@ -145,7 +145,7 @@ def test_each_stage_holds_no_more_than_the_one_before(parameters: int, ranks: in
 
 @given(st.integers(1, 10**15), st.integers(1, 10**6), st.sampled_from(STAGES))
 def test_what_all_ranks_hold_is_one_replica_and_what_is_redundant(
-    parameters: int, ranks: int, stage: Stage
+    parameters: int, ranks: int, stage: ZeroStage
 ) -> None:
     held = ranks * memory.zero_state_bytes(parameters, ranks, stage)
     redundant = memory.zero_redundant_bytes(parameters, ranks, stage)
@@ -153,6 +153,6 @@ def test_what_all_ranks_hold_is_one_replica_and_what_is_redundant(
 
 
 @over_stages
-def test_one_rank_shares_nothing(stage: Stage) -> None:
+def test_one_rank_shares_nothing(stage: ZeroStage) -> None:
     assert memory.zero_state_bytes(1000, 1, stage) == 16_000
     assert memory.zero_redundant_bytes(1000, 1, stage) == 0

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas import memory
-from app.formulas.memory.split import Stage
+from app.formulas.checks import ZeroStage
 from app.simulators import memory as simulated
 from tests.formulas.grid import STAGES, over_ranks, over_stages
 from tests.tables import rows
@@ -14,7 +14,7 @@ SIZE = 14e9
 @over_ranks
 @over_stages
 def test_zero_traffic_bytes_are_those_that_every_rank_was_seen_to_send(
-    ranks: int, stage: Stage
+    ranks: int, stage: ZeroStage
 ) -> None:
     played = simulated.zero_step(SIZE, ranks, stage)
     for rank in range(ranks):
@@ -27,7 +27,7 @@ def test_zero_traffic_bytes_are_those_that_every_rank_was_seen_to_send(
 @pytest.mark.parametrize("accumulation", [1, 2, 8])
 @over_stages
 def test_zero_accumulated_traffic_bytes_are_those_that_every_rank_was_seen_to_send(
-    ranks: int, accumulation: int, stage: Stage
+    ranks: int, accumulation: int, stage: ZeroStage
 ) -> None:
     played = simulated.zero_step(SIZE, ranks, stage, accumulation)
     for rank in range(ranks):
@@ -49,7 +49,7 @@ def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(
 
 @pytest.mark.parametrize(("row", "stages"), [(0, [0]), (1, [1, 2]), (2, [3])])
 def test_many_ranks_tend_to_the_volumes_of_section_7_of_the_zero_paper(
-    row: int, stages: list[Stage]
+    row: int, stages: list[ZeroStage]
 ) -> None:
     printed = rows("zero_comm_volume")[row]
     plain = memory.zero_traffic_bytes(1.0, 10**6, 0)
@@ -61,12 +61,12 @@ def test_many_ranks_tend_to_the_volumes_of_section_7_of_the_zero_paper(
 
 # Curriculum of the course: zero-05, zero-x9, fsdp-03, fsdp-04 and fsdp-05.
 @pytest.mark.parametrize(("stage", "printed"), [(3, "41.34"), (0, "27.56")])
-def test_the_traffic_of_14_gigabytes_of_weights_comes_out(stage: Stage, printed: str) -> None:
+def test_the_traffic_of_14_gigabytes_of_weights_comes_out(stage: ZeroStage, printed: str) -> None:
     assert f"{memory.zero_traffic_bytes(14e9, 64, stage) / 1e9:.2f}" == printed
 
 
 @pytest.mark.parametrize(("stage", "sizes"), [(2, 9), (1, 2), (0, 2)])
-def test_stage_2_pays_for_each_of_8_micro_batches(stage: Stage, sizes: int) -> None:
+def test_stage_2_pays_for_each_of_8_micro_batches(stage: ZeroStage, sizes: int) -> None:
     sent = memory.zero_accumulated_traffic_bytes(1.0, 10**6, stage, 8)
     assert sent == pytest.approx(sizes, rel=1e-5)
 
@@ -92,7 +92,7 @@ def test_one_group_is_stage_3_and_groups_of_one_are_plain_replicas(size: float, 
 
 @given(st.floats(1, 1e15), st.integers(1, 10**6), st.sampled_from(STAGES))
 def test_a_step_of_one_micro_batch_accumulates_nothing(
-    size: float, ranks: int, stage: Stage
+    size: float, ranks: int, stage: ZeroStage
 ) -> None:
     once = memory.zero_accumulated_traffic_bytes(size, ranks, stage, 1)
     assert once == memory.zero_traffic_bytes(size, ranks, stage)
