@@ -1,24 +1,25 @@
-// An exercise: the verdict arrives in place, and what was typed is kept.
-import { order } from "./order.js";
+// An exercise: the verdict appears in place, and drafts survive a reload.
 
 const form = document.querySelector("[data-answer]");
 const { kind, id, seed } = document.querySelector(".exercise").dataset;
 const store = `draft ${id} ${seed}`;
-const KEPT = ["numeric", "expression", "function"];
+const DRAFTED = ["numeric", "expression", "function"];
 
-const typed = () => [...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]")];
+const typed = () => [
+  ...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]"),
+];
 
 function keepDraft() {
-  if (!KEPT.includes(kind)) return;
+  if (!DRAFTED.includes(kind)) return;
   try {
     localStorage.setItem(store, JSON.stringify(typed().map((field) => [field.name, field.value])));
   } catch {
-    // Private windows may refuse to keep anything.
+    // A private window may refuse to store anything.
   }
 }
 
 function restoreDraft() {
-  if (!KEPT.includes(kind)) return;
+  if (!DRAFTED.includes(kind)) return;
   try {
     const draft = new Map(JSON.parse(localStorage.getItem(store) ?? "[]"));
     for (const field of typed()) if (draft.has(field.name)) field.value = draft.get(field.name);
@@ -31,7 +32,7 @@ function show(html, whole) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const result = page.querySelector("#result");
   if (!result) throw new Error("no verdict in the answer");
-  // The region that announces stays the same element, or nothing would be announced.
+  // The live region must stay the same element, or screen readers announce nothing.
   const [verdict, fresh] = [form.querySelector(".verdict"), result.querySelector(".verdict")];
   form.querySelector(".help").replaceWith(result.querySelector(".help"));
   if (whole || fresh.childElementCount) {
@@ -76,7 +77,9 @@ async function send(button) {
     }
     form.dispatchEvent(new CustomEvent("judged"));
   } catch {
-    complain("The server cannot be reached or gave no verdict. Your answer is still here; try again in a moment.");
+    complain(
+      "The server cannot be reached or gave no verdict. Your answer is still here. Try again in a moment.",
+    );
   } finally {
     busy = false;
     button.removeAttribute("aria-busy");
@@ -86,14 +89,17 @@ async function send(button) {
 }
 
 form.addEventListener("submit", (event) => {
-  if (kind === "lab" && !["hint", "solution"].includes(event.submitter?.value)) return; // much of the page changes
+  if (kind === "lab" && !["hint", "solution"].includes(event.submitter?.value)) return; // too much of the page changes
   event.preventDefault();
   send(event.submitter ?? form.querySelector("button[value=check]"));
 });
 form.addEventListener("input", keepDraft);
 
 if (!form.querySelector(".verdict").childElementCount) restoreDraft();
-if (kind === "order") order(form.querySelector("[data-order]"));
+if (kind === "order") {
+  const { order } = await import("./order.js");
+  order(form.querySelector("[data-order]"));
+}
 if (kind === "function") {
   const { editor } = await import("./editor.js");
   editor(form, keepDraft);

@@ -1,5 +1,5 @@
-// A run that waits or goes on: what is known of it is shown anew until it has ended.
-const EVERY = 1000; // ms; each look takes a little from a run on the same machine
+// A run that is queued or running: its state is refreshed until it finishes.
+const INTERVAL = 1000; // ms; each request takes a little from a run on the same machine
 
 async function look() {
   try {
@@ -17,9 +17,9 @@ async function look() {
       }
     }
   } catch {
-    // The server cannot be reached for a moment: keep looking.
+    // The server cannot be reached for a moment: keep polling.
   }
-  setTimeout(look, EVERY);
+  setTimeout(look, INTERVAL);
 }
 
-setTimeout(look, EVERY);
+setTimeout(look, INTERVAL);
