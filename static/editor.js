@@ -22,12 +22,12 @@ export function editor(form, keepDraft) {
 
   function build(c) {
     const look = c.HighlightStyle.define([
-      { tag: c.tags.keyword, color: "var(--W)", fontWeight: "600" },
-      { tag: [c.tags.number, c.tags.string], color: "var(--B)" },
-      { tag: c.tags.comment, color: "var(--ink2)", fontStyle: "italic" },
+      { tag: c.tags.keyword, color: "var(--weight-gradient)", fontWeight: "600" },
+      { tag: [c.tags.number, c.tags.string], color: "var(--backward)" },
+      { tag: c.tags.comment, color: "var(--muted)", fontStyle: "italic" },
       {
         tag: [c.tags.function(c.tags.variableName), c.tags.definition(c.tags.variableName)],
-        color: "var(--F)",
+        color: "var(--forward)",
       },
     ]);
     mark = c.StateEffect.define();

@@ -12,7 +12,7 @@ _LABEL = 6.6  # width of a letter in a part
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a bar; *kind* decides its colour."""
+    """A piece of a bar; *kind* decides its color."""
 
     kind: str
     name: str

@@ -8,7 +8,7 @@ _TIP = 9  # pixels
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A box; *kind* decides its colour, and an *outlined* one has only its edge."""
+    """A box; *kind* decides its color, and an *outlined* one has only its edge."""
 
     x: float
     y: float

@@ -13,7 +13,7 @@ _LETTER = 6.8  # width of one in a name
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve; *kind* decides its colour and dashes; its name stands at its end, or its peak."""
+    """A curve; *kind* decides its color and dashes; its name stands at its end, or its peak."""
 
     kind: str
     name: str

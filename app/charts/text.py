@@ -2,12 +2,12 @@
 
 from app.charts.timeline import Row, Timeline
 
-_COLOURS = {"F": "34", "B": "33", "I": "33", "W": "35"}
+_COLORS = {"F": "34", "B": "33", "I": "33", "W": "35"}
 _IDLE = "."
 _LONGEST_CELL = 6
 
 
-def gantt(timeline: Timeline, width: int, colour: bool = False) -> str:
+def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
     """*timeline* in at most *width* columns, bars with their labels where there is room.
 
     A bar that is too short for a label shows the letter of its kind; one too short even for that
@@ -18,10 +18,10 @@ def gantt(timeline: Timeline, width: int, colour: bool = False) -> str:
     room = max(20, width - names - notes - 4)
     scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
     lines = [
-        f"{row.name:>{names}}  {_line(row, timeline.end, scale, colour)}  {row.note}"
+        f"{row.name:>{names}}  {_line(row, timeline.end, scale, color)}  {row.note}"
         for row in timeline.rows
     ]
-    return "\n".join([*lines, "", _legend(timeline, colour)]) + "\n"
+    return "\n".join([*lines, "", _legend(timeline, color)]) + "\n"
 
 
 def _natural(timeline: Timeline) -> float:
@@ -32,12 +32,12 @@ def _natural(timeline: Timeline) -> float:
     return longest / shortest
 
 
-def _line(row: Row, end: float, scale: float, colour: bool) -> str:
+def _line(row: Row, end: float, scale: float, color: bool) -> str:
     pieces, at = [], 0
     for bar in row.bars:
         start, stop = round(bar.start * scale), round(bar.end * scale)
         pieces.append(_IDLE * (start - at))
-        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, colour))
+        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, color))
         at = stop
     return "".join(pieces) + _IDLE * (round(end * scale) - at)
 
@@ -49,10 +49,10 @@ def _cell(kind: str, label: str, columns: int) -> str:
     return text if columns == len(text) else kind * columns
 
 
-def _painted(text: str, kind: str, colour: bool) -> str:
-    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if colour and text else text
+def _painted(text: str, kind: str, color: bool) -> str:
+    return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if color and text else text
 
 
-def _legend(timeline: Timeline, colour: bool) -> str:
-    kinds = [f"{_painted(kind, kind, colour)} {says}" for kind, says in timeline.kinds]
+def _legend(timeline: Timeline, color: bool) -> str:
+    kinds = [f"{_painted(kind, kind, color)} {says}" for kind, says in timeline.kinds]
     return "   ".join([*kinds, f"{_IDLE} idle"])

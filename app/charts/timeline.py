@@ -19,7 +19,7 @@ SAID = {
 
 
 class Bar(NamedTuple):
-    """Something that takes a while: *kind* decides its colour, *label* stands in it."""
+    """Something that takes a while: *kind* decides its color, *label* stands in it."""
 
     start: float
     end: float

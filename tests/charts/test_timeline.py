@@ -28,12 +28,12 @@ def test_the_text_is_to_scale_and_no_wider_than_asked_for(name: str, width: int)
     assert all(len(line) <= width for line in lines)
 
 
-def test_colour_adds_no_column() -> None:
-    plain, coloured = gantt(FOUR, 100), gantt(FOUR, 100, colour=True)
-    assert plain != coloured
+def test_color_adds_no_column() -> None:
+    plain, colored = gantt(FOUR, 100), gantt(FOUR, 100, color=True)
+    assert plain != colored
     for code in ("34", "33", "35", "0"):
-        coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plain
+        colored = colored.replace(f"\x1b[{code}m", "")
+    assert colored == plain
 
 
 def test_chunks_on_one_device_are_told_apart() -> None:
