@@ -4,7 +4,7 @@ BIN = .venv/bin
 # Two at once, a file each: many tests wait for a browser, a server or a scheduler.
 TEST = $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: serve test check bench audit answers browser
+.PHONY: serve test check bench audit answers browser editor
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -40,3 +40,10 @@ answers: .venv/made-for-tests
 
 audit: browser
 	$(BIN)/python -m tests.audit
+
+# Needs Node and npm. The recipe has exact versions, so the same file comes out: `git diff` shows nothing.
+editor:
+	mkdir -p build/editor
+	cp static/vendor/editor/* build/editor/
+	cd build/editor && npm ci --ignore-scripts --no-audit --no-fund && npm run build
+	cp build/editor/codemirror.js static/vendor/codemirror.js

@@ -72,3 +72,23 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     closest = get_close_matches(name, list(known), n=1)
     return f"; did you mean {closest[0]!r}?" if closest else ""
+
+
+def capitalized(text: str) -> str:
+    """*text* with a capital first letter; `str.capitalize` would lower all others.
+
+    >>> capitalized("the GPUs of a node")
+    'The GPUs of a node'
+    """
+    return text[:1].upper() + text[1:]  # Markup stays Markup
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence: a capital first letter, and a full stop where none ends it.
+
+    >>> sentence("ranks must be at least 1, not 0")
+    'Ranks must be at least 1, not 0.'
+    >>> sentence("No such file.")
+    'No such file.'
+    """
+    return capitalized(text if text.endswith((".", "?", "!")) else text + ".")

@@ -1,13 +1,14 @@
-"""How every template is read: strictly, and escaped."""
+"""The Jinja environment: strict about names, with everything escaped."""
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.config import ROOT
+from app.errors import capitalized, sentence
 
 
 def environment() -> Environment:
-    """Templates from the folder of that name; what is not defined is an error."""
-    return Environment(
+    """An environment that reads templates/; an undefined name is an error."""
+    made = Environment(
         loader=FileSystemLoader(ROOT / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -15,3 +16,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.filters["capitalized"] = capitalized
+    made.filters["sentence"] = sentence
+    return made

@@ -1,4 +1,4 @@
-// On every page: the theme, and what only some pages need, loaded where it is needed.
+// Every page: the theme switch, keyboard access to wide blocks, and modules that only some pages need.
 const root = document.documentElement;
 
 const themes = document.querySelector(".themes");
@@ -10,12 +10,13 @@ themes.addEventListener("submit", (event) => {
   themes.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
 });
 
-// What is wider than the page scrolls in itself; then the keyboard has to reach it.
+// A block that is wider than the page scrolls by itself, so the keyboard has to reach it.
 function reachable() {
   for (const block of document.querySelectorAll("math[display=block], table, pre")) {
     const wide = block.scrollWidth > block.clientWidth;
     if (wide) block.setAttribute("tabindex", "0");
-    else if (block.getAttribute("tabindex") === "0" && !block.dataset.stays) block.removeAttribute("tabindex");
+    else if (block.getAttribute("tabindex") === "0" && !block.dataset.stays)
+      block.removeAttribute("tabindex");
   }
 }
 addEventListener("resize", reachable);
@@ -26,4 +27,4 @@ const parts = [];
 if (document.querySelector("[data-answer]")) parts.push(import("./exercise.js"));
 if (document.querySelector("[data-filter], [data-calculator]")) parts.push(import("./formulas.js"));
 await Promise.all(parts);
-root.dataset.ready = ""; // for programs that use the page; until then its forms work as forms
+root.dataset.ready = ""; // for tests: from here on the scripts answer; before, the forms work as forms

@@ -1,5 +1,5 @@
-// The function editor: a textarea that becomes CodeMirror when it is used. The textarea stays the
-// field of the form, so everything else works alike with and without it.
+// The code editor: a textarea that becomes CodeMirror on first use. The textarea stays the field
+// of the form, so everything else works the same with and without the editor.
 export function editor(form, keepDraft) {
   const frame = form.querySelector("[data-editor]");
   const area = frame.querySelector("textarea");
@@ -22,10 +22,13 @@ export function editor(form, keepDraft) {
 
   function build(c) {
     const look = c.HighlightStyle.define([
-      { tag: c.tags.keyword, color: "var(--W)", fontWeight: "600" },
-      { tag: [c.tags.number, c.tags.string], color: "var(--B)" },
-      { tag: c.tags.comment, color: "var(--ink2)", fontStyle: "italic" },
-      { tag: [c.tags.function(c.tags.variableName), c.tags.definition(c.tags.variableName)], color: "var(--F)" },
+      { tag: c.tags.keyword, color: "var(--weight-gradient)", fontWeight: "600" },
+      { tag: [c.tags.number, c.tags.string], color: "var(--backward)" },
+      { tag: c.tags.comment, color: "var(--muted)", fontStyle: "italic" },
+      {
+        tag: [c.tags.function(c.tags.variableName), c.tags.definition(c.tags.variableName)],
+        color: "var(--forward)",
+      },
     ]);
     mark = c.StateEffect.define();
     const fault = c.StateField.define({
@@ -37,7 +40,9 @@ export function editor(form, keepDraft) {
           const line = effect.value;
           const known = line >= 1 && line <= change.state.doc.lines;
           now = known
-            ? c.Decoration.set([c.Decoration.line({ class: "cm-fault" }).range(change.state.doc.line(line).from)])
+            ? c.Decoration.set([
+                c.Decoration.line({ class: "cm-fault" }).range(change.state.doc.line(line).from),
+              ])
             : c.Decoration.none;
         }
         return now;
@@ -50,14 +55,28 @@ export function editor(form, keepDraft) {
     view = new c.EditorView({
       doc: area.value,
       extensions: [
-        c.lineNumbers(), c.history(), c.drawSelection(), c.highlightActiveLine(), c.indentOnInput(),
-        c.bracketMatching(), c.indentUnit.of("    "), c.python(), c.syntaxHighlighting(look), fault,
-        c.EditorView.cspNonce.of(nonce), narrow ? c.EditorView.lineWrapping : [],
+        c.lineNumbers(),
+        c.history(),
+        c.drawSelection(),
+        c.highlightActiveLine(),
+        c.indentOnInput(),
+        c.bracketMatching(),
+        c.indentUnit.of("    "),
+        c.python(),
+        c.syntaxHighlighting(look),
+        fault,
+        c.EditorView.cspNonce.of(nonce),
+        narrow ? c.EditorView.lineWrapping : [],
         c.keymap.of([
           { key: "Mod-Enter", run: () => (run(), true) },
-          ...c.defaultKeymap, ...c.historyKeymap, c.indentWithTab,
+          ...c.defaultKeymap,
+          ...c.historyKeymap,
+          c.indentWithTab,
         ]),
-        c.EditorView.contentAttributes.of({ "aria-label": "Python editor", "aria-describedby": "editor-help" }),
+        c.EditorView.contentAttributes.of({
+          "aria-label": "Python editor",
+          "aria-describedby": "editor-help",
+        }),
         c.EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           area.value = update.state.doc.toString();
@@ -78,11 +97,13 @@ export function editor(form, keepDraft) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
   form.querySelector("[data-reset]").addEventListener("click", () => {
-    if (area.value !== area.dataset.starter && confirm("Replace your code by the starter?"))
+    if (area.value !== area.dataset.starter && confirm("Replace your code with the starter code?"))
       write(area.dataset.starter);
   });
   form.addEventListener("judged", () => {
-    const line = Number(form.querySelector(".result [data-line]:not([data-line=''])")?.dataset.line ?? 0);
+    const line = Number(
+      form.querySelector(".result [data-line]:not([data-line=''])")?.dataset.line ?? 0,
+    );
     if (view) view.dispatch({ effects: mark.of(line) });
   });
 }

@@ -1,18 +1,19 @@
-// An exercise: the verdict arrives in place, and what was typed is kept.
-import { order } from "./order.js";
+// An exercise: the verdict appears in place, and drafts survive a reload.
 
 const form = document.querySelector("[data-answer]");
 const { id, seed } = document.querySelector(".exercise").dataset;
 const store = `draft ${id} ${seed}`;
 
-const typed = () => [...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]")];
+const typed = () => [
+  ...form.querySelectorAll("input[name]:not([type=radio], [type=checkbox]), textarea[name]"),
+];
 
 function keepDraft() {
   if (!("draft" in form.dataset)) return;
   try {
     localStorage.setItem(store, JSON.stringify(typed().map((field) => [field.name, field.value])));
   } catch {
-    // Private windows may refuse to keep anything.
+    // A private window may refuse to store anything.
   }
 }
 
@@ -30,7 +31,7 @@ function show(html, whole) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const result = page.querySelector("#result");
   if (!result) throw new Error("no verdict in the answer");
-  // The region that announces stays the same element, or nothing would be announced.
+  // The live region must stay the same element, or screen readers announce nothing.
   const [verdict, fresh] = [form.querySelector(".verdict"), result.querySelector(".verdict")];
   form.querySelector(".help").replaceWith(result.querySelector(".help"));
   if (whole || fresh.childElementCount) {
@@ -75,7 +76,9 @@ async function send(button) {
     }
     form.dispatchEvent(new CustomEvent("judged"));
   } catch {
-    complain("The server cannot be reached or gave no verdict. Your answer is still here; try again in a moment.");
+    complain(
+      "The server cannot be reached or gave no verdict. Your answer is still here. Try again in a moment.",
+    );
   } finally {
     busy = false;
     button.removeAttribute("aria-busy");
@@ -93,7 +96,10 @@ form.addEventListener("input", keepDraft);
 
 if (!form.querySelector(".verdict").childElementCount) restoreDraft();
 const list = form.querySelector("[data-order]");
-if (list) order(list);
+if (list) {
+  const { order } = await import("./order.js");
+  order(list);
+}
 if (form.querySelector("[data-editor]")) {
   const { editor } = await import("./editor.js");
   editor(form, keepDraft);

@@ -1,4 +1,4 @@
-// An explorer: what the controls say is worked out by the server and shown in place.
+// An explorer: the server computes the state that the controls describe; the page shows it in place.
 const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
 const reset = document.querySelector("[data-reset]");
@@ -8,7 +8,7 @@ let waiting = 0;
 const explored = () => document.querySelector("#explored");
 const guess = () => document.querySelector("#asked [name=guess]");
 
-// While the answer is hidden it stays so: the question is drawn anew with the figure.
+// A hidden answer stays hidden while the controls move: the question changes with them.
 function address() {
   const query = new URLSearchParams(new FormData(form));
   if (explored().dataset.hidden) query.set("predict", "1");
@@ -19,7 +19,9 @@ function replaceExplored(fresh) {
   const old = explored();
   const open = [...old.querySelectorAll("details")].map((details) => details.open);
   old.replaceWith(fresh);
-  fresh.querySelectorAll("details").forEach((details, index) => (details.open = open[index] ?? false));
+  fresh
+    .querySelectorAll("details")
+    .forEach((details, index) => (details.open = open[index] ?? false));
 }
 
 function replaceAsked(fresh) {
@@ -49,7 +51,7 @@ async function show(here = address()) {
   }
 }
 
-// From hidden to shown or back: what had the focus is gone, so it goes to what has come instead.
+// Hiding or showing the answer removes the focused element; its replacement gets the focus.
 async function turn(here) {
   clearTimeout(waiting);
   await show(here);
@@ -73,7 +75,7 @@ function soon(wait) {
   waiting = setTimeout(show, wait);
 }
 
-// A slider goes evenly, by factors, or by powers of two.
+// A slider moves in even steps, by factors, or by powers of two.
 function written(slide) {
   const { scaling, low, high } = slide.dataset;
   if (!scaling) return slide.value;
@@ -88,10 +90,14 @@ function placed(slide, text) {
   const value = Number(text.replaceAll(",", ""));
   if (!scaling) slide.value = value;
   else if (value > 0)
-    slide.value = scaling === "doubles" ? Math.log2(value) : (Number(slide.max) * Math.log(value / Number(low))) / Math.log(Number(high) / Number(low));
+    slide.value =
+      scaling === "doubles"
+        ? Math.log2(value)
+        : (Number(slide.max) * Math.log(value / Number(low))) /
+          Math.log(Number(high) / Number(low));
 }
 
-// What a screen reader says of a slider is the value, not the place.
+// A screen reader announces the value of a slider, not its position.
 function said(slide) {
   const box = form.elements[slide.dataset.for];
   const unit = box.parentNode.querySelector(".unit")?.textContent ?? "";
@@ -124,11 +130,11 @@ form.querySelector("[data-share]").addEventListener("click", async (event) => {
     event.target.textContent = "Copied";
   } catch {
     history.replaceState(null, "", link);
-    event.target.textContent = "It is in the address bar";
+    event.target.textContent = "The link is in the address bar";
   }
 });
 
-// A slider that runs by itself, a step at a time, until its end.
+// Play: a slider moves by itself, one step at a time, to its end.
 let running = 0;
 form.addEventListener("click", (event) => {
   const button = event.target.closest("[data-run]");

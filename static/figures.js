@@ -1,6 +1,7 @@
-// The values of a figure: under the pointer, or one after another with the arrow keys. What a value says comes from the server.
+// The values of a figure: under the pointer, or one by one with the arrow keys. Their texts come
+// from the server.
 const known = new WeakMap();
-const NEAR = 24;
+const NEAR = 24; // pixels; a value farther from the pointer is not meant
 
 function boxed(track, row) {
   const { spans, names, says, y } = track.dataset;
@@ -8,7 +9,14 @@ function boxed(track, row) {
   const said = says.split("|");
   return spans.split(",").map((span, index) => {
     const [x, width] = span.split(" ").map(Number);
-    return { x, y: Number(y), width, height: row, says: said[index], key: named[index].replace(/[a-z]+$/, "") };
+    return {
+      x,
+      y: Number(y),
+      width,
+      height: row,
+      says: said[index],
+      key: named[index].replace(/[a-z]+$/, ""),
+    };
   });
 }
 
@@ -30,14 +38,20 @@ function valuesOf(svg) {
   const row = Number(svg.querySelector(".idle")?.getAttribute("height") ?? 0);
   const nodes = [...svg.querySelectorAll(".track,.points[data-points],g:has(>title)")];
   const values = nodes.flatMap((node) =>
-    node.matches(".track") ? boxed(node, row) : node.matches(".points") ? dotted(node) : [titled(node)],
+    node.matches(".track")
+      ? boxed(node, row)
+      : node.matches(".points")
+        ? dotted(node)
+        : [titled(node)],
   );
   known.set(svg, values);
   return values;
 }
 
 function outline({ x, y, width, height }) {
-  return width === undefined ? `M${x - 6} ${y}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z` : `M${x} ${y}h${width}v${height}h-${width}z`;
+  return width === undefined
+    ? `M${x - 6} ${y}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z`
+    : `M${x} ${y}h${width}v${height}h-${width}z`;
 }
 
 function over(svg, name, path) {
@@ -63,13 +77,22 @@ function show(canvas, value) {
 }
 
 function under(svg, event) {
-  const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+    svg.getScreenCTM().inverse(),
+  );
   let nearest;
   let least = NEAR;
   for (const value of valuesOf(svg)) {
-    const far = value.width === undefined
-      ? Math.hypot(value.x - x, value.y - y)
-      : Math.max(value.x - x, x - value.x - value.width, value.y - y, y - value.y - value.height, 0) * NEAR;
+    const far =
+      value.width === undefined
+        ? Math.hypot(value.x - x, value.y - y)
+        : Math.max(
+            value.x - x,
+            x - value.x - value.width,
+            value.y - y,
+            y - value.y - value.height,
+            0,
+          ) * NEAR;
     if (far < least) [nearest, least] = [value, far];
   }
   return nearest;
@@ -79,10 +102,12 @@ let moved = null;
 document.addEventListener("pointermove", (event) => {
   const canvas = event.target.closest?.(".canvas");
   if (!canvas) return;
-  if (!moved) requestAnimationFrame(() => {
-    if (moved.canvas.isConnected) show(moved.canvas, under(moved.canvas.querySelector("svg"), moved.event));
-    moved = null;
-  });
+  if (!moved)
+    requestAnimationFrame(() => {
+      if (moved.canvas.isConnected)
+        show(moved.canvas, under(moved.canvas.querySelector("svg"), moved.event));
+      moved = null;
+    });
   moved = { canvas, event };
 });
 document.addEventListener("keydown", (event) => {
@@ -92,7 +117,10 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   const values = valuesOf(canvas.querySelector("svg"));
   const here = Number(canvas.dataset.at ?? -1);
-  show(canvas, values[(here + way + values.length + (here < 0 && way < 0 ? 1 : 0)) % values.length]);
+  show(
+    canvas,
+    values[(here + way + values.length + (here < 0 && way < 0 ? 1 : 0)) % values.length],
+  );
 });
 
 async function copy(button, link) {
@@ -102,7 +130,7 @@ async function copy(button, link) {
     button.removeAttribute("aria-label");
   } catch {
     history.replaceState(null, "", link);
-    button.textContent = "It is in the address bar";
+    button.textContent = "The link is in the address bar";
   }
 }
 
@@ -115,6 +143,6 @@ document.addEventListener("click", (event) => {
   }
   const svg = button.closest("[data-figure]").querySelector("svg");
   svg.classList.remove("playing");
-  svg.getBoundingClientRect(); // begins anew
+  svg.getBoundingClientRect(); // restarts the animation
   svg.classList.add("playing");
 });

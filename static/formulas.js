@@ -1,4 +1,4 @@
-// The list narrows while one types; the calculator works while one types.
+// Formulas and errata: the list narrows and the calculator computes while the learner types.
 const filter = document.querySelector("[data-filter]");
 filter?.addEventListener("input", () => {
   const words = filter.value.toLowerCase().split(/\s+/);
@@ -23,10 +23,12 @@ async function work() {
     const answer = await fetch(address, { headers: { "X-Fragment": "1" } });
     if (!answer.ok || number !== asked) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    document.querySelector("#calculation").replaceChildren(...page.querySelector("#calculation").childNodes);
+    document
+      .querySelector("#calculation")
+      .replaceChildren(...page.querySelector("#calculation").childNodes);
     history.replaceState(null, "", address);
   } catch {
-    // No connection: the button still sends the form, and the browser says what is wrong.
+    // No connection: the button still sends the form, and the browser shows its error.
   }
 }
 

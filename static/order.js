@@ -1,25 +1,27 @@
-// A list that is put in order by dragging or with keys. Below the divider lies what does not belong.
-const icon = (path) =>
-  `<svg width="14" height="14" viewBox="0 0 14 14" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true"><path d="${path}"/></svg>`;
-const GRIP =
-  '<svg width="12" height="18" viewBox="0 0 12 18" fill="currentColor" aria-hidden="true"><circle cx="3" cy="3" r="1.5"/><circle cx="9" cy="3" r="1.5"/><circle cx="3" cy="9" r="1.5"/><circle cx="9" cy="9" r="1.5"/><circle cx="3" cy="15" r="1.5"/><circle cx="9" cy="15" r="1.5"/></svg>';
+// A list to put in order by dragging or with keys. Items that do not belong go below the divider.
+const chevron = (path) => `
+  <svg width="14" height="14" viewBox="0 0 14 14" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+    <path d="${path}"/>
+  </svg>`;
+const dot = (x, y) => `<circle cx="${x}" cy="${y}" r="1.5"/>`;
+const dots = [3, 9, 15].map((y) => dot(3, y) + dot(9, y)).join("");
+const GRIP = `<svg width="12" height="18" viewBox="0 0 12 18" fill="currentColor" aria-hidden="true">${dots}</svg>`;
 
-const ROOM = 4; // pixels, more than half of what lies between two items
+const ROOM = 4; // pixels, more than half of the gap between two items
 
 export function order(list) {
   const live = list.parentElement.querySelector("[data-live]");
   const help = document.querySelector("#order-help");
   const strangers = "strangers" in list.dataset;
   help.textContent = strangers
-    ? "Drag the statements into order, or move them with the arrows; what does not belong goes below the line."
+    ? "Drag the statements into order, or move them with the arrows. Statements that do not belong go below the line."
     : "Drag the statements into order, or move them with the arrows.";
 
   const places = [...list.children];
   const answered = places.some((item) => item.querySelector(".place").value);
   for (const item of places) dress(item);
   if (strangers) list.append(divider());
-  if (strangers && answered)
-    for (const item of places) if (!item.dataset.place) list.append(item);
+  if (strangers && answered) for (const item of places) if (!item.dataset.place) list.append(item);
   number();
 
   function dress(item) {
@@ -38,11 +40,14 @@ export function order(list) {
     );
     const moves = document.createElement("span");
     moves.className = "mv";
-    for (const [direction, path] of [["up", "m2 9 5-5 5 5"], ["down", "m2 5 5 5 5-5"]]) {
+    for (const [direction, path] of [
+      ["up", "m2 9 5-5 5 5"],
+      ["down", "m2 5 5 5 5-5"],
+    ]) {
       const button = document.createElement("button");
       button.type = "button";
       button.dataset.move = direction;
-      button.innerHTML = icon(path);
+      button.innerHTML = chevron(path);
       button.setAttribute("aria-label", `Move ${direction}: ${name}`);
       moves.append(button);
     }
@@ -82,7 +87,8 @@ export function order(list) {
 
   function announce(item) {
     const seat = item.querySelector(".seat").textContent;
-    live.textContent = seat === "–" ? "Now among what does not belong" : `Now in place ${seat}`;
+    live.textContent =
+      seat === "–" ? "Now among the statements that do not belong" : `Now in place ${seat}`;
   }
 
   list.addEventListener("click", (event) => {
@@ -119,7 +125,7 @@ export function order(list) {
     const listening = new AbortController();
     let from = pageY;
 
-    // The neighbors move, never the item: an element that is inserted anew loses the pointer.
+    // The neighbors move, never the item: an element that is inserted again loses the pointer.
     function follow({ pageY: now }) {
       const down = now > from;
       const neighbor = () => (down ? item.nextElementSibling : item.previousElementSibling);
@@ -150,6 +156,8 @@ export function order(list) {
     grip.addEventListener("pointerup", () => end(true), { signal });
     grip.addEventListener("pointercancel", () => end(false), { signal });
     grip.addEventListener("lostpointercapture", () => end(true), { signal });
-    document.addEventListener("keydown", (event) => event.key === "Escape" && end(false), { signal });
+    document.addEventListener("keydown", (event) => event.key === "Escape" && end(false), {
+      signal,
+    });
   }
 }

@@ -1,7 +1,7 @@
-// A file that is edited: shows what is proven of it, and loads anew when it is saved.
+// The preview of an exercise file: shows what lint found, and reloads when the file is saved.
 const page = document.querySelector("[data-stamp]");
 const query = `?name=${encodeURIComponent(page.dataset.name)}`;
-const EVERY = 300; // ms
+const INTERVAL = 300; // ms
 
 async function proof() {
   const answer = await fetch(`/preview/proof${query}`);
@@ -18,10 +18,10 @@ async function watch() {
       return;
     }
   } catch {
-    // The command has ended, or is being started anew: keep looking.
+    // The command has stopped or is restarting: keep polling.
   }
-  setTimeout(watch, EVERY);
+  setTimeout(watch, INTERVAL);
 }
 
-setTimeout(watch, EVERY);
+setTimeout(watch, INTERVAL);
 await proof();

@@ -1,5 +1,5 @@
-// Refreshes the page of a run every second until the run has ended.
-const EVERY = 1000; // ms; every request disturbs a run on the same machine a little
+// A run that is queued or running: its state is refreshed until it finishes.
+const INTERVAL = 1000; // ms; each request takes a little from a run on the same machine
 
 async function look() {
   try {
@@ -17,9 +17,9 @@ async function look() {
       }
     }
   } catch {
-    // The server cannot be reached for a moment: keep trying.
+    // The server cannot be reached for a moment: keep polling.
   }
-  setTimeout(look, EVERY);
+  setTimeout(look, INTERVAL);
 }
 
-setTimeout(look, EVERY);
+setTimeout(look, INTERVAL);

@@ -19,7 +19,7 @@ MAY: dict[str, set[str]] = {
     "config": {"errors"},
     "network": {"config"},
     "markdown": set(),
-    "templating": {"config"},
+    "templating": {"config", "errors"},
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from app.charts.svg import Figure
+from app.errors import sentence
 from app.explorers.base import Explored, Explorer, Fact, Values
 from app.explorers.controls import read_controls, shown_text
 from app.units import read, scale_of
@@ -52,7 +53,7 @@ def judged(fact: Fact, text: str) -> Guess:
     try:
         value = _read(text[:_LONGEST], fact)
     except ValueError as error:
-        return Guess(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return Guess(None, sentence(str(error)))
     shown, exact = text[:_LONGEST].strip(), fact.exact
     if abs(value - exact) <= _NEAR * abs(exact):
         return Guess(True, f"You predicted {shown}. Right: {fact.label} is {fact.value}.")

@@ -1,4 +1,4 @@
-"""Static files: read once, named by what is in them, kept compressed."""
+"""Static files: read once, minified, named by their content, and compressed."""
 
 import gzip
 import hashlib
@@ -8,16 +8,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from posixpath import normpath
 
 from app.config import ROOT
 
 FOLDER = ROOT / "static"
 _TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
 _SQUEEZED = {".js", ".css", ".svg", ".txt", ".json"}
-_NOT_SERVED = ("vendor/build/",)
+_NOT_SERVED = ("css/", "vendor/editor/")  # parts of app.css, and the recipe of the editor
 # What names another file, and would go stale without its hash: imports and fonts.
 _MENTION = re.compile(
-    r"""(?P<before>from"|from "|import\("|import"|import "|url\()\./(?P<name>[\w./-]+)"""
+    r"""(?P<before>from"|from "|import\("|import"|import "|url\()(?P<name>\.\.?/[\w./-]+)"""
+)
+_PART = re.compile(r'@import "(?P<name>[\w./-]+)";')
+_GAP = r"(?:\s++|/\*.*?\*/)"  # whitespace or a comment
+_SPARE = re.compile(
+    rf"""("[^"]*"|url\([^)]*\))"""  # stays as it is
+    rf"""|{_GAP}*+;?{_GAP}*+(\}}){_GAP}*+"""  # the last semicolon of a block is spare
+    rf"""|{_GAP}*+([{{;,>~!]){_GAP}*+"""
+    rf"""|(:){_GAP}++"""  # a space before a colon may be a descendant combinator
+    rf"""|{_GAP}++""",
+    re.DOTALL,
 )
 
 
@@ -64,20 +75,38 @@ def address(name: str) -> str:
     return f"/static/{assets()[name].hashed}"
 
 
+def minified(css: str) -> str:
+    """*css* without comments and without the whitespace that says nothing.
+
+    >>> minified("/* Notes */ .note > p, a :hover { margin: 0 .4rem; width: calc(1px + 2%); }")
+    '.note>p,a :hover{margin:0 .4rem;width:calc(1px + 2%)}'
+    """
+    return _SPARE.sub(lambda m: m[1] or m[2] or m[3] or m[4] or " ", css).strip()
+
+
 def _load(name: str, loaded: dict[str, Asset]) -> Asset:
     if name in loaded:
         return loaded[name]
     path = FOLDER / name
     body = path.read_bytes()
-    if path.suffix in (".js", ".css") and not name.startswith("vendor/"):
-        folder = Path(name).parent
-
-        def renamed(match: re.Match[str]) -> str:
-            other = (folder / match["name"]).as_posix()
-            return f"{match['before']}/static/{_load(other, loaded).hashed}"
-
-        body = _MENTION.sub(renamed, body.decode()).encode()
+    if path.suffix == ".css":
+        body = minified(_named(name, loaded)).encode()
+    elif path.suffix == ".js" and not name.startswith("vendor/"):
+        body = _named(name, loaded).encode()
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     squeezed = gzip.compress(body, 9, mtime=0) if path.suffix in _SQUEEZED else None
     loaded[name] = Asset(name, kind, body, squeezed, hashlib.sha256(body).hexdigest()[:10])
     return loaded[name]
+
+
+def _named(name: str, loaded: dict[str, Asset]) -> str:
+    """The text of *name*: style sheets that it imports are in it, other files have their hash."""
+
+    def beside(match: re.Match[str]) -> str:
+        return normpath((Path(name).parent / match["name"]).as_posix())
+
+    text = (FOLDER / name).read_text("utf-8")
+    text = _PART.sub(lambda match: _named(beside(match), loaded), text)
+    return _MENTION.sub(
+        lambda match: f"{match['before']}/static/{_load(beside(match), loaded).hashed}", text
+    )

@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from app.errors import AppError, InputError, NotFoundError, UnavailableError
+from app.errors import AppError, InputError, NotFoundError, UnavailableError, sentence
 from app.web.frame.rendering import frame, render
 
 _TITLES = {
@@ -69,14 +69,9 @@ def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, HTTPException):
         if error.detail == HTTPStatus(status).phrase:
             return f"There is no page at {request.url.path} that can be asked for like this."
-        return _sentence(str(error.detail))
+        return sentence(str(error.detail))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return f"{_FAULT} {_kept(request)}"
     if isinstance(error, UnavailableError):
-        return f"{_sentence(str(error))} {_kept(request)}"
-    return _sentence(str(error)) if isinstance(error, AppError) else "The form was not complete."
-
-
-def _sentence(text: str) -> str:
-    closed = text if text.endswith((".", "?", "!")) else f"{text}."
-    return f"{closed[:1].upper()}{closed[1:]}"
+        return f"{sentence(str(error))} {_kept(request)}"
+    return sentence(str(error)) if isinstance(error, AppError) else "The form was not complete."

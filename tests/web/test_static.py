@@ -1,0 +1,117 @@
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.config import ROOT
+from app.web.frame.assets import FOLDER, address, assets, minified
+
+WIDEST = 160
+
+
+def written() -> Iterator[Path]:
+    """The style sheets, scripts and templates that people edit."""
+    for folder in (FOLDER, ROOT / "templates"):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in {".css", ".js", ".html", ".svg"} and "vendor" not in path.parts:
+                yield path
+
+
+def colors(css: str) -> dict[str, str]:
+    """The first value of each custom property of *css*."""
+    found: dict[str, str] = {}
+    for name, value in re.findall(r"--([\w-]+): ([^;]+);", css):
+        found.setdefault(name, value)
+    return found
+
+
+def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient) -> None:
+    css = client.get(address("app.css")).text
+    assert "@import" not in css
+    assert "/*" not in css
+    assert "\n" not in css
+    assert re.findall(r"url\((?!/static/fonts/\w[\w-]*\.[0-9a-f]{10}\.woff2)", css) == []
+    for part in (FOLDER / "css").iterdir():
+        assert client.get(f"/static/css/{part.name}").status_code == 404
+        *_, last = re.findall(r"^([^@\s/][^{,]*?) \{", part.read_text(), re.MULTILINE)
+        assert minified(last) in css
+
+
+@pytest.mark.parametrize(
+    ("css", "small"),
+    [
+        ('a::after { content: "a ;  b"; }', 'a::after{content:"a ;  b"}'),
+        ("a :hover, a:hover > b ~ c { width: calc(1px + 2px) }", "a :hover,a:hover>b~c{width:calc(1px + 2px)}"),
+        ("/* One; */\n/* two */ a { b: c !important ; }\n\n", "a{b:c!important}"),
+        ("@media (max-width: 9rem) and (print) { a { b: 1 /* x */ 2; } }", "@media (max-width:9rem) and (print){a{b:1 2}}"),
+        ("a { background: url(./a;b.svg) ; }", "a{background:url(./a;b.svg)}"),
+    ],
+)  # fmt: skip
+def test_minifying_drops_only_what_says_nothing(css: str, small: str) -> None:
+    assert minified(css) == small
+    assert minified(small) == small
+
+
+def test_a_figure_that_stands_alone_has_the_colors_of_the_pages() -> None:
+    pages = colors((FOLDER / "css" / "tokens.css").read_text())
+    light, dark = (ROOT / "templates/figures/palette.svg").read_text().split("@media")
+    both = {name: (value, colors(dark)[name]) for name, value in colors(light).items()}
+    only_alone = {"idle", "label"}  # on paper, and not on a page
+    assert only_alone < set(both)
+    for name in set(both) - only_alone:
+        assert pages[name] == "light-dark({}, {})".format(*both[name]), name
+
+
+def test_every_custom_property_is_defined_and_used() -> None:
+    css = "".join(path.read_text() for path in written() if path.suffix != ".html")
+    defined = set(re.findall(r"--([\w-]+):", css))
+    used = set(re.findall(r"var\(--([\w-]+)", css))
+    assert used == defined
+
+
+def test_files_that_people_edit_fit_on_a_screen() -> None:
+    wide = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in written()
+        if path.suffix in {".css", ".js"}
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > WIDEST
+    ]
+    assert wide == []
+
+
+def test_every_module_says_first_what_it_is() -> None:
+    for path in FOLDER.glob("*.js"):
+        assert path.read_text().startswith("// "), path.name
+    assert assets()["app.js"].type == "text/javascript"
+
+
+def test_the_vendored_editor_is_the_one_that_its_recipe_builds() -> None:
+    """The same versions in the manifest, the recipe, its lock and the licenses; the very bytes."""
+    vendor = FOLDER / "vendor"
+    editor = json.loads((vendor / "manifest.json").read_text())["codemirror.js"]
+    bundle = (vendor / "codemirror.js").read_bytes()
+    assert hashlib.sha256(bundle).hexdigest() == editor["sha256"]
+    assert len(bundle) == editor["bytes"]
+    recipe = json.loads((vendor / "editor/package.json").read_text())
+    assert recipe["dependencies"] == editor["from"]
+    assert recipe["devDependencies"] == editor["built with"]
+    lock = json.loads((vendor / "editor/package-lock.json").read_text())["packages"]
+    locked = {
+        path.removeprefix("node_modules/"): package["version"]
+        for path, package in lock.items()
+        if path and not package.get("optional")  # esbuild's program for each platform
+    }
+    assert locked == {**editor["from"], **editor["built with"]}
+    assert all("resolved" not in package for package in lock.values())
+    named = re.findall(r"^== (\S+) (\S+) \(", (vendor / "LICENSES.txt").read_text(), re.MULTILINE)
+    assert dict(named) == editor["from"]
+
+
+def test_the_recipe_of_the_editor_is_not_served(client: TestClient) -> None:
+    assert client.get("/static/vendor/editor/entry.js").status_code == 404
+    assert client.get("/static/vendor/codemirror.js").status_code == 200
