@@ -47,7 +47,7 @@ PAGES = {
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",
-    "documentation with a table": "/docs/settings",
+    "settings": "/docs/settings",
     "documentation with code": "/docs/grading",
     "JSON interface": "/api/docs",
     "not found": "/nothing",

@@ -26,11 +26,17 @@ def test_every_file_is_a_page_and_in_the_list(client: TestClient) -> None:
     assert len(documentation()) >= 7
     for name, page in documentation().items():
         assert f'<a href="/docs/{name}">{page.title}</a>' in listed
+        assert page.sections
         shown = client.get(f"/docs/{name}").text
         assert f"<h1>{page.title}</h1>" in shown
         for section in page.sections:
             assert f'href="#{section.id}"' in shown
             assert f'id="{section.id}"' in shown
+
+
+def test_pages_of_the_site_that_are_named_are_links(client: TestClient) -> None:
+    assert '<a href="/api/docs"><code>/api/docs</code></a>' in client.get("/docs/grading").text
+    assert '<a href="/authoring"><code>/authoring</code></a>' in client.get("/docs").text
 
 
 def test_a_page_that_is_not_there_offers_the_nearest(client: TestClient) -> None:

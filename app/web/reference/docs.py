@@ -1,7 +1,7 @@
 """/docs: how Wallclock is used and run, from the Markdown files in app/docs."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,32 +16,22 @@ from app.web.frame.rendering import frame, render
 
 router = APIRouter(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"
-_SUFFIX = ".md"
+_SUFFIX, _INDEX = ".md", "README"
 # A page of the site, which the files name and do not link: they are read in the repository, too.
 _PAGE = re.compile(r"<code>(/(?:api/docs|api/v1/openapi\.json|[a-z]+))</code>")
-
-
-@dataclass(frozen=True, slots=True)
-class DocsEntry:
-    """A page of the documentation, by its name."""
-
-    name: str
-    document: Document
 
 
 @cache
 def documentation() -> dict[str, Document]:
     """Every page of the documentation, by its name."""
     files = sorted(_FOLDER.glob(f"*{_SUFFIX}"))
-    return {file.stem: _read(file) for file in files}
+    return {file.stem: _read(file) for file in files if file.stem != _INDEX}
 
 
 @router.get("")
-async def docs_list(request: Request) -> Response:
-    """Every page of the documentation."""
-    says = "How to solve, write and grade exercises, run labs, and operate the server."
-    entries = tuple(DocsEntry(name, text) for name, text in documentation().items())
-    return render("docs.html", frame(request, "Documentation", says, "docs"), entries)
+async def docs_index(request: Request) -> Response:
+    """What there is to read."""
+    return _shown(request, _read(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
 @router.get("/{name}")
@@ -52,13 +42,19 @@ async def docs_page(request: Request, name: str) -> Response:
         raise NotFoundError(
             f"no page of the documentation is called {name[:80]!r}{nearest(name[:80], known)}"
         )
-    says = known[name].summary.striptags()
-    return render("doc.html", frame(request, known[name].title, says, "docs"), known[name])
+    return _shown(request, known[name])
 
 
+def _shown(request: Request, page: Document) -> Response:
+    around = frame(request, page.title, page.summary.striptags(), "docs")
+    return render("doc.html", around, page)
+
+
+@cache
 def _read(file: Path) -> Document:
     read = document(file.read_text(encoding="utf-8"), _linked)
-    return replace(read, body=Markup(_PAGE.sub(r'<a href="\1"><code>\1</code></a>', read.body)))
+    body = _PAGE.sub(r'<a href="\1"><code>\1</code></a>', str(read.body))
+    return replace(read, body=Markup(body))  # of ours alone
 
 
 def _linked(address: str) -> str:
