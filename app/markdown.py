@@ -1,12 +1,14 @@
 """Markdown with $mathematics$ and code, as HTML that needs no script and no inline style."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
+from mdit_py_plugins.anchors import anchors_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -18,6 +20,24 @@ _PYTHON = PythonLexer(stripnl=False, ensurenl=False)
 _BARE = HtmlFormatter(nowrap=True, classprefix="h-")
 _MAY_LEAD = re.compile(r"\]\(|\]\[|\]:|<\w+:")
 _STYLED_CELL = re.compile(r' style="text-align:(left|right|center)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of a document, and its id."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A Markdown file: its title, its first paragraph, and the rest, with its sections."""
+
+    title: str
+    summary: Markup
+    body: Markup
+    sections: tuple[Section, ...]
 
 
 class MathematicsError(ValueError):
@@ -61,6 +81,30 @@ def inline_html(text: str) -> Markup:
     return Markup(_MARKDOWN.renderInline(text))
 
 
+def document(text: str, linked: Callable[[str], str]) -> Document:
+    """The Markdown file *text*, which begins with a title and a paragraph.
+
+    Each address in it is replaced with what *linked* makes of it.
+    """
+    tokens = _DOCUMENTS.parse(text)
+    for block in tokens:
+        for token in block.children or ():
+            if token.type == "link_open":
+                token.attrs["href"] = linked(str(token.attrs["href"]))
+    sections = tuple(
+        Section(str(token.attrs["id"]), tokens[place + 1].content.replace("`", ""))
+        for place, token in enumerate(tokens)
+        if token.type == "heading_open" and token.tag == "h2"
+    )
+    title, summary, rest = tokens[:_TITLE], tokens[_TITLE:_OPENING], tokens[_OPENING:]
+    return Document(
+        title[1].content,
+        Markup(_DOCUMENTS.renderer.render(summary[1:2], _DOCUMENTS.options, {})),
+        Markup(_DOCUMENTS.renderer.render(rest, _DOCUMENTS.options, {})),
+        sections,
+    )
+
+
 def addresses(text: str) -> Iterator[tuple[str, str]]:
     """Where each link and image of *text* leads, as ("link" or "image", address)."""
     if not _MAY_LEAD.search(text):
@@ -73,6 +117,9 @@ def addresses(text: str) -> Iterator[tuple[str, str]]:
                 yield "image", str(token.attrs["src"])
 
 
+_TITLE, _OPENING = 3, 6  # tokens: those of a heading, and of the paragraph after it
+
+
 def _fence(code: str, language: str, _: str) -> str:
     return str(python_html(code) if language in ("", "python") else escape(code))
 
@@ -81,8 +128,13 @@ def _mathematics(latex: str, options: dict[str, bool]) -> str:
     return str(mathml(latex.strip(), display=options["display_mode"]))
 
 
-_MARKDOWN = (
-    MarkdownIt("commonmark", {"html": False, "highlight": _fence, "typographer": False})
-    .enable("table")
-    .use(dollarmath_plugin, renderer=_mathematics, allow_space=False, double_inline=True)
-)
+def _parser() -> MarkdownIt:
+    return (
+        MarkdownIt("commonmark", {"html": False, "highlight": _fence, "typographer": False})
+        .enable("table")
+        .use(dollarmath_plugin, renderer=_mathematics, allow_space=False, double_inline=True)
+    )
+
+
+_MARKDOWN = _parser()
+_DOCUMENTS = _parser().use(anchors_plugin, max_level=3)

@@ -20,7 +20,11 @@ CARRIED = (
     "app/bundle/exercises/collectives/ring-all-reduce-time.yaml",
     "app/bundle/alembic/env.py",
     "app/sandbox/guest/world.wit",
+    "app/docs/settings.md",
 )
+LICENSES = (
+    "LICENSE", "NOTICE", "THIRD_PARTY.md", "static/fonts/LICENSES.txt", "static/vendor/LICENSES.txt",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +40,16 @@ def test_the_wheel_carries_templates_files_exercises_and_migrations(wheel: Path)
     names = set(zipfile.ZipFile(wheel).namelist())
     assert set(CARRIED) <= names
     assert not [name for name in names if name.startswith("tests/")]
+
+
+def test_the_wheel_carries_its_licenses(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        (metadata,) = (name for name in opened.namelist() if name.endswith("/METADATA"))
+        text = opened.read(metadata).decode()
+        folder = f"{metadata.rpartition('/')[0]}/licenses"
+        assert {f"{folder}/{name}" for name in LICENSES} <= set(opened.namelist())
+    assert "License-Expression: Apache-2.0 AND MIT AND OFL-1.1\n" in text
+    assert "Author: The Wallclock authors\n" in text
 
 
 def test_the_installed_wheel_serves(wheel: Path, tmp_path: Path) -> None:

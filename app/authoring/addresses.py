@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,10 +15,7 @@ from app.formulas import FORMULAS
 from app.labs import lab_called
 from app.markdown import addresses
 
-_PAGES = {
-    "", "explore", "formulas", "glossary", "hardware", "errata", "labs", "progress", "authoring",
-    "api/docs", "api/v1/openapi.json",
-}  # fmt: skip
+_OPENAPI = "api/v1/openapi.json"
 _ELSEWHERE = ("http", "https", "mailto")
 _FIGURE = "show a figure of an explorer under `figures:`, or draw it with text between lines of ```"
 _KNOWN = "link to a page that there is, or to https://..."
@@ -73,9 +70,18 @@ def _trouble_of_link(address: str, places: Places) -> str:
         return _ROOMS[room](name, dict(parse_qsl(parts.query)), places)
     if path in _ANCHORS and parts.fragment:
         return _unknown(f"entry of /{path}", parts.fragment, _ANCHORS[path]())
-    if path in _PAGES or (room == "static" and (ROOT / path).is_file()):
+    pages = _pages()
+    if path in pages or (room == "static" and (ROOT / path).is_file()):
         return ""
-    return f"the link {address} leads nowhere{nearest(path, _PAGES - {''})}"
+    return f"the link {address} leads nowhere{nearest(path, pages - {''})}"
+
+
+@cache
+def _pages() -> frozenset[str]:
+    """The pages of the site that have an address of their own."""
+    from app.web import fixed_addresses  # here: few files have a link that needs it
+
+    return frozenset(address.strip("/") for address in fixed_addresses()) | {_OPENAPI}
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object] | frozenset[str]) -> str:

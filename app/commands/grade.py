@@ -57,6 +57,8 @@ def _input(name: str) -> Iterator[BinaryIO]:
     try:
         with Path(name).open("rb") as file:
             yield file
+    except BrokenPipeError:  # of the output
+        raise
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
 

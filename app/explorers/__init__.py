@@ -1,11 +1,12 @@
 """Things to play with: controls, figures and numbers, all from the formulas and simulators."""
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
 
 from app.charts.svg import Figure
 from app.explorers.base import Explored, Explorer, Explorers, Fact, Values
-from app.explorers.checkpoints import CHECKPOINTS
-from app.explorers.collectives import RACE
 from app.explorers.controls import (
     Control,
     ControlValue,
@@ -16,30 +17,18 @@ from app.explorers.controls import (
     shown_text,
     slider_place,
 )
-from app.explorers.diagnosing import COMB, TOLLS
 from app.explorers.guessing import Guess, judged, predicted, question, untold
-from app.explorers.hardware import GPUS_SHOWN, HIERARCHY, ROOFLINE
-from app.explorers.layouts import CONFIGURATOR
-from app.explorers.memory import HYBRID, STATE
 from app.explorers.opening import Opened, opened
-from app.explorers.overlap import OVERLAP
-from app.explorers.pipelines import SCHEDULES_SHOWN
-from app.explorers.precision import FORMATS_SHOWN, LOSS_SCALE
-from app.explorers.ring import RING
-from app.explorers.routing import ROUTING
-from app.explorers.runs import RATES, RUN
-from app.explorers.splitting import SPLITTER
 
-EXPLORERS: Explorers = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            RING, RACE, STATE, RATES, OVERLAP, SCHEDULES_SHOWN, SPLITTER, CHECKPOINTS,
-            FORMATS_SHOWN, LOSS_SCALE, RUN, ROOFLINE, HIERARCHY, GPUS_SHOWN, HYBRID, CONFIGURATOR,
-            ROUTING, COMB, TOLLS,
-        )
-    }
-)  # fmt: skip
+
+def _written() -> Iterator[Explorer]:
+    """Every explorer that a module of this package defines: writing one is all it takes."""
+    for found in iter_modules(__path__):
+        module = import_module(f"{__name__}.{found.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, Explorer))
+
+
+EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
     "EXPLORERS", "Control", "Explored", "Explorer", "Fact", "Figure", "Guess", "Opened", "Select",

@@ -1,6 +1,7 @@
 """The pages. They read and work without JavaScript; scripts only make them quicker."""
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
@@ -12,7 +13,7 @@ from app.web.frame.errors import page_for
 from app.web.labs import board, run
 from app.web.labs import index as lab_list
 from app.web.progress import page as progress_page
-from app.web.reference import api, authoring, errata, formulas, glossary, hardware
+from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
@@ -28,6 +29,7 @@ PARTS = (
     errata,
     progress_page,
     authoring,
+    docs,
     api,
     theme,
     static,
@@ -49,9 +51,17 @@ class Squeezed(GZipMiddleware):
             await super().__call__(scope, receive, send)
 
 
+def fixed_addresses() -> frozenset[str]:
+    """The addresses of the pages that take nothing from their address, and of the documentation."""
+    routes = (route for part in PARTS for route in part.router.routes)
+    pages = {r.path for r in routes if isinstance(r, APIRoute) and "GET" in (r.methods or ())}
+    written = {f"/docs/{name}" for name in docs.documentation()}
+    return frozenset(path for path in pages if "{" not in path) | written
+
+
 def install(app: FastAPI) -> None:
     """Add what pages get."""
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = ["PARTS", "install", "page_for", "router"]
+__all__ = ["PARTS", "fixed_addresses", "install", "page_for", "router"]

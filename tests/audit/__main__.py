@@ -13,11 +13,11 @@ from pathlib import Path
 from playwright.sync_api import Playwright, sync_playwright
 
 from tests.audit import access, lighthouse, motion
-from tests.audit.pages import PAGES
 from tests.bench.__main__ import row
 from tests.bench.figures import Figure
 from tests.bench.load import server
 from tests.browser.browser import find, launch
+from tests.pages import EXPLORED, PAGES
 
 _TOOLS = ("axe", "motion", "pa11y", "lighthouse")
 
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="of Lighthouse on each page")
     asked = parser.parse_args()
     words = [word for word in asked.pages.split(",") if word]
-    pages = {n: p for n, p in PAGES.items() if not words or any(w in n for w in words)}
+    pages = {n: p for n, p in (PAGES | EXPLORED).items() if not words or any(w in n for w in words)}
     missed = 0
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -10,8 +10,8 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page
 
 from tests.audit.npm import installed
-from tests.audit.pages import PAGES, SAMPLES
 from tests.bench.figures import Figure
+from tests.pages import PAGES, SAMPLES
 
 _THEMES = ("light", "dark")
 _WIDTHS = (1280, 390, 320)

@@ -8,32 +8,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from app.explorers import EXPLORERS
-from app.labs.archive import recorded
 from tests.browser.conftest import MakePage, Server
-from tests.browser.test_solving import (
-    BUG,
-    CHOICE,
-    DESIGN,
-    EXPRESSION,
-    FUNCTION,
-    MATCH,
-    NUMERIC,
-    ORDER,
-)
+from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
 from tests.content.test_catalog import GOOD
+from tests.pages import EXPLORED, PAGES
 
-RUN = next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "algorithms")
-PAGES = (
-    "/", "/chapters/collectives", "/chapters/memory", "/chapters/rates", "/chapters/overlap", "/chapters/hardware",
-    "/exercises/overlap/between-nodes", DESIGN, EXPRESSION, MATCH, "/glossary", "/explore",
-    "/explore/pipeline?against=zb_h1", "/explore/ring", "/chapters/tensor", "/exercises/tensor/column-split",
-    "/exercises/rates/beyond-the-critical-batch", NUMERIC, CHOICE, ORDER, BUG, FUNCTION,
-    "/exercises/memory/traffic-of-stage-3", "/formulas",
-    "/formulas/memory.layer_activation_bytes", "/errata", "/hardware", "/labs", "/labs/algorithms", RUN,
-    "/labs/algorithms/board", "/exercises/collectives/time-the-tree",
-    "/formulas/layout.step_time?model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8", "/progress", "/authoring", "/api/docs", "/nothing",
-)  # fmt: skip
 # Both themes and both widths; what a theme changes, its colors, does not depend on the width.
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 
@@ -48,7 +27,7 @@ def assert_fits(page: Page, width: int) -> None:
 
 
 @over_screens
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
 def test_every_page_is_accessible_and_fits(
     open_page: MakePage, path: str, theme: str, width: int
 ) -> None:
@@ -60,7 +39,7 @@ def test_every_page_is_accessible_and_fits(
 
 def test_the_narrowest_phone_scrolls_one_way_only(open_page: MakePage, server: Server) -> None:
     page = open_page("/", "light", 320)
-    for path in (*PAGES, *(f"/explore/{name}?show=1" for name in EXPLORERS)):
+    for path in (*PAGES.values(), *EXPLORED.values()):
         page.goto(f"{server.url}{path}")
         assert_fits(page, 320)
 

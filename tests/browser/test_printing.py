@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.audit.pages import SAMPLES
 from tests.browser.conftest import MakePage
+from tests.pages import SAMPLES
 
 ROOM = {  # where the answer is written, by kind
     "numeric": ".box input",

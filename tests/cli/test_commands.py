@@ -133,10 +133,11 @@ def test_a_misspelled_setting_is_not_ignored(
     assert len(told.splitlines()) == 1
 
 
-def test_every_setting_is_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_every_setting_is_in_the_documentation() -> None:
+    pages = (ROOT / "app" / "docs").glob("*.md")
+    written = "".join(page.read_text(encoding="utf-8") for page in pages)
     names = [f"WALLCLOCK_{name.upper()}" for name in Settings.model_fields]
-    assert [name for name in names if f"`{name}`" not in readme] == []
+    assert [name for name in names if f"`{name}`" not in written] == []
 
 
 def test_what_kubernetes_says_of_services_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,6 +314,17 @@ def python(
 def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m app schema | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_not_blamed_on_the_file_of_answers(tmp_path: Path) -> None:
+    rows = tmp_path / "answers.jsonl"
+    row = {"exercise": RING, "seed": 0, "answer": "70 ms"}
+    rows.write_text(f"{json.dumps(row)}\n" * 2000, encoding="utf-8")
+    command = f"{sys.executable} -m app grade {rows} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert '"correct"' in done.stdout
+    assert "cannot be read" not in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -5,9 +5,43 @@ from typing import Any
 
 from app.formulas import Argument, Formula, Input, Record
 from app.formulas.presets import Cluster, Layout, Recipe, model
-from app.units import COUNT, Unit
+from app.units import (
+    BYTE,
+    BYTE_PER_SECOND,
+    COUNT,
+    DOLLAR,
+    DOLLAR_PER_HOUR,
+    DOLLAR_PER_KWH,
+    FLOP,
+    FLOP_PER_BYTE,
+    FLOP_PER_SECOND,
+    JOULE,
+    PER_SECOND,
+    RATIO,
+    SECOND,
+    WATT,
+    Unit,
+)
 
 LAYOUT = Layout(tensor=4, pipeline=2, context=2, data=4, microbatches=8, virtual=2, zero_stage=2)
+
+# A new name needs no entry below unless these do not suit it.
+OF_ITS_UNIT: dict[Unit, float] = {
+    BYTE: 1.5e9,
+    BYTE_PER_SECOND: 50e9,
+    COUNT: 12,
+    DOLLAR: 3e6,
+    DOLLAR_PER_HOUR: 2,
+    DOLLAR_PER_KWH: 0.05,
+    FLOP: 3e18,
+    FLOP_PER_BYTE: 100.0,
+    FLOP_PER_SECOND: 500e12,
+    JOULE: 4e9,
+    PER_SECOND: 20.0,
+    RATIO: 0.4,
+    SECOND: 0.3,
+    WATT: 700,
+}
 
 LEGAL: dict[str, Argument] = {
     "accumulation": 4,
@@ -160,7 +194,7 @@ LEGAL: dict[str, Argument] = {
     "writers": 64,
     "writes": 1,
 }
-"""A plausible value for each argument; a new name is added here, once."""
+"""A plausible value for each argument whose name says more than its unit."""
 
 HUGE: dict[str, Argument] = LEGAL | {
     "columns": 10**6,
@@ -249,9 +283,28 @@ NAN, INFINITE = float("nan"), float("inf")
 def legal(formula: Formula, values: dict[str, Argument] = LEGAL) -> dict[str, Argument]:
     """Arguments that *formula* takes: the last of an argument's choices, and samples."""
     return {
-        name: argument.choices[-1] if argument.choices and not argument.many else values[name]
+        name: values.get(name, default(argument)) for name, argument in formula.inputs.items()
+    } | {
+        name: argument.choices[-1]
         for name, argument in formula.inputs.items()
+        if argument.choices and not argument.many
     }
+
+
+def default(argument: Input) -> Argument:
+    """A plausible value of an argument whose name is not in the list."""
+    if argument.record:
+        return next(iter(argument.record.known().values()))
+    if argument.choices:
+        return (True, False) if argument.many else argument.choices[-1]
+    one = OF_ITS_UNIT[argument.unit or RATIO]
+    return (one, 2 * one) if argument.many else one
+
+
+def may_be_zero(argument: Input) -> bool:
+    """Whether 0 is legal: where the signature has it as the default, or the list below has it."""
+    is_default = not argument.required and argument.default == 0 and argument.default is not False
+    return is_default or argument.name in MAY_BE_ZERO
 
 
 def illegal(argument: Input) -> list[Any]:
@@ -263,7 +316,7 @@ def illegal(argument: Input) -> list[Any]:
         return ["nonsense", 7, 2.5, NAN]
     numbers: list[Any] = [NAN, INFINITE, -INFINITE, 1e31, 10**400, True, "8"]
     numbers += [] if argument.name in MAY_BE_NEGATIVE else [-1, -0.5]
-    numbers += [] if argument.name in MAY_BE_ZERO else [0]
+    numbers += [] if may_be_zero(argument) else [0]
     return numbers + ([2.5, 0.5] if argument.unit is COUNT else [])
 
 

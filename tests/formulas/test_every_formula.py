@@ -265,7 +265,7 @@ def anything(formula: Formula) -> st.SearchStrategy[dict[str, Any]]:
         if argument.choices:
             one = st.sampled_from(argument.choices)
         if argument.record:
-            one = st.sampled_from([LEGAL[name], *argument.record.known().values()])
+            one = st.sampled_from([legal(formula)[name], *argument.record.known().values()])
         drawn[name] = st.lists(one, max_size=5) if argument.many else one
     return st.fixed_dictionaries(drawn)
 

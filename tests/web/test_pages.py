@@ -8,22 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
-from app.explorers import EXPLORERS
 from app.kinds import Exercise
-from app.labs import known_labs
-from app.labs.archive import recorded
 from app.main import create_app
 from app.site import Site
+from tests.pages import EVERY, KINDS
 
-NUMERIC = "/exercises/collectives/ring-all-reduce-time"
-PAGES = (
-    "/", "/chapters/collectives", "/chapters/memory", NUMERIC, "/exercises/memory/fsdp-default",
-    "/exercises/collectives/steps-of-a-ring", "/exercises/collectives/estimate-off-by-a-factor",
-    "/exercises/collectives/write-ring-time", "/formulas", "/hardware", "/errata", "/progress", "/authoring", "/api/docs", "/nothing",
-    "/explore", *(f"/explore/{name}" for name in EXPLORERS), "/explore/ring?predict=1", "/chapters/tensor",
-    "/chapters/pipelines", "/glossary", "/labs", *(f"/labs/{one}" for one in known_labs()),
-    *(f"/labs/{run.lab}/{run.id}" for run in recorded()),
-)  # fmt: skip
+NUMERIC = KINDS["number"]
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
 
 
@@ -62,7 +52,7 @@ def fields(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", page))
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", EVERY)
 def test_a_page_is_sound_html_without_inline_script(client: TestClient, path: str) -> None:
     answer = client.get(path)
     checker = Checker()

@@ -2,11 +2,21 @@
 
 from importlib import import_module
 from pkgutil import walk_packages
+from urllib.parse import urlsplit
 
 from fastapi.routing import APIRoute
 
 from app import web
 from app.web import PARTS
+from tests.pages import EVERY
+
+# What a browser downloads, or is sent on from.
+FILES = (
+    "/exercises/{topic}/{slug}/another", "/explore/{name}/{number}.{form}",
+    "/labs/{name}/board/{number}.{form}", "/labs/{name}/{run}/samples.json",
+    "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
+    "/robots.txt", "/favicon.ico",
+)  # fmt: skip
 
 
 def test_every_module_with_a_router_is_a_part_of_the_site_once() -> None:
@@ -25,3 +35,16 @@ def test_no_address_is_registered_twice() -> None:
     ]
     assert len(routes) > 20
     assert sorted(set(routes)) == sorted(routes)
+
+
+def test_every_page_is_on_the_list_that_tests_look_at() -> None:
+    paths = [urlsplit(address).path for address in EVERY]
+    routes = [r for part in PARTS for r in part.router.routes if isinstance(r, APIRoute)]
+    pages = [r for r in routes if "GET" in (r.methods or ()) and r.path not in FILES]
+    assert len(pages) > 15
+    assert [r.path for r in pages if not any(r.path_regex.match(path) for path in paths)] == []
+
+
+def test_a_link_of_an_exercise_may_lead_to_every_page_with_one_address() -> None:
+    assert {"/", "/explore", "/api/docs", "/docs", "/docs/settings"} <= web.fixed_addresses()
+    assert not [address for address in web.fixed_addresses() if "{" in address]

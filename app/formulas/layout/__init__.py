@@ -3,15 +3,6 @@
 The record itself, Layout, is among the presets: what papers ran has a name there.
 """
 
-from app.formulas.layout.fitting import fits
-from app.formulas.layout.timing import StepTime, projected_utilization, step_time, total_step_time
-from app.formulas.presets import Layout
-
-__all__ = [
-    "Layout",
-    "StepTime",
-    "fits",
-    "projected_utilization",
-    "step_time",
-    "total_step_time",
-]
+from app.formulas.layout.fitting import *
+from app.formulas.layout.timing import *
+from app.formulas.presets import Layout as Layout

@@ -107,16 +107,21 @@ class ExploreList:
 
 
 @router.get("")
-async def explore_list(request: Request) -> Response:
-    """Every explorer."""
+async def explore_list(request: Request, site: Here) -> Response:
+    """Every explorer, in the order of the chapters."""
     says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
     around = frame(request, "Explore", says, "explore")
-    return render("explorers.html", around, ExploreList(_cards()))
+    return render(
+        "explorers.html",
+        around,
+        ExploreList(_cards(tuple(topic.id for topic in site.catalog.topics))),
+    )
 
 
 @cache
-def _cards() -> tuple[ExploreCard, ...]:
-    starts = ((one, opened(EXPLORERS, name).shown) for name, one in EXPLORERS.items())
+def _cards(chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
+    ordered = sorted(EXPLORERS.values(), key=lambda one: chapters.index(one.chapter))
+    starts = ((one, opened(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
             one.name,

@@ -1,0 +1,66 @@
+"""/docs: how Wallclock is used and run, from the Markdown files in app/docs."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+import app
+from app.errors import NotFoundError, nearest
+from app.markdown import Document, document
+from app.web.frame.rendering import frame, render
+
+router = APIRouter(prefix="/docs")
+_FOLDER = Path(app.__file__).parent / "docs"
+_SUFFIX, _INDEX = ".md", "README"
+# A page of the site, which the files name and do not link: they are read in the repository, too.
+_PAGE = re.compile(r"<code>(/(?:api/docs|api/v1/openapi\.json|[a-z]+))</code>")
+
+
+@cache
+def documentation() -> dict[str, Document]:
+    """Every page of the documentation, by its name."""
+    files = sorted(_FOLDER.glob(f"*{_SUFFIX}"))
+    return {file.stem: _read(file) for file in files if file.stem != _INDEX}
+
+
+@router.get("")
+async def docs_index(request: Request) -> Response:
+    """What there is to read."""
+    return _shown(request, _read(_FOLDER / f"{_INDEX}{_SUFFIX}"))
+
+
+@router.get("/{name}")
+async def docs_page(request: Request, name: str) -> Response:
+    """One page of the documentation."""
+    known = documentation()
+    if name not in known:
+        raise NotFoundError(
+            f"no page of the documentation is called {name[:80]!r}{nearest(name[:80], known)}"
+        )
+    return _shown(request, known[name])
+
+
+def _shown(request: Request, page: Document) -> Response:
+    around = frame(request, page.title, page.summary.striptags(), "docs")
+    return render("doc.html", around, page)
+
+
+@cache
+def _read(file: Path) -> Document:
+    read = document(file.read_text(encoding="utf-8"), _linked)
+    body = _PAGE.sub(r'<a href="\1"><code>\1</code></a>', str(read.body))
+    return replace(read, body=Markup(body))  # of ours alone
+
+
+def _linked(address: str) -> str:
+    """Where a link leads on the site: a link to a file beside it leads to that file's page."""
+    parts = urlsplit(address)
+    if parts.scheme or not parts.path.endswith(_SUFFIX):
+        return address
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    return f"/docs/{Path(parts.path).stem}{fragment}"

@@ -1,0 +1,56 @@
+"""Every page that tests look at: one list for the tests of the web, the browser and the audit."""
+
+from app.explorers import EXPLORERS
+from app.kinds import KINDS
+from app.labs import known_labs
+from app.labs.archive import recorded
+from app.web.reference.docs import documentation
+
+SAMPLES = {name: f"/exercises/{kind.sample}" for name, kind in KINDS.items()}
+RUN = next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "algorithms")
+LAYOUT = "model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8"
+# At least one page of each sort; more where the contents differ much.
+PAGES = {
+    "home": "/",
+    "chapter": "/chapters/tensor",
+    **{f"chapter {name}": f"/chapters/{name}" for name in ("collectives", "memory", "rates", "overlap", "hardware")},
+    **SAMPLES,
+    "ring or tree": "/exercises/collectives/ring-or-tree",
+    "traffic of stage 3": "/exercises/memory/traffic-of-stage-3",
+    "cut by columns": "/exercises/tensor/column-split",
+    "one link for a node": "/exercises/overlap/between-nodes",
+    "beyond the critical batch": "/exercises/rates/beyond-the-critical-batch",
+    "explorers": "/explore",
+    "explorer, asked first": "/explore/memory",
+    "explorer that plays": "/explore/ring",
+    "explorer, compared": "/explore/pipeline?against=zb_h1",
+    "labs": "/labs",
+    "lab": "/labs/algorithms",
+    "board": "/labs/algorithms/board",
+    "run": RUN,
+    "formulas": "/formulas",
+    "formula": "/formulas/collectives.ring_all_reduce_time",
+    "formula of a layer": "/formulas/memory.layer_activation_bytes",
+    "formula with parts": f"/formulas/layout.step_time?{LAYOUT}",
+    "errata": "/errata",
+    "hardware": "/hardware",
+    "glossary": "/glossary",
+    "progress": "/progress",
+    "authoring": "/authoring",
+    "documentation": "/docs",
+    "settings": "/docs/settings",
+    "documentation with code": "/docs/grading",
+    "JSON interface": "/api/docs",
+    "not found": "/nothing",
+}  # fmt: skip
+EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in EXPLORERS}
+# Pages like those above: their HTML is checked, and no browser opens them.
+ALIKE = (
+    "/chapters/pipelines",
+    "/explore/ring?predict=1",
+    *(f"/docs/{name}" for name in documentation()),
+    *(f"/explore/{name}" for name in EXPLORERS),
+    *(f"/labs/{one}" for one in known_labs()),
+    *(f"/labs/{run.lab}/{run.id}" for run in recorded()),
+)
+EVERY = tuple(dict.fromkeys((*PAGES.values(), *EXPLORED.values(), *ALIKE)))
