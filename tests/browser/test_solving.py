@@ -78,7 +78,7 @@ def test_a_choice_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(CHOICE, theme, width))
     page.get_by_text("The ring always wins for training").click()
     page.get_by_role("button", name="Check").click()
-    verdict(page, "incorrect", "Optimal in bandwidth is not optimal in time")
+    verdict(page, "incorrect", "Bandwidth-optimal is not the same as time-optimal")
     page.get_by_text("The ring wins when the message is large").click()
     page.get_by_role("button", name="Check").click()
     verdict(page, "correct", "Right")
@@ -314,7 +314,7 @@ def test_a_buggy_line_by_mouse(open_page: MakePage, theme: str, width: int) -> N
     verdict(page, "incorrect", "as many chunks as there are ranks")
     page.click(".code li:nth-child(6) label")
     page.get_by_role("button", name="Check").click()
-    verdict(page, "correct", "counts both phases already")
+    verdict(page, "correct", "already counts both phases")
 
 
 def test_a_buggy_line_by_keyboard(open_page: MakePage) -> None:
@@ -324,7 +324,7 @@ def test_a_buggy_line_by_keyboard(open_page: MakePage) -> None:
     for _ in range(5):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    verdict(page, "correct", "counts both phases already")
+    verdict(page, "correct", "already counts both phases")
 
 
 @over_screens
@@ -333,7 +333,7 @@ def test_a_function_by_mouse(open_page: MakePage, theme: str, width: int) -> Non
     page.click("#source")
     page.wait_for_selector(".cm-content")
     for program, state, says in (
-        (WRONG_PROGRAM, "partial|incorrect", "send the whole array in every step"),
+        (WRONG_PROGRAM, "partial|incorrect", "sends the whole array in every step"),
         (PROGRAM, "correct", "All 14 calls"),
     ):
         page.click(".cm-content")
