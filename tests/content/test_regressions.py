@@ -29,8 +29,8 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("attention/share-of-the-traffic", 0, {"narrow": "0.08"}, False, "order of growth"),
     # 63 of 1,154,406.5 steps.
     ("rates/steps-of-a-ramp", 0, "1154406.5", True, ""),
-    ("rates/steps-of-a-ramp", 0, "1154343.5", False, "The first stretch"),
-    ("rates/steps-of-a-ramp", 7, "1437400", False, "The first stretch"),
+    ("rates/steps-of-a-ramp", 0, "1154343.5", False, "first stage"),
+    ("rates/steps-of-a-ramp", 7, "1437400", False, "first stage"),
     ("rates/share-of-the-warm-up", 0, "0.00667 %", False, "a hundred times"),
     # 8,192 · 16,384 · 34 / 8 bytes, 16 micro-batches of 7 layers.
     ("capstone/activations-of-stage-zero", 0, "63.9 GB", True, ""),
@@ -78,7 +78,7 @@ SAID = (
     ("experts/bytes-of-a-token", 0, "on 4 nodes other than its own"),
     ("experts/utilization", 0, "of that it reached 17 %"),
     ("capstone/energy-and-dollars", 0, "Suppose that the run reaches 40 % MFU"),
-    ("rates/warm-up", 0, "there it takes 100,000 steps in all"),
+    ("rates/warm-up", 0, "where it takes 100,000 steps in total"),
     ("collectives/latency-on-top", 0, "70 µs"),
 )  # fmt: skip
 
