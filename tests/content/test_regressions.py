@@ -61,10 +61,10 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
 # exercise, seed, what its page says since
 SAID = (
     ("overlap/two-nodes-on-the-clock", 0, "1 + 2 + 1 = 4"),
-    ("overlap/two-nodes-on-the-clock", 0, "Two latencies are 8 ms, and the difference is 154.8 ms."),
-    ("overlap/two-nodes-on-the-clock", 0, "one and a half times as many"),
+    ("overlap/two-nodes-on-the-clock", 0, "The two extra latencies are 8 ms, but the difference is 154.8 ms."),
+    ("overlap/two-nodes-on-the-clock", 0, "1.5 times as many"),
     ("overlap/best-speed-up", 0, "How many times as fast"),
-    ("overlap/between-nodes", 0, "300 GB/s a GPU in one direction"),
+    ("overlap/between-nodes", 0, "300 GB/s per GPU in one direction"),
     ("meshes/tensor-across-nodes", 0, "63 ms · 6 = 378 ms, and 405 ms"),
     ("meshes/tensor-across-nodes", 0, "270 %"),
     ("hardware/the-cube-of-the-side", 0, "took a forty-third of the time of the next"),
