@@ -46,7 +46,7 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("overlap/between-nodes", 0, {"across": "333.3", "within": "116.7", "rails": "83.3"}, True, ""),
     ("overlap/between-nodes", 0, {"across": "350"}, False, "350 ms is too large"),
     ("checkpoints/young-interval", 7, {"overhead": "3.127 %"}, False, "Right: 3.227 %"),
-    ("checkpoints/cost-of-a-failure", 7, {"saving": "3511 $"}, False, "in the interval already"),
+    ("checkpoints/cost-of-a-failure", 7, {"saving": "3511 $"}, False, "the interval already includes"),
     ("precision/machine-epsilon", 7, "9.766e-4", True, ""),
     ("precision/machine-epsilon", 0, "2^-10", False, "10 fraction bits"),
     ("experts/capacity", 0, {"share": "128", "capacity": "160", "dropped": "32"}, True, ""),
