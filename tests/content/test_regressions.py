@@ -67,7 +67,7 @@ SAID = (
     ("overlap/between-nodes", 0, "300 GB/s per GPU in one direction"),
     ("meshes/tensor-across-nodes", 0, "63 ms · 6 = 378 ms, and 405 ms"),
     ("meshes/tensor-across-nodes", 0, "270 %"),
-    ("hardware/the-cube-of-the-side", 0, "took a forty-third of the time of the next"),
+    ("hardware/the-cube-of-the-side", 0, "took 1/43 of the time of the next"),
     ("hardware/three-ratios", 0, "**9**, also when all 8 GPUs send at once"),
     ("attention/intensity-of-attention", 0, "scores and probabilities are each written and read"),
     ("sharding/flat-traffic", 0, "fully sharded over all 64 GPUs"),
