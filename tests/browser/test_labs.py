@@ -56,7 +56,7 @@ def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int
     page.get_by_role("button", name="Lock in").click()
     expect(page.get_by_role("status")).to_contain_text("Messages: nothing is predicted yet")
     expect(page.get_by_label("Bytes sent by each rank")).to_have_value("1.5 MiB")
-    page.get_by_label("Messages of each rank").fill("6")
+    page.get_by_label("Messages sent by each rank").fill("6")
     page.get_by_role("button", name="Lock in").click()
     expect(page.get_by_role("row", name="Your prediction")).to_contain_text("1.5 MiB")
     expect(page.get_by_role("row", name="recorded")).to_contain_text("1.000 × yours")

@@ -79,7 +79,7 @@ def test_a_choice_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(CHOICE, theme, width))
     page.get_by_text("The ring always wins for training").click()
     page.get_by_role("button", name="Check").click()
-    verdict(page, "incorrect", "Optimal in bandwidth is not optimal in time")
+    verdict(page, "incorrect", "Bandwidth-optimal is not the same as time-optimal")
     page.get_by_text("The ring wins when the message is large").click()
     page.get_by_role("button", name="Check").click()
     verdict(page, "correct", "Right")
@@ -298,10 +298,10 @@ def test_a_design_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     verdict(page, "unreadable", "Still to be chosen: gpus")
     page.get_by_label("GPUs").select_option("64")
     page.get_by_role("button", name="Check").click()
-    verdict(page, "partial", "on each card, and 75 GB may be used")
+    verdict(page, "partial", "on each GPU, and only 75 GB may be used")
     page.get_by_label("ZeRO stage").select_option("3")
     page.get_by_role("button", name="Check").click()
-    verdict(page, "partial", "A milder stage fits as well")
+    verdict(page, "partial", "A lower stage fits as well")
     page.get_by_label("ZeRO stage").select_option("2")
     page.get_by_role("button", name="Check").click()
     verdict(page, "correct", "it meets every condition")
@@ -315,7 +315,7 @@ def test_a_buggy_line_by_mouse(open_page: MakePage, theme: str, width: int) -> N
     verdict(page, "incorrect", "as many chunks as there are ranks")
     page.click(".code li:nth-child(6) label")
     page.get_by_role("button", name="Check").click()
-    verdict(page, "correct", "counts both phases already")
+    verdict(page, "correct", "already counts both phases")
 
 
 def test_a_buggy_line_by_keyboard(open_page: MakePage) -> None:
@@ -325,7 +325,7 @@ def test_a_buggy_line_by_keyboard(open_page: MakePage) -> None:
     for _ in range(5):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    verdict(page, "correct", "counts both phases already")
+    verdict(page, "correct", "already counts both phases")
 
 
 @over_screens
@@ -334,7 +334,7 @@ def test_a_function_by_mouse(open_page: MakePage, theme: str, width: int) -> Non
     page.click("#source")
     page.wait_for_selector(".cm-content")
     for program, state, says in (
-        (WRONG_PROGRAM, "partial|incorrect", "send the whole array in every step"),
+        (WRONG_PROGRAM, "partial|incorrect", "sends the whole array in every step"),
         (PROGRAM, "correct", "All 14 calls"),
     ):
         page.click(".cm-content")

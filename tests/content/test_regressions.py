@@ -29,15 +29,15 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("attention/share-of-the-traffic", 0, {"narrow": "0.08"}, False, "order of growth"),
     # 63 of 1,154,406.5 steps.
     ("rates/steps-of-a-ramp", 0, "1154406.5", True, ""),
-    ("rates/steps-of-a-ramp", 0, "1154343.5", False, "The first stretch"),
-    ("rates/steps-of-a-ramp", 7, "1437400", False, "The first stretch"),
+    ("rates/steps-of-a-ramp", 0, "1154343.5", False, "first stage"),
+    ("rates/steps-of-a-ramp", 7, "1437400", False, "first stage"),
     ("rates/share-of-the-warm-up", 0, "0.00667 %", False, "a hundred times"),
     # 8,192 · 16,384 · 34 / 8 bytes, 16 micro-batches of 7 layers.
     ("capstone/activations-of-stage-zero", 0, "63.9 GB", True, ""),
     ("capstone/activations-of-stage-zero", 0, "71.9 GB", False, "holds 7, not 7.875"),
     # 16,384 GPUs are 5.33 pods of 3,072.
     ("capstone/pipelines-in-a-pod", 0, {"copies": "24", "pods": "6"}, True, ""),
-    ("capstone/pipelines-in-a-pod", 0, {"pods": "5"}, False, "needs a pod, too"),
+    ("capstone/pipelines-in-a-pod", 0, {"pods": "5"}, False, "need a pod too"),
     # 30.84 million GPU-hours on 16,384 GPUs are 78.4 days.
     ("capstone/energy-and-dollars", 0, {"energy": "21.58 GWh", "rental": "61.66e6 $"}, False, "Right: 21.58 GWh"),
     ("overlap/best-speed-up", 7, "33.3 %", False, "1 more than that"),
@@ -46,7 +46,7 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("overlap/between-nodes", 0, {"across": "333.3", "within": "116.7", "rails": "83.3"}, True, ""),
     ("overlap/between-nodes", 0, {"across": "350"}, False, "350 ms is too large"),
     ("checkpoints/young-interval", 7, {"overhead": "3.127 %"}, False, "Right: 3.227 %"),
-    ("checkpoints/cost-of-a-failure", 7, {"saving": "3511 $"}, False, "in the interval already"),
+    ("checkpoints/cost-of-a-failure", 7, {"saving": "3511 $"}, False, "the interval already includes"),
     ("precision/machine-epsilon", 7, "9.766e-4", True, ""),
     ("precision/machine-epsilon", 0, "2^-10", False, "10 fraction bits"),
     ("experts/capacity", 0, {"share": "128", "capacity": "160", "dropped": "32"}, True, ""),
@@ -61,13 +61,13 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
 # exercise, seed, what its page says since
 SAID = (
     ("overlap/two-nodes-on-the-clock", 0, "1 + 2 + 1 = 4"),
-    ("overlap/two-nodes-on-the-clock", 0, "Two latencies are 8 ms, and the difference is 154.8 ms."),
-    ("overlap/two-nodes-on-the-clock", 0, "one and a half times as many"),
+    ("overlap/two-nodes-on-the-clock", 0, "The two extra latencies are 8 ms, but the difference is 154.8 ms."),
+    ("overlap/two-nodes-on-the-clock", 0, "1.5 times as many"),
     ("overlap/best-speed-up", 0, "How many times as fast"),
-    ("overlap/between-nodes", 0, "300 GB/s a GPU in one direction"),
+    ("overlap/between-nodes", 0, "300 GB/s per GPU in one direction"),
     ("meshes/tensor-across-nodes", 0, "63 ms · 6 = 378 ms, and 405 ms"),
     ("meshes/tensor-across-nodes", 0, "270 %"),
-    ("hardware/the-cube-of-the-side", 0, "took a forty-third of the time of the next"),
+    ("hardware/the-cube-of-the-side", 0, "took 1/43 of the time of the next"),
     ("hardware/three-ratios", 0, "**9**, also when all 8 GPUs send at once"),
     ("attention/intensity-of-attention", 0, "scores and probabilities are each written and read"),
     ("sharding/flat-traffic", 0, "fully sharded over all 64 GPUs"),
@@ -78,7 +78,7 @@ SAID = (
     ("experts/bytes-of-a-token", 0, "on 4 nodes other than its own"),
     ("experts/utilization", 0, "of that it reached 17 %"),
     ("capstone/energy-and-dollars", 0, "Suppose that the run reaches 40 % MFU"),
-    ("rates/warm-up", 0, "there it takes 100,000 steps in all"),
+    ("rates/warm-up", 0, "where it takes 100,000 steps in total"),
     ("collectives/latency-on-top", 0, "70 µs"),
 )  # fmt: skip
 

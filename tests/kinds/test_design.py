@@ -45,13 +45,13 @@ def test_every_choice_is_judged_as_arithmetic_says(grade: Grade) -> None:
 def test_a_design_that_works_is_told_that_there_is_a_better_one(grade: Grade) -> None:
     verdict = grade({"stage": "3", "gpus": "64"})
     assert verdict.score == 0.5
-    assert "A milder stage fits as well" in verdict.feedback[0]
+    assert "A lower stage fits as well" in verdict.feedback[0]
 
 
 def test_every_condition_that_fails_is_told(grade: Grade) -> None:
     verdict = grade({"stage": "0", "gpus": "128"})
-    assert verdict.feedback[0] == "128 GPUs are more than the 64 that there are."
-    assert "485 GB on each card" in verdict.feedback[1]
+    assert verdict.feedback[0] == "128 GPUs is more than the 64 available."
+    assert "485 GB on each GPU" in verdict.feedback[1]
     assert verdict.score == 0
 
 

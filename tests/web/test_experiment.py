@@ -69,7 +69,7 @@ def test_a_prediction_is_locked_in_compared_and_explained(client: TestClient) ->
     again = post(client, action="predict", answer__time=WRONG)
     assert rows(again)["Your prediction"] == "149.8 ms ✓ right"
     wrong = post(client, action="check", answer__cause="link", answer__time=WRONG)
-    assert "The real transfer hides inside the emulated one" in wrong
+    assert "The real transfer is hidden inside the emulated one" in wrong
     assert "Partly right: 1 of 2 right" in wrong
     right = post(client, action="check", answer__cause="late")
     assert 'data-state="correct"' in right
