@@ -6,6 +6,8 @@ from playwright.sync_api import Page, expect
 from tests.audit.pages import KINDS
 from tests.browser.conftest import MakePage
 
+pytestmark = pytest.mark.slow(15)
+
 ROOM = {  # where the answer is written, by kind
     "number": ".box input",
     "formula to write": ".box input",

@@ -20,6 +20,7 @@ KINDS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow(20)
 def test_every_starting_file_is_proven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

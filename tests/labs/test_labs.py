@@ -5,6 +5,8 @@ import pytest
 from app.labs import Report, Runner, lab_called, read_job, report_of
 from tests.labs.test_running import ended
 
+pytestmark = pytest.mark.slow(30)
+
 
 def ran(runner: Runner, name: str, **given: str) -> Report:
     report = report_of(ended(runner.start(read_job(lab_called(name), given), patience=30)))

@@ -13,6 +13,8 @@ from app.labs import Run, Runner, lab_called, read_job, report_of
 from app.labs.launch.local import chosen_backend
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 
+pytestmark = pytest.mark.slow(40)
+
 
 def ended(run: Run) -> Run:
     end = time.monotonic() + PATIENCE
