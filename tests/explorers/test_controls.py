@@ -57,7 +57,9 @@ def test_any_text_is_read_as_something_that_can_be_drawn(text: str) -> None:
 def test_what_a_slider_writes_it_reads_again(slider: Slider, part: float) -> None:
     value = (slider.low + part * (slider.high - slider.low)) * slider.scale.factor
     value = slider.read(f"{value / slider.scale.factor:.4g}")[0]
-    assert slider.read(address_text(slider, value)) == (pytest.approx(value, rel=1e-5), "")
+    again, says = slider.read(address_text(slider, value))
+    assert again == pytest.approx(value, rel=1e-5)
+    assert says == ""
 
 
 @pytest.mark.parametrize("slider", [RANKS, SIZE, GPUS, SHARE], ids=lambda slider: slider.name)
@@ -65,7 +67,7 @@ def test_a_slider_runs_from_its_least_to_its_largest(slider: Slider) -> None:
     factor = slider.scale.factor
     low, high, at_low, _ = slider_place(slider, slider.low * factor)
     *_, at_high, step = slider_place(slider, slider.high * factor)
-    assert (at_low, at_high) == (pytest.approx(low), pytest.approx(high))
+    assert [at_low, at_high] == pytest.approx([low, high])
     assert float(step) > 0
     assert low < slider_place(slider, slider.default * factor)[2] < high
 
