@@ -1,10 +1,16 @@
 # Two commands on a fresh machine: make serve, make test. They need Python 3.11 or newer and make.
+#   make quick   the tests but for browsers, Slurm, PostgreSQL, killed servers and sieges: a minute
+#   make test    all of them: six minutes on two cores
+#   make check   format, lint, types, words and the proof of every exercise: half a minute
 PYTHON ?= python3
 BIN = .venv/bin
-# Two at once, a file each: many tests wait for a browser, a server or a scheduler.
-TEST = $(BIN)/python -m pytest -n 2 --dist loadfile
+# Three workers on two cores, a file each, the slowest first: many tests wait for something.
+TEST = $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: serve test check bench audit answers browser editor
+# The tests start a hundred servers and ranks, which need not compile all of it again each time.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: serve test quick check style types words lint bench audit answers browser editor
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -25,12 +31,24 @@ browser: .venv/made-for-tests
 test: browser
 	$(TEST)
 
-check: browser
+quick: .venv/made-for-tests
+	$(TEST) -m 'not slow'
+
+check: .venv/made-for-tests
+	$(MAKE) --silent --jobs=2 --keep-going --output-sync types style words lint
+
+style: .venv/made-for-tests
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy
+
+types: .venv/made-for-tests
+	$(BIN)/mypy --no-error-summary
+
+words: .venv/made-for-tests
+	$(BIN)/codespell
+
+lint: .venv/made-for-tests
 	$(BIN)/wallclock lint
-	$(TEST)
 
 bench: .venv/made-for-tests
 	$(BIN)/python -m tests.bench

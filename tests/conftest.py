@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +20,51 @@ from app.site import Site
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("steady")
+
+gc.disable()  # until all is collected: 13,000 tests stay alive to the end
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", metavar="SEED", help="run files and their tests in a drawn order")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The slowest files first, so that no worker is alone with one at the end."""
+    if seed := config.getoption("--shuffle"):
+        _shuffle(items, random.Random(seed))
+        return
+    seconds = {file: max(map(_seconds, found)) for file, found in _by_file(items).items()}
+    items.sort(key=lambda item: -seconds[item.path])
+
+
+def _by_file(items: list[pytest.Item]) -> dict[Path, list[pytest.Item]]:
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    return files
+
+
+def _seconds(item: pytest.Item) -> float:
+    """Seconds that the file of a slow test takes, as its marker says."""
+    slow = item.get_closest_marker("slow")
+    return float(slow.args[0]) if slow else 0.0
+
+
+def _shuffle(items: list[pytest.Item], source: random.Random) -> None:
+    """Files in a drawn order, and the tests of each, which share what was set up for the file."""
+    files = list(_by_file(items).values())
+    source.shuffle(files)
+    for found in files:
+        source.shuffle(found)
+    items[:] = [item for found in files for item in found]
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but let it pass over the tests themselves."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

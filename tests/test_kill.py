@@ -17,6 +17,8 @@ import pytest
 
 from app.__main__ import main
 
+pytestmark = pytest.mark.slow(20)
+
 ROUNDS = 5
 ENOUGH = 25  # verdicts of a round, before the server is killed
 

@@ -13,6 +13,8 @@ import pytest
 
 from app.config import ROOT
 
+pytestmark = pytest.mark.slow(15)
+
 CARRIED = (
     "app/bundle/templates/base.html",
     "app/bundle/static/app.css",

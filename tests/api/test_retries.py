@@ -210,6 +210,7 @@ def servers(folder: Path, count: int) -> Iterator[tuple[list[str], str]]:
             process.communicate()
 
 
+@pytest.mark.slow(10)
 def test_two_servers_store_one_attempt_when_both_hear_it_at_once(tmp_path: Path) -> None:
     with servers(tmp_path, 2) as (addresses, token), ThreadPoolExecutor(8) as pool:
 

@@ -5,17 +5,19 @@ from playwright.sync_api import expect
 
 from app.explorers import EXPLORERS
 from tests.browser.conftest import MakePage
-from tests.browser.test_pages import assert_accessible, assert_fits, over_screens
+from tests.browser.test_pages import (
+    assert_accessible,
+    assert_fits,
+    assert_good_on_every_screen,
+    over_screens,
+)
+
+pytestmark = pytest.mark.slow(70)
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-@pytest.mark.parametrize("name", sorted(set(EXPLORERS) - {"pipeline", "ring"}))
-def test_every_explorer_is_accessible_and_fits(
-    open_page: MakePage, name: str, theme: str, width: int
-) -> None:
-    page = open_page(f"/explore/{name}?show=1", theme, width)
-    assert_fits(page, width)
-    assert_accessible(page)
+@pytest.mark.parametrize("name", sorted(EXPLORERS))
+def test_every_explorer_is_accessible_and_fits_every_screen(open_page: MakePage, name: str) -> None:
+    assert_good_on_every_screen(open_page(f"/explore/{name}?show=1"))
 
 
 @over_screens

@@ -11,37 +11,56 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
 from tests.content.test_catalog import GOOD
-from tests.pages import EXPLORED, PAGES
+from tests.pages import PAGES
+
+pytestmark = pytest.mark.slow(100)
 
 # Both themes and both widths; what a theme changes, its colors, does not depend on the width.
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 
 
-def assert_accessible(page: Page) -> None:
-    found = Axe().run(page)
+# What colors and widths decide; the other rules read the same document as before.
+OF_THE_SCREEN = (
+    "color-contrast", "css-orientation-lock", "link-in-text-block", "meta-viewport",
+    "scrollable-region-focusable", "target-size",
+)  # fmt: skip
+
+
+def assert_accessible(page: Page, *rules: str) -> None:
+    """By all rules, or by *rules* alone."""
+    only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
+    found = Axe().run(page, options={"resultTypes": ["violations"], **only})
     assert found.violations_count == 0, found.generate_report()
+
+
+def assert_good_on_every_screen(page: Page) -> None:
+    """Light and wide, as it was opened; then dark and narrow; then on the narrowest phone."""
+    assert_fits(page, 1280)
+    assert_accessible(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert_fits(page, 390)
+    assert_accessible(page, *OF_THE_SCREEN)
+    page.set_viewport_size({"width": 320, "height": 900})
+    assert_fits(page, 320)
 
 
 def assert_fits(page: Page, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@over_screens
 @pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
-def test_every_page_is_accessible_and_fits(
-    open_page: MakePage, path: str, theme: str, width: int
-) -> None:
-    page = open_page(path, theme, width)
+def test_every_page_is_accessible_and_fits_every_screen(open_page: MakePage, path: str) -> None:
+    page = open_page(path)
     expect(page.locator("h1")).to_have_count(1)
-    assert_fits(page, width)
-    assert_accessible(page)
+    assert_good_on_every_screen(page)
 
 
-def test_the_narrowest_phone_scrolls_one_way_only(open_page: MakePage, server: Server) -> None:
-    page = open_page("/", "light", 320)
-    for path in (*PAGES.values(), *EXPLORED.values()):
-        page.goto(f"{server.url}{path}")
-        assert_fits(page, 320)
+@pytest.mark.parametrize("path", ["/", NUMERIC, "/explore/pipeline?show=1"])
+def test_a_page_opened_on_the_narrowest_phone_scrolls_one_way_only(
+    open_page: MakePage, path: str
+) -> None:
+    assert_fits(open_page(path, "dark", 320), 320)
 
 
 @over_screens

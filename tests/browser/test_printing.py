@@ -6,6 +6,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import MakePage
 from tests.pages import SAMPLES
 
+pytestmark = pytest.mark.slow(15)
+
 ROOM = {  # where the answer is written, by kind
     "numeric": ".box input",
     "expression": ".box input",

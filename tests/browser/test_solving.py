@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from app.kinds import KINDS
 from tests.browser.conftest import MakePage
 
+pytestmark = pytest.mark.slow(60)
+
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 CHOICE = "/exercises/collectives/ring-or-tree"
 ORDER = "/exercises/collectives/steps-of-a-ring"

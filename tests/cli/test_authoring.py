@@ -17,6 +17,7 @@ from tests.content.test_catalog import GOOD
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.slow(20)
 def test_every_starting_file_is_proven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

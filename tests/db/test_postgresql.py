@@ -28,6 +28,8 @@ from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
 
+pytestmark = pytest.mark.slow(15)
+
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:

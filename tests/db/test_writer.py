@@ -146,6 +146,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow(35)
 def test_no_acknowledged_row_is_missing_after_a_kill_at_any_moment(
     engine: Engine, database: str
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_backup_taken_under_load_is_whole(engine: Engine, database: str, tmp_p
         backup(database, tmp_path / "copy.db")
 
 
+@pytest.mark.slow(35)
 def test_four_servers_may_migrate_at_once(tmp_path: Path) -> None:
     code = "import sys; from app.db.migrations import migrate; migrate(sys.argv[1])"
     for turn in range(3):

@@ -32,7 +32,9 @@ SlurmdLogFile={folder}/slurmd.log
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
-KillWait=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+EpilogMsgTime=0
+KillWait=1
 MpiDefault=none
 GresTypes=gpu
 JobCompType=jobcomp/none
@@ -107,7 +109,7 @@ def _wait_until_idle(folder: Path, environment: dict[str, str]) -> None:
         )
         if done.stdout.strip() == "idle":
             return
-        time.sleep(0.2)
+        time.sleep(0.1)
     logs = [path.read_text()[-2000:] for path in folder.glob("*.log")]
     raise RuntimeError("Slurm does not start:\n" + "\n".join(logs))
 

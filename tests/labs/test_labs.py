@@ -6,6 +6,8 @@ from app.labs import Report, lab_called, read_job, report_of
 from app.labs.launch.local import LocalLauncher
 from tests.labs.test_running import ended
 
+pytestmark = pytest.mark.slow(30)
+
 
 def ran(runner: LocalLauncher, name: str, **given: str) -> Report:
     report = report_of(ended(runner.start(read_job(lab_called(name), given), patience=30)))

@@ -14,6 +14,8 @@ from app.labs.launch.local import LocalLauncher
 from tests.labs.conftest import Faulty, pids_of
 from tests.labs.test_running import ended, gone
 
+pytestmark = pytest.mark.slow(15)
+
 _MEMORY = 500 * 2**20
 _ROOTS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))  # of both versions
 

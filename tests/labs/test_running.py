@@ -15,6 +15,8 @@ from app.labs.launch.local import LocalLauncher
 from app.labs.ranks.events import ReadyEvent
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 
+pytestmark = pytest.mark.slow(40)
+
 
 def ended(run: Run) -> Run:
     end = time.monotonic() + PATIENCE

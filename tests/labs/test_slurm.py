@@ -26,6 +26,8 @@ from app.main import create_app
 from tests.labs.cluster import is_possible, slurm
 from tests.labs.conftest import PATIENCE, Faulty
 
+pytestmark = pytest.mark.slow(150)
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -96,29 +98,31 @@ def test_a_lab_is_a_job_and_its_counts_are_right(cluster: Path, tmp_path: Path) 
     assert outcome.state == "done"
 
 
-@pytest.mark.parametrize(
-    ("what", "cause"),
-    [
-        ("raises", "rank 1: ValueError: 3 micro-batches for 4 stages"),
-        ("killed", "rank 1 was killed by SIGKILL; did it run out of memory?"),
-        ("exits", "rank 1 exited with code 3"),
-        ("crashes", "rank 1 was killed by SIGSEGV"),
-    ],
-)
+FAULTS = {
+    "raises": "rank 1: ValueError: 3 micro-batches for 4 stages",
+    "killed": "rank 1 was killed by SIGKILL; did it run out of memory?",
+    "exits": "rank 1 exited with code 3",
+    "crashes": "rank 1 was killed by SIGSEGV",
+}
+
+
 def test_a_fault_of_a_rank_is_told_with_its_cause(
-    cluster: Path, tmp_path: Path, faulty: Faulty, what: str, cause: str
+    cluster: Path, tmp_path: Path, faulty: Faulty
 ) -> None:
     launcher = launcher_of(settings(tmp_path))
-    report = ended(launcher, launcher.start(faulty(what)))
-    assert report.state == "failed"
-    assert cause in report.cause
+    jobs = {what: faulty(what, ranks=2) for what in FAULTS}
+    runs = {what: launcher.start(job) for what, job in jobs.items()}  # there is room for all
+    for what, run in runs.items():
+        report = ended(launcher, run)
+        assert report.state == "failed", what
+        assert FAULTS[what] in report.cause
 
 
 def test_a_run_that_hangs_is_cancelled_and_leaves_nothing(
     cluster: Path, tmp_path: Path, faulty: Faulty
 ) -> None:
     launcher = launcher_of(settings(tmp_path))
-    run = launcher.start(faulty("stubborn"))
+    run = launcher.start(faulty("stubborn", ranks=2))
     wait_for(launcher, run, "job ")
     end = time.monotonic() + PATIENCE
     while not list(run.folder.glob("pid*")):
@@ -138,8 +142,8 @@ def test_a_run_that_hangs_is_ended_in_time(
 ) -> None:
     monkeypatch.setattr("app.labs.launch.slurm._STARTING", 2)
     launcher = launcher_of(settings(tmp_path))
-    report = ended(launcher, launcher.start(faulty("hangs", seconds=8)))
-    assert (report.state, report.cause) == ("timeout", "it took more than its 8 s")
+    report = ended(launcher, launcher.start(faulty("hangs", ranks=2, seconds=4)))
+    assert (report.state, report.cause) == ("timeout", "it took more than its 4 s")
 
 
 def test_two_jobs_that_want_all_gpus_take_turns(
@@ -148,7 +152,10 @@ def test_two_jobs_that_want_all_gpus_take_turns(
     site = tmp_path / "site"
     site.write_text("#SBATCH --gres=gpu:4\necho gpus=$CUDA_VISIBLE_DEVICES\n")
     launcher = launcher_of(settings(tmp_path, slurm_site=site))
-    first, second = launcher.start(faulty("hangs")), launcher.start(faulty("nothing"))
+    first, second = (
+        launcher.start(faulty("hangs", ranks=2)),
+        launcher.start(faulty("nothing", ranks=2)),
+    )
     says = wait_for(launcher, second, "in Slurm's queue (Resources)")
     assert re.fullmatch(r"job \d+ is number 1 of 1 in Slurm's queue \(Resources\)", says)
     assert not launcher.outcome_of(second)
@@ -160,7 +167,7 @@ def test_two_jobs_that_want_all_gpus_take_turns(
 
 def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_path: Path) -> None:
     launcher = launcher_of(settings(tmp_path, slurm_gpus=4))
-    job = read_job(lab_called("all-reduce"), {"ranks": "4", "sizes": "4KiB"})
+    job = read_job(lab_called("all-reduce"), {"ranks": "2", "sizes": "4KiB"})
     assert launcher.backend_of(job) == "nccl"
     run = launcher.start(job)
     report = ended(launcher, run)
@@ -180,9 +187,9 @@ def test_what_waits_too_long_is_ended(cluster: Path, tmp_path: Path, faulty: Fau
     busy = tmp_path / "busy"
     busy.write_text("#SBATCH --gres=gpu:4\n")
     hog = launcher_of(settings(tmp_path, slurm_site=busy))
-    first = hog.start(faulty("hangs"))
+    first = hog.start(faulty("hangs", ranks=2))
     impatient = launcher_of(settings(tmp_path, slurm_site=busy, slurm_patience=2))
-    report = ended(impatient, impatient.start(faulty("nothing")))
+    report = ended(impatient, impatient.start(faulty("nothing", ranks=2)))
     assert report.state == "failed"
     assert re.search(r"it waited \d+ s in Slurm's queue: Resources", report.cause)
     hog.cancel(first)
@@ -195,7 +202,7 @@ def test_what_slurm_will_never_start_is_ended(
     site = tmp_path / "site"
     site.write_text("#SBATCH --cpus-per-task=100\n")
     launcher = launcher_of(settings(tmp_path, slurm_site=site))
-    report = ended(launcher, launcher.start(faulty("nothing")))
+    report = ended(launcher, launcher.start(faulty("nothing", ranks=2)))
     assert (report.state, report.cause) == ("failed", "Slurm would never start it: PartitionConfig")
 
 
@@ -217,7 +224,7 @@ def test_a_slurm_that_does_not_answer_is_waited_for(
     cluster: Path, tmp_path: Path, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     launcher = launcher_of(settings(tmp_path))
-    run = launcher.start(faulty("nothing"))
+    run = launcher.start(faulty("nothing", ranks=2))
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "no.conf"))
     assert isinstance(launcher, SlurmLauncher)
     assert launcher.outcome_of(run) in (None, run.outcome)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow(40)
+
 PATIENCE = 1.0  # seconds
 LATE = PATIENCE + 4.0  # the server looks twice a second; a busy machine is slower
 EACH = 40  # connections of one address

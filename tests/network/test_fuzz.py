@@ -214,6 +214,7 @@ def drawn(client: TestClient, source: random.Random, token: str, exercises: list
     sent(client, "POST", path, headers=given, content=urlencode(fields).encode())
 
 
+@pytest.mark.slow(40)
 def test_drawn_mixtures(visitor: TestClient, bearer: str) -> None:
     exercises = visitor.get("/api/v1/exercises").json()
     by_kind = {row["kind"]: [e for e in exercises if e["kind"] == row["kind"]] for row in exercises}

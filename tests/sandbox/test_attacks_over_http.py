@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
+
 from app.config import Settings
 from app.db.session import open_session
 from app.db.tokens import create_token
@@ -15,6 +17,8 @@ from app.main import create_app
 from app.sandbox.runner import Runner
 from tests.calling import Caller, json_body
 from tests.sandbox.siege import EXPECTED, HONEST, INPUTS, WALL, attacks, watched
+
+pytestmark = pytest.mark.slow(20)
 
 LONGEST = 8.0  # seconds until a hostile program is answered
 EXERCISE = f"""

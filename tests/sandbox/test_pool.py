@@ -18,6 +18,8 @@ from app.sandbox.report import Report, Returned, Stopped
 from app.sandbox.runner import Runner
 from tests.sandbox.faults import OPERATIONS, faulty
 
+pytestmark = pytest.mark.slow(70)
+
 Loop = asyncio.AbstractEventLoop
 FIVE = "def f():\n    return 5\n"
 SLOW_FIVE = "def f():\n    for _ in range(2_000_000): pass\n    return 5\n"

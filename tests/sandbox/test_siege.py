@@ -11,6 +11,8 @@ from app.sandbox.runner import Runner
 from tests.sandbox.naive import HARMLESS
 from tests.sandbox.siege import attacks
 
+pytestmark = pytest.mark.slow(60)
+
 NOBODY = 65534
 # The right to read everything stays: an interpreter may live in a folder that only root may enter.
 AS_NOBODY = (

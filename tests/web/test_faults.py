@@ -28,6 +28,8 @@ from app.sandbox.runner import Runner
 from app.site import Site
 from tests.sandbox.faults import Fault, faulty
 
+pytestmark = pytest.mark.slow(25)
+
 NUMERIC = "collectives/ring-all-reduce-time"
 FUNCTION = "collectives/write-ring-time"
 RIGHT = (

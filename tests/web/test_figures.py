@@ -6,7 +6,9 @@ from fastapi.testclient import TestClient
 from app.db.queries import efforts, latest_attempts
 from app.db.session import open_session
 from app.db.signing import unsign
+from app.kinds.base import Embedded
 from app.site import Site
+from app.web.explore.figures import embedded_view
 from app.web.frame.visitor import COOKIE
 
 INTERLEAVED = "/exercises/pipelines/interleaved"
@@ -81,3 +83,28 @@ def test_time_counts_once_for_each_drawing(client: TestClient, site: Site) -> No
     assert took.answers == 4
     assert took.seconds is not None
     assert 160 <= took.seconds < 170
+
+
+def test_an_embedded_figure_has_its_picture_its_table_and_files() -> None:
+    view = embedded_view(Embedded(explorer="pipeline"), {"stages": "3", "microbatches": "5"})
+    assert view.guess is None
+    for number, figure in enumerate(view.figures):
+        assert figure.svg.startswith("<svg")
+        assert len({len(row) for row in figure.table}) == 1
+        assert f"/explore/pipeline/{number}.csv?" in figure.csv_href
+        assert "stages=3" in figure.svg_href
+        assert figure.href.endswith(f"#{figure.anchor}")
+    assert view.figures[0].plays
+
+
+def test_where_a_prediction_comes_first_no_figure_tells_it() -> None:
+    view = embedded_view(Embedded(explorer="pipeline", predict=True), {"stages": "3"})
+    assert view.figures == ()
+    assert view.guess is not None
+    assert ("stages", "3") in view.guess.state
+
+
+def test_one_figure_of_several_can_be_chosen() -> None:
+    whole = embedded_view(Embedded(explorer="ring"), {})
+    one = embedded_view(Embedded(explorer="ring", figure=1), {})
+    assert one.figures == whole.figures[1:2]

@@ -184,7 +184,9 @@ def _runs(
             yield RunView(link, origin, measured)
 
 
-def _measured(exercise: LabExercise, name: str, seed: int, kept: RunResult, typed: str) -> MeasuredView:
+def _measured(
+    exercise: LabExercise, name: str, seed: int, kept: RunResult, typed: str
+) -> MeasuredView:
     asked, report = exercise.predict[name], kept.report
     found = found_in(report, asked.measured, *exercise.places(name, seed)) if report else None
     if found is None:

@@ -1,0 +1,94 @@
+"""Where values go on an axis: at their place, in order, beside round numbers."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.charts.axes import Axis, even, percent_text, scale
+from app.units import BYTE, RATIO, SECOND
+
+BYTES = Axis(label="Bytes", unit=BYTE)
+LOG = Axis(label="Bytes", unit=BYTE, log=True)
+TIME = Axis(label="Time", unit=SECOND, log=True)
+SHARE = Axis(label="Share", unit=RATIO, percent=True)
+
+
+def test_even_marks_are_round_and_reach_both_ends() -> None:
+    assert even(0, 10, 6) == [0, 2, 4, 6, 8, 10]
+    assert even(0, 6, 6) == [0, 1, 2, 3, 4, 5, 6]
+    assert even(-3, 3, 3) == [-2, 0, 2]
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
+def test_even_marks_are_equally_far_apart_and_about_as_many_as_asked(
+    low: float, wide: float
+) -> None:
+    found = even(low, low + wide, 6)
+    assert 2 <= len(found) <= 7
+    steps = [after - before for before, after in zip(found, found[1:], strict=False)]
+    first = f"{steps[0]:.3g}".replace(".", "").strip("0") if wide > 1e-6 * abs(low) else "1"
+    assert steps == pytest.approx([steps[0]] * len(steps), rel=1e-3)
+    assert first.partition("e")[0] in {"1", "2", "5"}
+    assert all(low - 1e-6 * wide <= value <= low + (1 + 1e-6) * wide for value in found)
+
+
+def test_a_linear_scale_begins_at_zero_and_ends_at_the_largest() -> None:
+    across = scale(BYTES, [30.0, 120.0], start=100, end=700)
+    assert [across.at(value) for value in (0, 30, 60, 120)] == [100, 250, 400, 700]
+
+
+def test_an_axis_may_run_upward() -> None:
+    up = scale(BYTES, [4.0], start=300, end=20)
+    assert [up.at(value) for value in (0, 1, 4)] == [300, 230, 20]
+
+
+def test_what_lies_beyond_is_at_the_edge() -> None:
+    assert scale(BYTES, [10.0], 0, 100).at(25) == 100
+    assert scale(BYTES, [10.0], 0, 100).at(-5) == 0
+    assert scale(LOG, [10.0, 1000.0], 0, 100).at(1) == 0
+
+
+def test_on_a_logarithmic_scale_each_decade_is_as_wide_as_the_next() -> None:
+    across = scale(LOG, [1.0, 1e4], 0, 400)
+    assert [across.at(10.0**power) for power in range(5)] == [0, 100, 200, 300, 400]
+
+
+@pytest.mark.parametrize("axis", [BYTES, LOG])
+@pytest.mark.parametrize("values", [[], [0.0], [7.0], [math.inf, 3.0], [0.0, -1.0]])
+def test_a_scale_is_made_of_whatever_there_is(axis: Axis, values: list[float]) -> None:
+    made = scale(axis, values, 0, 100)
+    assert made.low < made.high
+    assert all(0 <= tick.at <= 100 for tick in made.ticks())
+    assert all(0 <= made.at(value) <= 100 for value in (0.0, 1.0, 7.0, 1e12))
+
+
+@pytest.mark.parametrize(
+    ("axis", "values", "labels"),
+    [
+        (BYTES, [1e9], ["0 B", "200 MB", "400 MB", "600 MB", "800 MB", "1 GB"]),
+        (LOG, [28.0, 150.0], ["50 B", "100 B"]),
+        (LOG, [1e3, 1e6], ["1 kB", "10 kB", "100 kB", "1 MB"]),
+        (SHARE, [0.25], ["0 %", "5 %", "10 %", "15 %", "20 %", "25 %"]),
+        (TIME, [1.0, 7200.0], ["1 s", "10 s", "60 s", "10 min", "60 min"]),
+    ],
+)
+def test_marks_are_written_in_the_unit_of_the_axis(
+    axis: Axis, values: list[float], labels: list[str]
+) -> None:
+    assert [tick.label for tick in scale(axis, values, 0, 100).ticks()] == labels
+
+
+def test_marks_stand_where_their_values_are() -> None:
+    across = scale(BYTES, [1e9], 0, 500)
+    assert [tick.at for tick in across.ticks()] == [0, 100, 200, 300, 400, 500]
+
+
+def test_many_decades_are_not_all_marked() -> None:
+    assert len(scale(LOG, [1.0, 1e15], 0, 500).ticks()) <= 9
+
+
+def test_the_noise_of_a_sum_is_nothing() -> None:
+    assert percent_text(0.1 + 0.2 - 0.3) == "0 %"
+    assert percent_text(3 / 11) == "27.3 %"

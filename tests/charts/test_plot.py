@@ -1,0 +1,98 @@
+"""Curves at their places, and names that do not run into one another."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.charts.axes import Axis
+from app.charts.color import Color
+from app.charts.drawing import Arrow
+from app.charts.plot import LabeledPoint, Plot, Series, plot_picture
+from app.units import BYTE, SECOND
+
+LATENCY, BANDWIDTH = 10e-6, 50e9
+SIZES = [4.0**power for power in range(4, 16)]
+LINE = Series(
+    color=Color.BLUE, name="ring", points=tuple((s, LATENCY + s / BANDWIDTH) for s in SIZES)
+)
+CHART = Plot(
+    title="Time of a message",
+    summary="latency, then bandwidth",
+    x=Axis(label="Size", unit=BYTE, log=True),
+    y=Axis(label="Time", unit=SECOND, log=True),
+    series=(LINE,),
+)
+
+
+def places(path: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in (s.split() for s in path.removeprefix("M").split("L"))]
+
+
+def test_a_curve_runs_from_the_first_point_to_the_last_and_up_where_values_grow() -> None:
+    picture = plot_picture(CHART)
+    (curve,) = picture.curves
+    found = places(curve.path)
+    assert len(found) == len(SIZES)
+    assert found[0][0] == picture.left
+    assert found[-1] == (picture.right, picture.top)
+    assert found == sorted(found, key=lambda place: (place[0], -place[1]))
+
+
+def test_every_point_says_its_values_in_order() -> None:
+    (curve,) = plot_picture(CHART).curves
+    says = curve.says.split("|")
+    assert len(says) == len(SIZES) == len(curve.points.split(","))
+    assert "256 B" in says[0]
+
+
+def test_names_of_curves_that_end_at_one_place_are_apart() -> None:
+    same = tuple(replace(LINE, name=f"curve {n}") for n in range(5))
+    heights = sorted(c.label_y for c in plot_picture(replace(CHART, series=same)).curves)
+    gaps = [after - before for before, after in zip(heights, heights[1:], strict=False)]
+    assert min(gaps) >= 12
+
+
+def test_a_name_may_stand_at_the_peak() -> None:
+    hill = Series(
+        color=Color.BLUE, name="hill", points=((1.0, 1e-3), (8.0, 1.0), (64.0, 1e-2)), at_peak=True
+    )
+    (curve,) = plot_picture(replace(CHART, series=(hill,))).curves
+    peak = min(places(curve.path), key=lambda place: place[1])
+    assert curve.label_x == pytest.approx(peak[0], abs=10)
+
+
+def test_many_points_have_no_dots() -> None:
+    many = Series(color=Color.BLUE, name="", points=tuple((1.0 + n, 1.0) for n in range(200)))
+    assert plot_picture(replace(CHART, series=(many,))).curves[0].dots == ""
+    assert plot_picture(CHART).curves[0].dots.count("M") == len(SIZES)
+
+
+def test_a_linear_axis_begins_at_the_first_value_across() -> None:
+    years = replace(CHART, x=Axis(label="Size", unit=BYTE))
+    first, *_ = places(plot_picture(years).curves[0].path)
+    assert first[0] == plot_picture(years).left
+
+
+def test_names_of_marks_stay_inside_and_apart() -> None:
+    marks = tuple(LabeledPoint(x=1e6 * (1 + n / 50), y=1e-4, says=f"model {n}") for n in range(6))
+    placed = plot_picture(replace(CHART, marks=marks)).marks
+    spots = {(mark.text_x, mark.text_y) for mark in placed}
+    assert len(spots) == 6
+    assert all(0 < mark.text_x < 720 and 0 < mark.text_y < 380 for mark in placed)
+
+
+def test_the_table_has_a_row_for_each_value_across_and_gaps_where_a_curve_has_none() -> None:
+    short = Series(color=Color.ORANGE, name="tree", points=((256.0, 1.0),))
+    table = replace(CHART, series=(LINE, short)).table
+    assert table[0] == ("Size", "ring", "tree")
+    assert len(table) == 1 + len(SIZES)
+    assert [row[2] for row in table[1:3]] == ["1 s", ""]
+
+
+@pytest.mark.parametrize(("x2", "y2"), [(100.0, 0.0), (0.0, -40.0), (30.0, 40.0), (0.0, 0.0)])
+def test_the_head_of_an_arrow_ends_where_the_arrow_does(x2: float, y2: float) -> None:
+    arrow = Arrow(x1=0, y1=0, x2=x2, y2=y2, color=Color.BLUE)
+    tip, one, other = places(arrow.tip.removesuffix("z"))
+    assert tip == (x2, y2)
+    far = [((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x, y in (one, other)]
+    assert far[0] == pytest.approx(far[1], abs=0.02)

@@ -1,0 +1,82 @@
+"""Every figure is well-formed SVG, whatever names it was given."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from app.charts.axes import Axis
+from app.charts.bars import Bar, Bars, Part
+from app.charts.color import Color
+from app.charts.drawing import Arrow, Drawing, Rect, Words
+from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.svg import Figure, to_svg
+from app.charts.timeline import Lane, TimeBar, Timeline
+from app.units import BYTE
+
+HOSTILE = "<script>alert(1)</script> & \"quoted\" 'too' ]]>"
+AXIS = Axis(label=HOSTILE, unit=BYTE)
+FIGURES: dict[str, Figure] = {
+    "bars": Bars(
+        title=HOSTILE,
+        summary=HOSTILE,
+        axis=AXIS,
+        bars=(Bar(name=HOSTILE, parts=(Part(color=Color.PURPLE, name=HOSTILE, value=3e9),), note=HOSTILE),),
+        limit=1e9,
+        limit_says=HOSTILE,
+    ),
+    "plot": Plot(
+        title=HOSTILE,
+        summary=HOSTILE,
+        x=AXIS,
+        y=AXIS,
+        series=(Series(color=Color.BLUE, name=HOSTILE, points=((1.0, 1.0), (2.0, 3.0))),),
+        marks=(LabeledPoint(x=1.0, y=2.0, says=HOSTILE),),
+    ),
+    "timeline": Timeline(
+        title=HOSTILE,
+        summary=HOSTILE,
+        rows=(
+            Lane(
+                name=HOSTILE,
+                note=HOSTILE,
+                bars=(TimeBar(start=0.0, end=1.0, kind="F", label=HOSTILE, says=HOSTILE),),
+            ),
+        ),
+        end=1.0,
+        kinds=(("F", HOSTILE),),
+        note=HOSTILE,
+    ),
+    "drawing": Drawing(
+        title=HOSTILE,
+        summary=HOSTILE,
+        width=100,
+        height=100,
+        rects=(Rect(x=0, y=0, width=9, height=9, color=Color.PURPLE, label=HOSTILE, says=HOSTILE),),
+        arrows=(Arrow(x1=0, y1=0, x2=9, y2=9, color=Color.PURPLE, label=HOSTILE, says=HOSTILE),),
+        words=(Words(x=0, y=0, text=HOSTILE),),
+        table=((HOSTILE,),),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["file", "piece"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_hostile_name_is_text_and_nothing_else(name: str, alone: bool) -> None:
+    root = ET.fromstring(to_svg(FIGURES[name], alone=alone))
+    assert root.tag.endswith("svg")
+    assert not [one for one in root.iter() if one.tag.endswith("script")]
+    heard = [text for one in root.iter() for text in (one.text or "", *one.attrib.values())]
+    assert any(HOSTILE in text for text in heard)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_file_names_what_it_shows(name: str) -> None:
+    root = ET.fromstring(to_svg(FIGURES[name], alone=True))
+    assert root.attrib["viewBox"].startswith("0 0 ")
+    assert all(one.attrib.get("href", "#").startswith("#") for one in root.iter())
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_table_of_a_figure_is_a_rectangle(name: str) -> None:
+    table = FIGURES[name].table
+    assert len({len(row) for row in table}) == 1
