@@ -69,7 +69,7 @@ NAMED = (
     "cosine", "ramp", "critical batch", "Young", "Daly", "sharded checkpoint", "elastic", "spare",
     "MFU", "HFU", "streaming multiprocessor", "CUDA core", "tensor core", "roofline",
     "arithmetic intensity", "NVLink", "NVSwitch", "InfiniBand", "RoCE", "fat tree", "Clos",
-    "Rail-optimised", "TPU v5p", "ICI", "auto-parallelism", "FlashAttention", "cache", "Chinchilla",
+    "Rail-optimized", "TPU v5p", "ICI", "auto-parallelism", "FlashAttention", "cache", "Chinchilla",
     "SSD", "T²", "MAST", "Tectonic", "NCCLX", "Minipack2", "Megatron",
     "Transformer Engine", "4D", "Depth-first", "breadth-first",
 )  # fmt: skip

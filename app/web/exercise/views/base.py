@@ -44,6 +44,7 @@ class Form:
     score: str = ""  # beside a verdict that is not all right
     retry: str = ""  # a link to another drawing, under a wrong answer that stays as it is
     other: OtherForm | None = None
+    script: str = ""  # a file of static/ that this form needs
 
 
 class KindView(ABC, Generic[E]):

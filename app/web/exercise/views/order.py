@@ -26,6 +26,7 @@ class OrderForm(Form):
 
     items: tuple[ItemView, ...]
     strangers: bool
+    script: str = "order.js"
 
 
 class OrderView(KindView[Order]):
