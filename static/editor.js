@@ -78,7 +78,7 @@ export function editor(form, keepDraft) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
   form.querySelector("[data-reset]").addEventListener("click", () => {
-    if (area.value !== area.dataset.starter && confirm("Replace your code by the starter?"))
+    if (area.value !== area.dataset.starter && confirm("Replace your code with the starter code?"))
       write(area.dataset.starter);
   });
   form.addEventListener("judged", () => {

@@ -1,4 +1,4 @@
-// An exercise: the verdict arrives in place, and what was typed is kept.
+// An exercise: the verdict arrives in place, and the draft is stored in the browser.
 import { order } from "./order.js";
 
 const form = document.querySelector("[data-answer]");

@@ -44,7 +44,7 @@ _HEADINGS: Mapping[State, str] = {
 }
 _LONGEST_CLOCK = 12  # figures
 _SHORT = 60  # characters of an earlier answer
-_LOST = "Your answer is still here; nothing was counted."
+_LOST = "Your answer is still here, and no attempt was recorded."
 
 
 @dataclass(frozen=True, slots=True)
