@@ -29,11 +29,11 @@ _CURES: Mapping[str, str] = {
     r"ways to choose": "offer fewer values, or fewer things to choose",
     r"has the same values as|cannot be told apart": "remove one of them",
     r"does not equal the answer": "correct the answer, or the reference",
+    r"does not get its feedback, but": "another has the same values: remove it, or add arguments",
     r"does not accept its own answer|accepts the mistake|does not get": (
         "try it in wallclock preview; two mistakes may have the same value"
     ),
     r"the right program|the right code fails": "run it on these arguments",
-    r"does not get its feedback": "another one has the same values: remove it, or add arguments",
     r"does not measure": "wallclock lab list --json shows what it measures",
     r"no lab is called|parameter": "wallclock lab list shows the labs and their parameters",
     r"has no control|no explorer is called|is the (?:largest|smallest)|has figures": (

@@ -28,7 +28,9 @@ class TopicFile(Strict):
     """What `topic.yaml` says."""
 
     title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(description="place among the chapters: ours are 1, 2, ...")
+    position: float = Field(
+        description="place among the chapters; those of the course are 1, 2, ..."
+    )
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     opening: str = Field(min_length=1, description="Markdown, above the exercises")
     closing: str = Field(default="", description="Markdown, below them")
@@ -152,7 +154,7 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
         says = f"a file's name has lowercase letters, digits and hyphens, not {sorted(stray)}"
         raise ContentError([Problem(path, 1, says, "rename the file")])
     own = [
-        document.problem((key,), "belongs to the file, not into it", "remove it")
+        document.problem((key,), "is set by the file, not written in it", "remove it")
         for key in ("id", "digest")
         if key in document.values
     ]

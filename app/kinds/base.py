@@ -85,7 +85,7 @@ class Embedded(Strict):
         default_factory=dict, description='controls by name; in an exercise "{p}" is a drawn value'
     )
     figure: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="which of its figures, from 0; all where left out"
+        default=None, description="which of its figures, from 0; all if omitted"
     )
     predict: bool = Field(default=False, description="ask for a number before it is shown")
 
@@ -107,7 +107,7 @@ class Base(Strict, ABC):
     position: float = Field(default=1000, description="place in the chapter")
     core: bool = Field(default=False, description="part of the core path through the chapter")
     label: str = Field(default="", max_length=20, description="short name, such as ring-02")
-    prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ maths")
+    prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ math")
     given: dict[str, list[Value]] = Field(
         default_factory=dict, description="what is drawn: variant 0 takes the first of each"
     )

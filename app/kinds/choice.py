@@ -41,7 +41,7 @@ class Offered(Strict):
 
 
 class Choice(Base):
-    """Choose one option, or every one that holds."""
+    """Choose one option, or all that apply."""
 
     kind_title = "Choice"
     sample = "memory/fsdp-default"

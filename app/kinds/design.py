@@ -1,4 +1,4 @@
-"""Exercises that ask for a choice of several numbers which together meet all conditions."""
+"""Exercises that ask for several values that together meet every condition."""
 
 import itertools
 import math
@@ -65,7 +65,7 @@ class Knob(Strict):
 
 
 class Design(Base):
-    """Choose values that meet every condition, and are the best that do."""
+    """Choose the best values that meet every condition."""
 
     kind_title = "Design"
     sample = "memory/the-mildest-stage"
@@ -157,14 +157,16 @@ class Design(Base):
             return
         works = self._working(drawn.seed)
         if not works:
-            yield Finding(("require",), "no choice meets all of it")
+            yield Finding(("require",), "no choice meets every condition")
             return
         deciding = self._deciding(drawn.seed)
         for condition in self.require:
             if condition not in deciding:
                 cure = "remove it, or offer choices that only it forbids"
                 yield Finding(
-                    ("require", condition), "decides nothing alone: no choice fails it only", cure
+                    ("require", condition),
+                    "decides nothing alone: no choice fails this condition alone",
+                    cure,
                 )
         if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
             cure = "offer choices that work and are not the best"

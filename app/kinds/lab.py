@@ -82,7 +82,9 @@ class LabExercise(Base):
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
         if CAUSE in self.predict:
-            raise ValueError(f"a prediction cannot be called {CAUSE!r}: that is the choice")
+            raise ValueError(
+                f"a prediction cannot be called {CAUSE!r}: that is the name of the choice"
+            )
         return self
 
     def parameters(self, seed: int) -> Mapping[str, str]:

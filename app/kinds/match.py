@@ -1,4 +1,4 @@
-"""Exercises that ask which thing goes with which."""
+"""Exercises that ask for matching pairs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Thing(Strict):
 
 
 class Match(Base):
-    """Say what goes with what."""
+    """Match each item with its partner."""
 
     kind_title = "Matching"
     sample = "diagnosis/technique-and-lever"

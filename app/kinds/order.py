@@ -1,4 +1,4 @@
-"""Exercises whose answer is an order of things that must happen one after another."""
+"""Exercises whose answer is an order of steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Stranger(Strict):
 
 
 class Order(Base):
-    """Put things in an order that is possible."""
+    """Put steps in an order that works."""
 
     kind_title = "Order"
     sample = "collectives/steps-of-a-ring"
@@ -132,7 +132,7 @@ class Order(Base):
             yield [*self.items, key], self.fill(stranger.says, drawn)
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
-        """Credit each pair that is in a possible order, when all are there and no stranger is."""
+        """Credit each pair in a possible order; missing steps and strangers reduce the score."""
         keys, drawn = self._read(answer), self.draw(seed)
         wrong = self._wrong_pairs(keys)
         guests = [key for key in keys if key in self.strangers]

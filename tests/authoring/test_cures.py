@@ -49,7 +49,7 @@ sources: [https://example.org/]
         (CIRCULAR + GOOD.replace("2 * x\n", "2 * a\n"), 6, "'b' depends on itself, or is used before", "move b up"),
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "seed 0 (x 1): is 2, within twice the tolerance of the right answer, 2", "remove one"),
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "mistakes.2 * x", "remove one"),
-        (DESIGN, 8, "seed 0 (x 1): decides nothing alone: no choice fails it only", "remove it"),
+        (DESIGN, 8, "seed 0 (x 1): decides nothing alone: no choice fails this condition alone", "remove it"),
         (GOOD.replace("level: 1", "level: 1\n\tlabel: x"), 4, "is no YAML: a tab", "spaces"),
         (GOOD.replace("How much is", "Note: how much is"), 4, "is no YAML: a colon inside a text", "quotes"),
         (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is no YAML: a control character", "delete"),

@@ -71,7 +71,7 @@ class CodeExercise(Reference, Base):
         if self.result == "float":
             return Call(arguments, text, value)
         if not math.isclose(value, round(value), rel_tol=1e-12):
-            raise ExpressionError(f"{text} should give a whole number, and gives {value}")
+            raise ExpressionError(f"{text} should give a whole number, but gives {value}")
         return Call(arguments, text, round(value))
 
     def makes_sense(self, row: Sequence[Given]) -> bool:

@@ -53,7 +53,7 @@ class Bug(Strict):
     line: int = Field(ge=1)
     shown: str = Field(min_length=1, description="the wrong line, with its indentation")
     says: Markdown = Field(description="why it is wrong, and what would be right")
-    symptom: str = Field(default="", description="what {symptom} stands for in the texts")
+    symptom: str = Field(default="", description="the text that {symptom} stands for")
 
 
 class BuggyLine(CodeExercise):
@@ -79,7 +79,7 @@ class BuggyLine(CodeExercise):
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
         if not (self.bugs or self.mutate):
-            raise ValueError("give bugs, or say with mutate how to draw them")
+            raise ValueError("give bugs, or use mutate to draw them")
         lines = self.code.splitlines()
         for line in (*self.elsewhere, *(bug.line for bug in self.bugs)):
             if not 1 <= line <= len(lines):

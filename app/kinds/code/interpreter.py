@@ -74,7 +74,7 @@ class _Run:
     def step(self) -> None:
         self.steps -= 1
         if self.steps < 0:
-            raise ListingError("the run has no end")
+            raise ListingError("the run does not end")
 
     def value(self, name: str) -> Plain:
         if name in self.values:

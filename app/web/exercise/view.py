@@ -39,7 +39,7 @@ _HEADINGS: Mapping[State, str] = {
     "correct": "Right",
     "partial": "Partly right",
     "incorrect": "Not yet",
-    "unreadable": "This could not be read",
+    "unreadable": "Not graded",
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
