@@ -1,4 +1,4 @@
-"""What mends a finding whose finder does not say."""
+"""Cures for findings that come without one."""
 
 import re
 from collections.abc import Mapping
@@ -7,35 +7,35 @@ from dataclasses import replace
 from app.kinds import Exercise, Finding
 from app.kinds.schema_errors import unit_cure
 
-_WORDS = "names are those under given, cases and let, answers above this one, and formulas"
+_WORDS = "known names are those in given, cases and let, earlier answers, and formulas"
 _CURES: Mapping[str, str] = {
     r"is not known here": _WORDS,
-    r"no (?:function|formula) is called": "/authoring has the functions, /formulas the formulas",
+    r"no (?:function|formula) is called": "/authoring lists the functions, /formulas the formulas",
     r"not a finite number|has no value at": "draw values for which it has one, or say `where`",
     r"are of different kinds|and the answer is in|mixed unit|the answer is a": (
-        "look at the units of what is added and divided, or change `unit`"
+        "check the units of what is added and divided, or change `unit`"
     ),
     r"takes (?:only|.* as .*, not)|is given .* twice|needs one of|returns one value": (
         "its arguments are in /formulas"
     ),
     r"is not a comparison": "write a comparison: ranks <= 64",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",
-    r"is no mathematics": "LaTeX between $ signs; a price is written \\$5",
-    r"every option is right|reads the same as": "change or leave out one of the options",
+    r"is no mathematics|is not valid LaTeX": "LaTeX between $ signs; a price is written \\$5",
+    r"every option is right|reads the same as": "change or remove one of the options",
     r"the `when` of no option holds": "give one option a `when` that holds for the rest: 1 == 1",
     r"any order is right|are not written in an order": "say under `after` what comes before",
-    r"have a sentence under": "add says: to a thing, with a wrong partner and what to tell",
+    r"have a sentence under": "add says: to a thing, with a wrong partner and its feedback",
     r"no choice meets": "loosen a condition, or offer other values to choose from",
     r"ways to choose": "offer fewer values, or fewer things to choose",
-    r"has the same values as|cannot be told from": "drop one of them",
+    r"has the same values as|cannot be told apart": "remove one of them",
     r"does not equal the answer": "correct the answer, or the reference",
+    r"does not get its feedback, but": "another has the same values: remove it, or add arguments",
     r"does not accept its own answer|accepts the mistake|does not get": (
         "try it in wallclock preview; two mistakes may have the same value"
     ),
-    r"the right program|the right code fails": "run it on the arguments that are named",
-    r"does not get its sentence": "another has the same values: drop it, or add arguments",
-    r"measures no": "wallclock lab list --json says what it measures",
-    r"no lab is called|parameter": "wallclock lab list has the labs and their parameters",
+    r"the right program|the right code fails": "run it on these arguments",
+    r"does not measure": "wallclock lab list --json shows what it measures",
+    r"no lab is called|parameter": "wallclock lab list shows the labs and their parameters",
     r"has no control|no explorer is called|is the (?:largest|smallest)|has figures": (
         "open it under /explore and copy its address"
     ),
@@ -54,11 +54,11 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
 
 
 def _circular(finding: Finding, exercise: Exercise) -> Finding | None:
-    """What to say of a value that needs one that is worked out after it, or itself."""
+    """The finding on a value that depends on itself, or on one worked out after it."""
     found = _NAME.search(finding.says)
     if not found or found[1] not in exercise.worked_out:
         return None
-    says = f"{found[1]!r} is worked out after what needs it, or from it"
+    says = f"{found[1]!r} depends on itself, or is used before it is worked out"
     seed = re.match(r"seed \d+[^:]*: ", finding.says)
     cure = f"move {found[1]} up: let goes from top to bottom, and then the answers"
     return Finding(finding.where, f"{seed[0] if seed else ''}{says}", cure)

@@ -1,4 +1,4 @@
-"""What is proven of one exercise: it draws sense, accepts its answer and refuses its mistakes."""
+"""Proof of one exercise: variants make sense, the answer is accepted, mistakes are not."""
 
 import asyncio
 import re
@@ -26,19 +26,19 @@ from app.sandbox.runner import Runner
 _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws
 _SAME = 1e-9  # of two ways to work out a number
-_PATIENCE = 10  # seconds for an address to answer
+_PATIENCE = 10  # seconds for a URL to respond
 _NUDGE = "say how to get there instead"
 
 
 async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
-    """Everything wrong with *exercise*, each thing once.
+    """Every problem of *exercise*, each reported once.
 
     Raises:
         UnavailableError: the sandbox cannot run its code.
     """
     findings: list[Finding] = []
     for seed in SEEDS:
-        await asyncio.sleep(0)  # what is worked out here must not keep a run's answer waiting
+        await asyncio.sleep(0)  # this work must not delay the results of other runs
         if findings := await _prove_seed(exercise, seed, runner):
             break  # other drawings would mostly say the same again
     if not findings and (alike := _always_alike(exercise)):
@@ -47,25 +47,25 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
 
 
 def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
-    """What is drawn or named, and not used anywhere."""
+    """Values that are drawn or defined, and never used."""
     used = str({key: value for key, value in values.items() if key not in ("given", "cases")})
     names = {name: ("given", name) for name in exercise.given}
     names |= {name: ("cases", "0") for case in exercise.cases for name in case}
     for name, where in names.items():
         if not re.search(rf"\b{re.escape(name)}\b", used):
-            says = f"{name} is drawn, and nothing uses it"
-            yield Finding(where, says, "use it in the prompt, or leave it out")
+            says = f"{name} is drawn but never used"
+            yield Finding(where, says, "use it in the prompt, or remove it")
     for name in exercise.let:
         if len(re.findall(rf"\b{re.escape(name)}\b", used)) < len(("its name", "a use")):
-            yield Finding(("let", name), "is named, and nothing uses it", "leave it out")
+            yield Finding(("let", name), "is defined but never used", "remove it")
 
 
 def prove_links(exercise: Exercise, places: Places) -> Iterator[Finding]:
-    """Links and images of variant 0 that lead nowhere."""
+    """Broken links and images of variant 0."""
     for where, text in (*exercise.texts(), (("solution",), exercise.solution)):
         try:
             filled = exercise.fill(text, exercise.draw(0))
-        except ExpressionError:  # names an answer, or is told where it is proven
+        except ExpressionError:  # names an answer, or is reported where it is proven
             filled = text
         for says, cure in trouble_of_addresses(filled, places):
             yield Finding(where, says, cure)
@@ -87,7 +87,7 @@ def prove_figures(exercise: Exercise) -> Iterator[Finding]:
 
 
 def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
-    """Why *figure* cannot be drawn in *state*; nothing where it can."""
+    """Why *figure* cannot be drawn in *state*; empty where it can."""
     try:
         shown = opened(EXPLORERS, figure.explorer, state).shown
     except ValueError as error:
@@ -98,7 +98,7 @@ def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
 
 
 def prove_lab(exercise: Exercise) -> Iterator[Finding]:
-    """A lab that there is not, predictions that are not the lab's own, and a missing recording."""
+    """An unknown lab, predictions that differ from the lab's own, and missing recordings."""
     if not isinstance(exercise, LabExercise):
         return
     for seed in SEEDS:
@@ -108,7 +108,7 @@ def prove_lab(exercise: Exercise) -> Iterator[Finding]:
         except AppError as error:
             findings = [Finding(("run",), str(error))]
         except ExpressionError:
-            return  # told where the expression stands
+            return  # reported where the expression is
         if findings:
             yield from (Finding(f.where, f"seed {seed}: {f.says}", f.cure) for f in findings)
             return
@@ -122,7 +122,7 @@ def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]
         where = ("predict", name, "measured")
         if measured.partition("/")[0] not in job.lab.measures:
             near = nearest(measured, job.lab.measures)
-            yield Finding(where, f"{job.lab.name} measures no {measured!r}{near}")
+            yield Finding(where, f"{job.lab.name} does not measure {measured!r}{near}")
             continue
         found = [one for report in runs if (one := found_in(report, measured, *places))]
         if not found:
@@ -132,27 +132,27 @@ def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]
             known = one.value if job.lab.links == "counted" else one.predicted
             if known is not None and abs(known / key.right - 1) > _SAME:
                 says = f"the lab says {key.asked.shown(known)}"
-                yield Finding(("predict", name, "answer"), says, "predict the same thing")
+                yield Finding(("predict", name, "answer"), says, "predict the same value")
                 break
 
 
 def prove_sources(exercise: Exercise) -> Iterator[Finding]:
-    """Sources that do not answer; this asks the network."""
+    """Sources that do not respond; this uses the network."""
     for index, url in enumerate(exercise.sources):
         if says := _trouble_of(str(url)):
-            yield Finding(("sources", index), says, "name where it is now, or another source")
+            yield Finding(("sources", index), says, "give its new address, or another source")
 
 
 @lru_cache(maxsize=1024)
 def _trouble_of(url: str) -> str:
-    """Why *url* leads nowhere; nothing where it answers, or will not talk to a program."""
+    """Why *url* cannot be used; empty where it responds, or refuses to talk to programs."""
     asked = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
     try:
         with urlopen(asked, timeout=_PATIENCE):
             return ""
     except HTTPError as error:
         gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
-        return f"{url} leads nowhere: {error.code} {error.reason}" if gone else ""
+        return f"{url} returns {error.code} {error.reason}" if gone else ""
     except OSError as error:
         return f"{url} cannot be reached: {getattr(error, 'reason', error)}"
 
@@ -173,25 +173,25 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
 
 
 def _drawn(exercise: Exercise, seed: int) -> str:
-    """What *seed* draws, in brackets; nothing where nothing is drawn."""
+    """The values that *seed* draws, in parentheses; empty where none are drawn."""
     shown = ", ".join(f"{name} {text}" for name, text in exercise.draw(seed).shown.items() if text)
     return f" ({shown[:_LONGEST]})" if shown else ""
 
 
 def _always_alike(exercise: Exercise) -> Finding | None:
-    """A finding if choices of values are there, and all seeds draw the same."""
+    """A finding if there are values to choose from, and all seeds draw the same."""
     choices = [len(values) for values in exercise.given.values()] + [len(exercise.cases)]
     drawn = {tuple(exercise.draw(seed).shown.items()) for seed in SEEDS}
     if max(choices) > 1 and len(drawn) == 1:
         says = f"{len(SEEDS)} seeds draw the same values"
-        return Finding(("where",), says, "let `where` allow more than one drawing")
+        return Finding(("where",), says, "loosen `where`, so that more than one variant is drawn")
     return None
 
 
 def _prove_texts(exercise: Exercise, seed: int) -> Iterator[Finding]:
     drawn = exercise.draw(seed)
     for where, text in exercise.texts():
-        if "mistakes" in where:  # filled with the answers known, when the mistakes are proven
+        if "mistakes" in where:  # filled with the answers when the mistakes are proven
             continue
         try:
             html(exercise.fill(text, drawn))
@@ -203,7 +203,7 @@ def _prove_solution(exercise: Exercise, seed: int, said: set[str]) -> list[Findi
     try:
         html(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
     except (ExpressionError, MathematicsError) as error:
-        # A wrong key is told where it stands; that the solution mentions it adds nothing.
+        # A wrong key is reported where it is written; its use in the solution adds nothing.
         return [] if str(error) in said else [Finding(("solution",), str(error))]
     return []
 
@@ -232,7 +232,9 @@ async def _prove_answers(exercise: Exercise, seed: int, runner: Runner) -> list[
             if verdict.correct:
                 findings.append(Finding((), f"accepts the mistake {_short(answer)}"))
             elif not any(says in sentence for sentence in verdict.feedback):
-                findings.append(Finding((), f"the mistake {_short(answer)} does not get: {says}"))
+                findings.append(
+                    Finding((), f"the mistake {_short(answer)} does not get its feedback: {says}")
+                )
     except AppError as error:
         findings.append(Finding((), str(error)))
     return findings

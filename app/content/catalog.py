@@ -19,8 +19,8 @@ _SUFFIX = ".yaml"
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 _NEW_CHAPTER = (
-    "write one with title, position, summary and opening, or give the folder the name of a "
-    "chapter that there is"
+    "write one with title, position, summary and opening, or give the folder the name of an "
+    "existing chapter"
 )
 
 
@@ -28,7 +28,9 @@ class TopicFile(Strict):
     """What `topic.yaml` says."""
 
     title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(description="place among the chapters: ours are 1, 2, ...")
+    position: float = Field(
+        description="place among the chapters; those of the course are 1, 2, ..."
+    )
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     opening: str = Field(min_length=1, description="Markdown, above the exercises")
     closing: str = Field(default="", description="Markdown, below them")
@@ -58,7 +60,7 @@ class Catalog:
 
     @classmethod
     def read(cls, folders: Iterable[Path]) -> "Catalog":
-        """The catalog of *folders*, each of which holds a folder a chapter.
+        """The catalog of *folders*, each with one folder per chapter.
 
         Raises:
             ContentError: with every problem of every file.
@@ -149,10 +151,10 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
     """
     document = read_document(path)
     if stray := set(path.stem) - set(_NAME):
-        says = f"a file's name has small letters, digits and hyphens, not {sorted(stray)}"
+        says = f"a file's name has lowercase letters, digits and hyphens, not {sorted(stray)}"
         raise ContentError([Problem(path, 1, says, "rename the file")])
     own = [
-        document.problem((key,), "belongs to the file, not into it", "leave it out")
+        document.problem((key,), "is set by the file, not written in it", "remove it")
         for key in ("id", "digest")
         if key in document.values
     ]
@@ -178,14 +180,14 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
     """The chapter in *folder*; without a topic file it adds to the *earlier* one of its name."""
     if not any(folder.glob(f"*{_SUFFIX}")):
         return None  # a folder of something else
-    kept = earlier.exercises if earlier else ()
-    exercises = [*kept, *_exercises(folder, {exercise.id for exercise in kept}, problems)]
+    others = earlier.exercises if earlier else ()
+    exercises = [*others, *_exercises(folder, {exercise.id for exercise in others}, problems)]
     exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
     path = folder / TOPIC_FILE
     if earlier and not path.exists():
         return replace(earlier, exercises=tuple(exercises))
     if earlier:
-        says = f"there is a chapter {folder.name!r} already"
+        says = f"there is already a chapter {folder.name!r}"
         cure = "remove this file to add exercises to that chapter, or rename the folder"
         problems.append(Problem(path, 1, says, cure))
         return None
@@ -221,7 +223,7 @@ def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterat
             problems += error.problems
             continue
         if exercise.id in known:
-            says = f"there is an exercise {exercise.id!r} already"
+            says = f"there is already an exercise {exercise.id!r}"
             problems.append(Problem(path, 1, says, "give the file another name"))
         yield exercise
 

@@ -10,7 +10,7 @@ Answer = str | list[str] | dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """The judgement on one of several answers; None where it was left empty."""
+    """The verdict on one of several answers; *correct* is None where it was left empty."""
 
     correct: bool | None
     says: str
@@ -18,7 +18,7 @@ class PartVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement on one answer, and the sentences (Markdown) shown with it."""
+    """The verdict on one answer, and the sentences (Markdown) shown with it."""
 
     correct: bool
     score: float
@@ -27,11 +27,11 @@ class Verdict:
 
 
 class TooLongError(InputError):
-    """An answer is longer than it may be: status 413."""
+    """An answer is longer than allowed: status 413."""
 
 
 def answer_length(answer: Answer) -> int:
-    """The characters of *answer*, the names of its parts among them."""
+    """The number of characters in *answer*, including the names of its parts."""
     if isinstance(answer, str):
         return len(answer)
     if isinstance(answer, list):
@@ -43,18 +43,18 @@ def refuse_longer(answer: Answer, limit: int) -> None:
     """Refuse an *answer* of more than *limit* characters.
 
     Raises:
-        TooLongError: it is one.
+        TooLongError: it has more.
     """
     if answer_length(answer) > limit:
         raise TooLongError(f"an answer has at most {limit:,} characters")
 
 
 def single(answer: Answer) -> str:
-    """*answer*, when it is one text.
+    """*answer*, which must be one string.
 
     Raises:
         AnswerError: it is a list or an object.
     """
     if not isinstance(answer, str):
-        raise AnswerError("one text is wanted as the answer, not a list or an object")
+        raise AnswerError("the answer must be a string, not a list or an object")
     return answer

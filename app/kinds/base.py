@@ -21,13 +21,13 @@ _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-Where = tuple[str | int, ...]  # the way to a value in an exercise file
+Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
 
 
 def _unit(name: str) -> str:
-    scale_of(name)  # raises what the author is told
+    scale_of(name)  # raises an error that names the nearest unit
     return name
 
 
@@ -36,7 +36,7 @@ UnitName = Annotated[str, AfterValidator(_unit)]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that an author should mend, with its cure; *where* is the way to it in the file."""
+    """A problem for the author to fix, with its cure; *where* is its place in the file."""
 
     where: Where
     says: str
@@ -54,17 +54,17 @@ class Variant:
 
 
 class Remembered(dict[_K, _V]):
-    """Values that are worked out once for each key; they are forgotten when there are too many."""
+    """A cache of values by key; it starts over when there are too many."""
 
     most: ClassVar[int] = _REMEMBERED
 
     def of(self, key: _K, work_out: Callable[[], _V]) -> _V:
-        """The value of *key*; *work_out* says it the first time."""
+        """The value of *key*, which *work_out* returns the first time."""
         known = self.get(key)
         return self.keep(key, work_out()) if known is None else known
 
     def keep(self, key: _K, value: _V) -> _V:
-        """*value*, which is remembered as that of *key*."""
+        """*value*, stored as that of *key*."""
         if len(self) >= self.most:
             self.clear()
         self[key] = value
@@ -72,7 +72,7 @@ class Remembered(dict[_K, _V]):
 
 
 class Strict(BaseModel):
-    """A part of an exercise file: nothing unknown in it, nothing changed after reading."""
+    """A part of an exercise file: no unknown keys, and never changed after reading."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,13 +85,13 @@ class Embedded(Strict):
         default_factory=dict, description='controls by name; in an exercise "{p}" is a drawn value'
     )
     figure: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="which of its figures, from 0; all where left out"
+        default=None, description="which of its figures, from 0; all if omitted"
     )
     predict: bool = Field(default=False, description="ask for a number before it is shown")
 
 
 class Base(Strict, ABC):
-    """One exercise; all that it says and judges depends on its file and a seed alone.
+    """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
     Each kind sets the class variables; the rest of the site asks them, never the kind's name.
     """
@@ -105,37 +105,37 @@ class Base(Strict, ABC):
     title: str = Field(max_length=80, min_length=3, description="3 to 80 characters")
     level: int = Field(ge=1, le=5, description="1 warm-up to 5 hard")
     position: float = Field(default=1000, description="place in the chapter")
-    core: bool = Field(default=False, description="on the path that everybody walks")
+    core: bool = Field(default=False, description="part of the core path through the chapter")
     label: str = Field(default="", max_length=20, description="short name, such as ring-02")
-    prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ maths")
+    prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ math")
     given: dict[str, list[Value]] = Field(
         default_factory=dict, description="what is drawn: variant 0 takes the first of each"
     )
     cases: list[dict[str, Value]] = Field(
-        default_factory=list, description="values drawn together, one row a variant"
+        default_factory=list, description="values drawn together, one row per variant"
     )
     let: dict[str, str | int | float] = Field(
         default_factory=dict, description="named intermediate values"
     )
-    where: str = Field(default="", description="a condition that every drawing meets")
+    where: str = Field(default="", description="a condition that every variant meets")
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
-    sources: list[HttpUrl] = Field(min_length=1, description="addresses; one at least")
+    sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
     figures: list[Embedded] = Field(
         default_factory=list, description="explorers, shown once it is solved"
     )
-    skills: list[str] = Field(default_factory=list, description="words to find it by")
+    skills: list[str] = Field(default_factory=list, description="search terms")
     fixed: list[str] = Field(
         default_factory=list,
-        description="numbers in texts that are meant for every drawing, as they are written there",
+        description="numbers in texts that hold for every variant, as they are written there",
     )
     implied: list[str] = Field(
         default_factory=list,
-        description="drawn values that the prompt does not show, and that follow from what it says",
+        description="drawn values that the prompt does not show but implies",
     )
     unmarked: list[str] = Field(
         default_factory=list,
-        description="glossary terms that get no tooltip here, where it would be the answer",
+        description="glossary terms without a tooltip here, since it would give the answer away",
     )
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
@@ -177,7 +177,7 @@ class Base(Strict, ABC):
         return {name: self.fill(str(text), drawn) for name, text in figure.state.items()}
 
     def solved(self, drawn: Draw) -> Draw:
-        """*drawn* with what the solution may name besides."""
+        """*drawn* with the other values that the solution may name."""
         return drawn
 
     def fill(self, text: str, drawn: Draw) -> str:
@@ -186,11 +186,11 @@ class Base(Strict, ABC):
 
     @abstractmethod
     def question(self, seed: int) -> object:
-        """What the learner is given to answer with: a dataclass of this kind, no answer in it."""
+        """What the learner answers with: a dataclass of this kind, without the answer."""
 
     @abstractmethod
     def right_answer(self, seed: int) -> Answer:
-        """The right answer, as a learner would hand it in."""
+        """The right answer, as a learner would submit it."""
 
     @abstractmethod
     def reveal(self, seed: int) -> str:
@@ -198,7 +198,7 @@ class Base(Strict, ABC):
 
     @abstractmethod
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
-        """Each wrong answer that the author foresaw, with the sentence it must get."""
+        """Each wrong answer that the author listed, with its feedback."""
 
     @abstractmethod
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
@@ -219,12 +219,12 @@ class Base(Strict, ABC):
         return next(iter(form.get("answer", [])), "")
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """Every Markdown text of the file but the solution, with the way to it."""
+        """Every Markdown text of the file except the solution, with its place."""
         yield ("prompt",), self.prompt
         yield from ((("hints", index), hint) for index, hint in enumerate(self.hints))
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
-        """What is wrong with one drawing of this exercise, as far as shows without running code."""
+        """Problems of one variant that can be found without running code."""
         yield from ()
 
     def telling(self, seed: int) -> set[str]:
@@ -237,9 +237,9 @@ class Base(Strict, ABC):
         return [*self.let]
 
     def notes(self) -> Iterator[str]:
-        """What an author may like to know, once all is well."""
+        """Remarks for the author, when there are no problems."""
         yield from ()
 
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
-        """What is wrong with the code of this exercise, found by running it in the sandbox."""
+        """Problems of the code in this exercise, found by running it in the sandbox."""
         return []

@@ -36,12 +36,12 @@ class Offered(Strict):
     """An option as its author writes it."""
 
     text: Markdown
-    says: Markdown = Field(description="what to tell somebody who chooses it")
+    says: Markdown = Field(description="feedback when it is chosen")
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
 class Choice(Base):
-    """Choose one option, or every one that holds."""
+    """Choose one option, or all that apply."""
 
     kind_title = "Choice"
     sample = "memory/fsdp-default"
@@ -122,7 +122,7 @@ class Choice(Base):
             )
             return Verdict(True, 1.0, tuple(praise))
         if self.many and (missing := len(right - chosen)):
-            says.append(f"{missing} more {'belongs' if missing == 1 else 'belong'} to it.")
+            says.append(f"{missing} more {'option is' if missing == 1 else 'options are'} right.")
         agreed = sum((key in chosen) == (key in right) for key in self.options)
         return Verdict(False, agreed / len(self.options) if self.many else 0.0, tuple(says))
 
@@ -160,9 +160,9 @@ class Choice(Base):
         chosen = {answer} if isinstance(answer, str) else set(answer)
         chosen.discard("")
         if isinstance(answer, dict) or not chosen:
-            raise AnswerError("nothing is chosen yet")
+            raise AnswerError("choose an option first")
         if len(chosen) > 1 and not self.many:
-            raise AnswerError("one option is wanted, not several")
+            raise AnswerError("choose one option, not several")
         for key in chosen:
             if key not in self.options:
                 raise AnswerError(f"no option is called {key!r}{nearest(key, self.options)}")

@@ -1,7 +1,7 @@
-"""Slips that anybody may make with a number: they are named even where no author listed them.
+"""Common mistakes with units and factors, recognized even where no author listed them.
 
 A cause is only named where the quantity can have it: bytes and bandwidths have bits, GB has GiB
-and MB has MiB, a share has per cent. Of any other quantity the sentence says the factor alone.
+and MB has MiB, a share has percent. For any other quantity the feedback names the factor alone.
 """
 
 import re
@@ -12,7 +12,7 @@ from app.units import BYTE, BYTE_PER_SECOND, RATIO, SECOND, Scale, scale_of
 from app.units.scales import DECIMAL, SCALES, takes_prefix
 
 _CLOSE = 0.005  # how near a factor must be met: three figures
-_CLOSER = 0.002  # the same for 1.024, which many a wrong number is near to
+_CLOSER = 0.002  # the same for 1.024, since many wrong numbers are close to it
 _FAMILIES = {
     BYTE: "B kB MB GB TB PB bit Mbit Gbit Tbit",
     BYTE_PER_SECOND: "B/s kB/s MB/s GB/s TB/s bit/s Mbit/s Gbit/s Tbit/s",
@@ -32,10 +32,10 @@ class CommonMistake:
 
 
 def common_mistake(ratio: float, scale: Scale, tolerance: float) -> str:
-    """What to say of an answer that is *ratio* times the right one, or nothing.
+    """Feedback on an answer that is *ratio* times the right one; empty if that is not common.
 
     *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
-    the exercise, and a slip is only named when the figures match closely.
+    the exercise, and a mistake is only named when the figures match closely.
     """
     for factor, says in _binary(scale):
         if abs(ratio / factor - 1) <= min(tolerance, _CLOSER):
@@ -47,7 +47,7 @@ def common_mistake(ratio: float, scale: Scale, tolerance: float) -> str:
 
 
 def in_another_unit(value: float, right: float, slack: float, shown: Scale) -> str:
-    """What to say of a bare number, read as *value*, that is right in another unit than *shown*."""
+    """Feedback on a bare number, read as *value*, that is right in a unit other than *shown*."""
     number = value / shown.factor
     for other in map(scale_of, _family(shown)):
         if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
@@ -57,27 +57,27 @@ def in_another_unit(value: float, right: float, slack: float, shown: Scale) -> s
 
 
 def _family(shown: Scale) -> list[str]:
-    """The units that somebody may have meant by a bare number."""
+    """The units that a learner may have meant by a bare number."""
     if shown.unit in _FAMILIES:
         return _FAMILIES[shown.unit].split()
     return [symbol for prefix in DECIMAL if (symbol := prefix + shown.unit.symbol) in SCALES]
 
 
 def _binary(scale: Scale) -> Iterator[tuple[float, str]]:
-    """The slips between *scale* and its twin, such as GB and GiB."""
+    """The mistakes between *scale* and its twin, such as GB and GiB."""
     twin = _twin(scale)
     if twin is None:
         return
     larger = max(scale.factor, twin.factor) / min(scale.factor, twin.factor)
     yield (
         scale.factor / twin.factor,
-        f"The figure is right in {twin.symbol}: it was counted in {twin.symbol} and labeled "
+        f"The figure is right in {twin.symbol}: it was computed in {twin.symbol} and labeled "
         f"{scale.symbol}. They differ by a factor of {larger:.4g}.",
     )
     yield (
         twin.factor / scale.factor,
         f"Your number is off by a factor of {larger:.4g}: {scale.symbol} and {twin.symbol} were "
-        "exchanged. The prefix of GB counts in powers of 1000, that of GiB in powers of 1024.",
+        "mixed up. The prefix of GB is a power of 1000, that of GiB a power of 1024.",
     )
 
 
@@ -113,36 +113,38 @@ _COMMON = (
         8, _TOO_LARGE.format(8) + ": were bits counted as bytes? A byte is 8 bits.", _counts_data
     ),
     CommonMistake(
-        1 / 8, _TOO_SMALL.format(8) + ": were bytes divided by 8, as bits are?", _counts_data
+        1 / 8,
+        _TOO_SMALL.format(8) + ": were bytes divided by 8 as if they were bits?",
+        _counts_data,
     ),
     CommonMistake(
         2,
-        "Your number is twice the right one: is one direction of the link wanted, or both?",
+        "Your number is twice the right one: does the question ask for one direction, or both?",
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
     CommonMistake(
         1 / 2,
-        "Your number is half the right one: is one direction of the link wanted, or both?",
+        "Your number is half the right one: does the question ask for one direction, or both?",
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
     CommonMistake(2, "Your number is twice the right one: is something counted twice?", _anything),
     CommonMistake(1 / 2, "Your number is half the right one: is a factor of 2 missing?", _anything),
     CommonMistake(8, _TOO_LARGE.format(8) + ".", _anything),
     CommonMistake(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
-    CommonMistake(-1, "The size is right, the sign is not.", _anything),
+    CommonMistake(-1, "The magnitude is right, but the sign is wrong.", _anything),
     *(
-        CommonMistake(factor, says + ": look at the prefixes.", takes_prefix)
+        CommonMistake(factor, says + ": check the unit prefixes.", takes_prefix)
         for factor, says in _THOUSANDS
     ),
     *(CommonMistake(factor, says + ".", _anything) for factor, says in _THOUSANDS),
     CommonMistake(
-        100, _TOO_LARGE.format(100) + ": a percentage was taken for a fraction.", _is_a_share
+        100, _TOO_LARGE.format(100) + ": was a percentage used as a fraction?", _is_a_share
     ),
-    CommonMistake(1 / 100, "A fraction was typed where per cent are wanted.", _is_a_share),
+    CommonMistake(1 / 100, "You entered a fraction, but the answer is a percentage.", _is_a_share),
     *(
         CommonMistake(
             10.0**n,
-            f"Your number is the right one times {10.0**n:g}: a decimal point has moved.",
+            f"Your number is {10.0**n:g} times the right one: check the decimal point.",
             _anything,
         )
         for n in (1, -1, 2, -2)

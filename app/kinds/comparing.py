@@ -1,4 +1,4 @@
-"""Formulas compared by their values, and what their units tell of a wrong one."""
+"""Formulas compared by their values, and by their units."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -40,25 +40,25 @@ def alike(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool
 
 
 def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
-    """What to say of a formula that comes out in another unit, and which unit is amiss."""
-    for value, wanted in zip(values, right, strict=True):
-        if value is None or not value.value or same_kind(value.dimension, wanted.dimension):
+    """Feedback on a formula of another dimension, with the missing or extra unit."""
+    for value, expected in zip(values, right, strict=True):
+        if value is None or not value.value or same_kind(value.dimension, expected.dimension):
             continue
         cure = [
             f"{do} by something in {spelled(part)}"
-            for do, part in _missing(value.dimension, wanted.dimension).items()
+            for do, part in _missing(value.dimension, expected.dimension).items()
             if part != RATIO.dimension
         ]
         return (
-            f"This comes out as {kind_of(value)}, and {kind_of(wanted)} is wanted: "
+            f"This comes out as {kind_of(value)}, but the answer is {kind_of(expected)}: "
             f"{' and '.join(cure)}."
         )
     return ""
 
 
-def _missing(found: Dimension, wanted: Dimension) -> Mapping[str, Dimension]:
-    """What to multiply and to divide by to get from one dimension to another, FLOP aside."""
-    byte, second, _, joule, dollar = (w - f for f, w in zip(found, wanted, strict=True))
+def _missing(found: Dimension, expected: Dimension) -> Mapping[str, Dimension]:
+    """The dimensions to multiply and divide by to get from *found* to *expected*, FLOP aside."""
+    byte, second, _, joule, dollar = (w - f for f, w in zip(found, expected, strict=True))
 
     def part(sign: int) -> Dimension:
         powers = [max(sign * power, 0) for power in (byte, second, joule, dollar)]

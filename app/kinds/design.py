@@ -1,4 +1,4 @@
-"""Exercises that ask for a choice of several numbers which together meet all conditions."""
+"""Exercises that ask for several values that together meet every condition."""
 
 import itertools
 import math
@@ -34,7 +34,7 @@ class KnobRow:
 
 @dataclass(frozen=True, slots=True)
 class DesignQuestion:
-    """What is to be chosen."""
+    """The values to choose."""
 
     knobs: tuple[KnobRow, ...]
 
@@ -53,7 +53,7 @@ class Knob(Strict):
         return self._equal(text)
 
     def _equal(self, text: str) -> int | None:
-        """The place of the value that *text* comes to; a bare number is in the unit they share."""
+        """The place of the value that *text* equals; a bare number is in the unit they share."""
         units = {_unit(value) for value in self.among}
         try:
             typed = read_answer(text, scale_of(units.pop() if len(units) == 1 else ""))
@@ -65,7 +65,7 @@ class Knob(Strict):
 
 
 class Design(Base):
-    """Choose values that meet every condition, and are the best that do."""
+    """Choose the best values that meet every condition."""
 
     kind_title = "Design"
     sample = "memory/the-mildest-stage"
@@ -74,16 +74,18 @@ class Design(Base):
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"
     )
     derive: dict[Name, str | int | float] = Field(
-        default_factory=dict, description="named values that follow from what is chosen"
+        default_factory=dict, description="named values that follow from the choices"
     )
     require: dict[str, Markdown] = Field(
-        min_length=1, description="condition: what to say where it does not hold"
+        min_length=1, description="condition: feedback when it does not hold"
     )
-    least: str = Field(default="", description="what the best design has least of: an expression")
-    within: float = Field(default=0.001, gt=0, lt=1, description="how near the best counts, 0.05")
+    least: str = Field(default="", description="an expression that the best design minimizes")
+    within: float = Field(
+        default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05"
+    )
     better: Markdown = Field(
-        default="It works, and another choice is better still.",
-        description="what to say of a design that works and is not the best",
+        default="This works, but another choice is even better.",
+        description="feedback on a design that works but is not the best",
     )
     shows: dict[str, str] = Field(
         default_factory=dict, description="label: text with values, shown with every verdict"
@@ -91,7 +93,7 @@ class Design(Base):
     _works: Remembered[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=Remembered)
 
     def question(self, seed: int) -> DesignQuestion:
-        """What is to be chosen, and from what."""
+        """The values to choose, and the options for each."""
         drawn = self.draw(seed)
         return DesignQuestion(
             tuple(
@@ -108,7 +110,7 @@ class Design(Base):
         """
         works = self._working(seed)
         if not works:
-            raise ExpressionError("no choice meets all that is required")
+            raise ExpressionError("no choice meets every condition")
         return self._written(works[0][1])
 
     def reveal(self, seed: int) -> str:
@@ -142,7 +144,7 @@ class Design(Base):
         return {n: form[f"answer.{n}"][0] for n in self.choose if form.get(f"answer.{n}")}
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """What is to be chosen, too."""
+        """The values to choose, too."""
         yield from super().texts()
         for name, knob in self.choose.items():
             yield ("choose", name, "says"), knob.says
@@ -155,14 +157,16 @@ class Design(Base):
             return
         works = self._working(drawn.seed)
         if not works:
-            yield Finding(("require",), "no choice meets all of it")
+            yield Finding(("require",), "no choice meets every condition")
             return
         deciding = self._deciding(drawn.seed)
         for condition in self.require:
             if condition not in deciding:
-                cure = "leave it out, or offer choices that only it forbids"
+                cure = "remove it, or offer choices that only it forbids"
                 yield Finding(
-                    ("require", condition), "decides nothing alone: no choice fails it only", cure
+                    ("require", condition),
+                    "decides nothing alone: no choice fails this condition alone",
+                    cure,
                 )
         if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
             cure = "offer choices that work and are not the best"
@@ -246,10 +250,10 @@ class Design(Base):
 
     def _read(self, answer: Answer) -> Chosen:
         if not isinstance(answer, dict):
-            raise AnswerError(f"an object with {', '.join(self.choose)} is wanted as the answer")
+            raise AnswerError(f"the answer must be an object with {', '.join(self.choose)}")
         for name in answer:
             if name not in self.choose:
-                raise AnswerError(f"nothing here is called {name!r}{nearest(name, self.choose)}")
+                raise AnswerError(f"there is no choice called {name!r}{nearest(name, self.choose)}")
         if missing := [name for name in self.choose if not answer.get(name, "").strip()]:
             raise AnswerError(f"still to be chosen: {', '.join(missing)}")
         return {name: self._place(name, text) for name, text in answer.items()}
@@ -259,7 +263,7 @@ class Design(Base):
         if (place := knob.place(text)) is not None:
             return place
         among = ", ".join(map(_shown, knob.among))
-        raise AnswerError(f"{name} is one of {among}, not {text[:40]!r}")
+        raise AnswerError(f"{name} must be one of {among}, not {text[:40]!r}")
 
 
 def _shown(value: Value) -> str:

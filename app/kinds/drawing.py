@@ -1,4 +1,4 @@
-"""From a seed to the values of a variant: the same ones on every machine, for ever."""
+"""From a seed to the values of a variant: the same on every machine, forever."""
 
 import random
 import re
@@ -32,7 +32,7 @@ def draw(
     let: Mapping[str, Value],
     where: str,
 ) -> Draw:
-    """What *seed* draws: the first of each at 0, and values that meet *where* at any seed.
+    """The values that *seed* draws: the first of each at 0, and those that meet *where*.
 
     Raises:
         ExpressionError: a value cannot be read, or no drawing meets *where*.

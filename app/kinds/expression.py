@@ -25,7 +25,7 @@ SymbolName = Annotated[str, Field(pattern="^[A-Za-z]\\w*$", max_length=20)]
 
 @dataclass(frozen=True, slots=True)
 class SymbolRow:
-    """A letter that may be used; *unit* is that of its values."""
+    """A symbol of the formula; *unit* is that of its values."""
 
     name: str
     says: str
@@ -34,14 +34,14 @@ class SymbolRow:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionQuestion:
-    """The letters that the formula is made of, and what it comes out in."""
+    """The symbols of the formula, and the unit of its result."""
 
     symbols: tuple[SymbolRow, ...]
     unit: str
 
 
 class Symbol(Strict):
-    """A letter of the formula, and where its values lie."""
+    """A symbol of the formula, and the range of its values."""
 
     says: Markdown = Field(description="what it stands for")
     range: tuple[Value, Value] = Field(description="from and to; whole numbers if both are whole")
@@ -73,9 +73,9 @@ class Expression(Base):
     reference: str = Field(
         default="", description="a formula of the core that it must equal, called with the symbols"
     )
-    unit: UnitName = Field(default="", description="of the result: s, B, or nothing")
+    unit: UnitName = Field(default="", description="of the result: s, B, or empty")
     symbols: dict[SymbolName, Symbol] = Field(
-        min_length=1, description="letter: says and range, such as [1 MB, 4 GB] or [2, 1024]"
+        min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
     )
     wrong: dict[str, Markdown] = Field(
         min_length=2, alias="mistakes", description="expression: sentence"
@@ -88,7 +88,8 @@ class Expression(Base):
             low, high = symbol.ends
             if not 0 < low.value < high.value or low.dimension != high.dimension:
                 raise ValueError(
-                    f"the range of {name} is no range of values above 0: {low}, {high}"
+                    f"the range of {name} must go from a value above 0 to a larger one in the same "
+                    f"unit, not from {low} to {high}"
                 )
         return self
 
@@ -98,7 +99,7 @@ class Expression(Base):
         return scale_of(self.unit)
 
     def question(self, seed: int) -> ExpressionQuestion:
-        """The letters, and the unit of the result."""
+        """The symbols, and the unit of the result."""
         drawn = self.draw(seed)
         rows = (
             SymbolRow(name, self.fill(symbol.says, drawn), _unit_of(symbol.ends[0]))
@@ -127,10 +128,10 @@ class Expression(Base):
         points = self.points(seed)
         values = [value_at(node, names) for names in points]
         if not any(values):
-            raise AnswerError(f"this has no value: {why_none(node, points[0])}")
+            raise AnswerError(f"this formula has no value: {why_none(node, points[0])}")
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         if alike(values, right):
-            return Verdict(True, 1.0, ("Right, at every point that was tried.", shown))
+            return Verdict(True, 1.0, ("Right at every point that was tested.", shown))
         says = (
             self._foreseen(seed, values)
             or of_another_kind(values, right)
@@ -140,7 +141,7 @@ class Expression(Base):
         return Verdict(False, 0.0, (says, shown))
 
     def points(self, seed: int) -> tuple[Names, ...]:
-        """Values of the letters at which formulas are compared."""
+        """Values of the symbols at which formulas are compared."""
         return self._points.of(seed, lambda: tuple(self._drawn_points(seed)))
 
     def _drawn_points(self, seed: int) -> Iterator[Names]:
@@ -158,33 +159,30 @@ class Expression(Base):
         return ""
 
     def _factor(self, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
-        """What to say of a formula that is always the same number of times too large."""
+        """Feedback on a formula that is always off by the same factor."""
         ratios = {
-            float(f"{value.value / wanted.value:.9g}") if value and wanted.value else math.nan
-            for value, wanted in zip(values, right, strict=True)
+            float(f"{value.value / expected.value:.9g}") if value and expected.value else math.nan
+            for value, expected in zip(values, right, strict=True)
         }
         ratio = ratios.pop()
         if ratios or not math.isfinite(ratio):
             return ""
         if ratio == -1:
-            return "The size is right, the sign is not."
+            return "The magnitude is right, but the sign is wrong."
         return f"Your formula is always {_FACTORS.get(ratio, f'{ratio:.4g} times')} the right one."
 
     def _counterexample(
         self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
     ) -> str:
-        for names, value, wanted in zip(self.points(seed), values, right, strict=True):
-            if value is None or not near(value, wanted):
+        for names, value, expected in zip(self.points(seed), values, right, strict=True):
+            if value is None or not near(value, expected):
                 where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
-                got = (
-                    "has no value"
-                    if value is None
-                    else f"gives {show(value.value, self.scale.unit, 5)}"
-                )
-                return (
-                    f"For {where} it {got}, and {show(wanted.value, self.scale.unit, 5)} is right."
-                )
+                got = "has no value" if value is None else f"gives {self._shown(value)}"
+                return f"For {where} your formula {got}; {self._shown(expected)} is right."
         return ""
+
+    def _shown(self, quantity: Quantity) -> str:
+        return show(quantity.value, self.scale.unit, 5)
 
     def _read(self, text: str) -> Node:
         """The formula that *text* says: symbols, figures and plain functions, no more.
@@ -193,14 +191,14 @@ class Expression(Base):
             AnswerError: it says none.
         """
         if not text.strip():
-            raise AnswerError("nothing is written here yet: a formula is wanted")
+            raise AnswerError("the answer is empty: enter a formula")
         try:
             return parse_plain(text, self.symbols)
         except ExpressionError as error:
             raise AnswerError(str(error)) from error
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """What the letters stand for and the sentences of mistakes, too."""
+        """The meanings of the symbols and the feedback on mistakes, too."""
         yield from super().texts()
         for name, symbol in self.symbols.items():
             yield ("symbols", name, "says"), symbol.says

@@ -1,4 +1,4 @@
-"""Exercises that predict what a lab will measure, and then say why it came out otherwise."""
+"""Exercises that predict what a lab measures, then explain why it came out differently."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ CAUSE = "cause"  # the name of the answer that is chosen
 
 @dataclass(frozen=True, slots=True)
 class CauseQuestion:
-    """What is to be explained once it is measured, and the causes to choose from."""
+    """The question about the measurement, and the causes to choose from."""
 
     prompt: str
     options: tuple[Option, ...]
@@ -30,7 +30,7 @@ class CauseQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LabQuestion:
-    """What is predicted, and the question about the cause."""
+    """The quantities to predict, and the question about the cause."""
 
     fields: tuple[Box, ...]
     cause: CauseQuestion
@@ -49,9 +49,9 @@ class Predicted(AskedQuantity):
 
 
 class Cause(Strict):
-    """Why what is measured differs from the formula, or does not."""
+    """Why the measurement differs from the formula, or does not."""
 
-    prompt: Markdown = Field(description="what is to be explained, once it is measured")
+    prompt: Markdown = Field(description="the question about the measurement")
     options: dict[Slug, Offered] = Field(min_length=2, description="key: text and says")
     correct: str = Field(description="the key of the right one")
 
@@ -71,16 +71,20 @@ class LabExercise(Base):
     kind: Literal["lab"]
     lab: str = Field(description="a name that `wallclock lab list` knows")
     run: dict[str, str | int | float] = Field(
-        default_factory=dict, description="its parameters; others stay as the lab starts"
+        default_factory=dict, description="its parameters; the others keep their defaults"
     )
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
-    cause: Cause = Field(description="prompt, options and correct: why it came out so")
+    cause: Cause = Field(
+        description="prompt, options and correct: why the measurement came out as it did"
+    )
     _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
         if CAUSE in self.predict:
-            raise ValueError(f"a prediction cannot be called {CAUSE!r}: that is the choice")
+            raise ValueError(
+                f"a prediction cannot be called {CAUSE!r}: that is the name of the choice"
+            )
         return self
 
     def parameters(self, seed: int) -> Mapping[str, str]:
@@ -119,12 +123,12 @@ class LabExercise(Base):
         return replace(drawn, names={**drawn.names, **right})
 
     def right_answer(self, seed: int) -> dict[str, str]:
-        """What the formulas say, to twelve figures, and the right cause."""
+        """The values of the formulas, to twelve figures, and the right cause."""
         texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
         return {**texts, CAUSE: self.cause.correct}
 
     def reveal(self, seed: int) -> str:
-        """What the formulas say, and the right cause."""
+        """The values of the formulas, and the right cause."""
         shown = [
             f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()
         ]
@@ -149,15 +153,17 @@ class LabExercise(Base):
             AnswerError: one is missing or cannot be read, or there is something else.
         """
         if not isinstance(answer, dict):
-            wanted = ", ".join([*self.predict, CAUSE])
-            raise AnswerError(f"an object with {wanted} is wanted as the answer")
+            names = ", ".join([*self.predict, CAUSE])
+            raise AnswerError(f"the answer must be an object with {names}")
         for name in answer:
             if name != CAUSE and name not in self.predict:
-                raise AnswerError(f"nothing here is called {name!r}{nearest(name, self.predict)}")
+                raise AnswerError(
+                    f"there is no prediction called {name!r}{nearest(name, self.predict)}"
+                )
         readings = {}
         for name, asked in self.predict.items():
             if not answer.get(name, "").strip():
-                raise AnswerError(f"{name}: nothing is predicted yet: a number is wanted")
+                raise AnswerError(f"{name}: the prediction is empty: enter a number")
             try:
                 readings[name] = asked.read(answer[name])
             except AnswerError as error:
@@ -174,15 +180,15 @@ class LabExercise(Base):
         parts = self.judged(seed, readings)
         says = [f"*{self._title(seed, name)}*: {part.says}" for name, part in parts.items()]
         option = self.cause.options.get(chosen)
-        told = self.fill(option.says, self.draw(seed)) if option else ""
+        feedback = self.fill(option.says, self.draw(seed)) if option else ""
         right = chosen == self.cause.correct if option else None
-        parts[CAUSE] = PartVerdict(right, told)
-        says.append(told or "Still to choose: the cause.")
+        parts[CAUSE] = PartVerdict(right, feedback)
+        says.append(feedback or "The cause is not chosen yet.")
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         return Verdict(score == 1, score, tuple(says), parts)
 
     def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
-        """The judgement on each prediction, with the slip behind a wrong one where it tells."""
+        """The verdict on each prediction, with the mistake behind a wrong one where it shows."""
         keys = self.keys(seed)
         return {name: keys[name].judge(reading) for name, reading in readings.items()}
 
@@ -192,7 +198,7 @@ class LabExercise(Base):
         return {n: form[f"answer.{n}"][0] for n in names if form.get(f"answer.{n}")}
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """What is predicted, its mistakes, and the causes, too."""
+        """The predictions, their mistakes, and the causes, too."""
         yield from super().texts()
         for name, asked in self.predict.items():
             yield ("predict", name, "prompt"), asked.prompt
@@ -220,7 +226,7 @@ class LabExercise(Base):
                 yield Finding(("predict", name, "mistakes", expression), says, TELL)
 
     def keys(self, seed: int) -> Mapping[str, AnswerKey]:
-        """What the formulas say of each prediction.
+        """The key of each prediction, worked out from its formula.
 
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.

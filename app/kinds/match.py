@@ -1,4 +1,4 @@
-"""Exercises that ask which thing goes with which."""
+"""Exercises that ask for matching pairs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Thing(Strict):
     text: Markdown
     to: Slug | list[Slug] = Field(description="the partner, or several of which each is right")
     says: dict[Slug, Markdown] = Field(
-        default_factory=dict, description="a wrong partner: what to tell somebody who takes it"
+        default_factory=dict, description="a wrong partner: its feedback"
     )
 
     @property
@@ -47,7 +47,7 @@ class Thing(Strict):
 
 
 class Match(Base):
-    """Say what goes with what."""
+    """Match each item with its partner."""
 
     kind_title = "Matching"
     sample = "diagnosis/technique-and-lever"
@@ -109,14 +109,14 @@ class Match(Base):
         parts = {key: self._judge(key, given.get(key, ""), drawn) for key in self.things}
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         if score == 1:
-            return Verdict(True, 1.0, ("Right: each with its own.",), parts)
+            return Verdict(True, 1.0, ("Right: every pair matches.",), parts)
         says = [
             f"*{self.fill(self.things[key].text, drawn)}*: {part.says}"
             for key, part in parts.items()
             if part.correct is False
         ]
         if empty := sum(part.correct is None for part in parts.values()):
-            says.append(f"{empty} {'is' if empty == 1 else 'are'} still without a partner.")
+            says.append(f"{empty} {'is' if empty == 1 else 'are'} not matched yet.")
         return Verdict(False, score, tuple(says), parts)
 
     def _judge(self, key: str, partner: str, drawn: Draw) -> PartVerdict:
@@ -125,7 +125,7 @@ class Match(Base):
             return PartVerdict(None, "")
         if partner in thing.partners:
             return PartVerdict(True, "Right.")
-        says = thing.says.get(partner, f"It does not go with “{self.partners[partner]}”.")
+        says = thing.says.get(partner, f"This does not go with “{self.partners[partner]}”.")
         return PartVerdict(False, self.fill(says, drawn))
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
@@ -149,14 +149,14 @@ class Match(Base):
 
     def _read(self, answer: Answer) -> dict[str, str]:
         if not isinstance(answer, dict):
-            raise AnswerError(f"an object with {', '.join(self.things)} is wanted as the answer")
+            raise AnswerError(f"the answer must be an object with {', '.join(self.things)}")
         for key, partner in answer.items():
             if key not in self.things:
-                raise AnswerError(f"nothing here is called {key!r}{nearest(key, self.things)}")
+                raise AnswerError(f"there is no item called {key!r}{nearest(key, self.things)}")
             if partner and partner not in self.partners:
                 near = nearest(partner, self.partners)
                 raise AnswerError(f"{key}: no partner is called {partner!r}{near}")
         given = {key: partner for key, partner in answer.items() if partner}
         if not given:
-            raise AnswerError("nothing is matched yet")
+            raise AnswerError("match at least one pair first")
         return given

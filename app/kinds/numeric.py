@@ -17,7 +17,7 @@ from app.units import Dimension, Reading
 
 ONLY = "answer"  # the name of an answer that is the only one
 _FORESEEN = 2  # mistakes of an exercise, at least
-TELL = "drop one, tighten the tolerance, or draw values that tell them apart"
+TELL = "remove one, tighten the tolerance, or draw values that tell them apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,11 @@ class Numeric(Base):
     keeps_draft = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
-    unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
+    unit: UnitName = Field(
+        default="", description="of a number without a unit: ms, GB, %, or empty"
+    )
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
-    accept: str = Field(default="", description="a second value: all between the two is right")
+    accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, str] = Field(
         default_factory=dict, alias="mistakes", description="expression: sentence"
     )
@@ -103,7 +105,7 @@ class Numeric(Base):
         return ", ".join(f"{name} {value}" for name, value in shown.items())
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
-        """Each listed mistake, as somebody who makes it would type it."""
+        """Each listed mistake, as a learner would type it."""
         right = self.right_answer(seed)
         for name, key in self.keys(seed).items():
             for value, says in key.mistakes:
@@ -127,7 +129,7 @@ class Numeric(Base):
         return Verdict(score == 1, score, tuple(says), parts)
 
     def _titles(self, seed: int) -> Mapping[str, str]:
-        """What each answer is called on the page."""
+        """The name of each answer on the page."""
         drawn = self.draw(seed)
         return {n: self.fill(asked.prompt, drawn) or n for n, asked in self._asked.items()}
 
@@ -164,7 +166,7 @@ class Numeric(Base):
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
             where = self._where(next(iter(self._asked)), "answer")
-            yield Finding(where, "fewer than two mistakes are foreseen", "add them under mistakes")
+            yield Finding(where, "fewer than two mistakes are listed", "add them under mistakes")
         for name, found in clashes.items():
             for expression, says in found:
                 yield Finding(self._where(name, "mistakes", expression), says, TELL)
@@ -176,14 +178,14 @@ class Numeric(Base):
         if isinstance(answer, str) and not self.answers:
             answer = {ONLY: answer}
         if not isinstance(answer, dict):
-            wanted = f"an object with {', '.join(self.answers)}" if self.answers else "one text"
-            raise AnswerError(f"{wanted} is wanted as the answer")
+            expected = f"an object with {', '.join(self.answers)}" if self.answers else "a string"
+            raise AnswerError(f"the answer must be {expected}")
         for name in answer:
             if name not in self._asked:
-                raise AnswerError(f"nothing here is called {name!r}{nearest(name, self._asked)}")
+                raise AnswerError(f"there is no answer called {name!r}{nearest(name, self._asked)}")
         filled = {name: text for name, text in answer.items() if text.strip()}
         if not filled:
-            raise AnswerError("nothing is written here yet: a number is wanted")
+            raise AnswerError("the answer is empty: enter a number")
         return filled
 
     def _read(self, name: str, text: str) -> Reading:
@@ -196,7 +198,7 @@ class Numeric(Base):
         verdict = self.keys(seed)[name].judge(readings[name])
         if verdict.correct or not self._follows(seed, name, readings):
             return verdict
-        says = "Right for your own numbers above, which are not right yet."
+        says = "Right for your own answers above, which are not right yet."
         return PartVerdict(True, says + self._asked[name].echo(readings[name]))
 
     def _follows(self, seed: int, name: str, readings: Mapping[str, Reading]) -> bool:
@@ -220,7 +222,7 @@ class Numeric(Base):
         return self._asked[name].scale.unit.dimension
 
     def keys(self, seed: int) -> Mapping[str, AnswerKey]:
-        """What is right in each box.
+        """The key of each box.
 
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.

@@ -1,4 +1,4 @@
-"""Exercises whose answer is an order of things that must happen one after another."""
+"""Exercises whose answer is an order of steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Stranger(Strict):
 
 
 class Order(Base):
-    """Put things in an order that is possible."""
+    """Put steps in an order that works."""
 
     kind_title = "Order"
     sample = "collectives/steps-of-a-ring"
@@ -61,7 +61,7 @@ class Order(Base):
         default_factory=dict, description="key: text and says, of what belongs nowhere"
     )
     says: dict[str, Markdown] = Field(
-        default_factory=dict, description='"b before a": what to tell somebody who puts it so'
+        default_factory=dict, description='"b before a": feedback on that order'
     )
 
     @model_validator(mode="after")
@@ -132,17 +132,19 @@ class Order(Base):
             yield [*self.items, key], self.fill(stranger.says, drawn)
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
-        """Credit each pair that is in a possible order, when all are there and no stranger is."""
+        """Credit each pair in a possible order; missing steps and strangers reduce the score."""
         keys, drawn = self._read(answer), self.draw(seed)
         wrong = self._wrong_pairs(keys)
         guests = [key for key in keys if key in self.strangers]
         missing = [key for key in self.items if key not in keys]
         if not (wrong or guests or missing):
-            return Verdict(True, 1.0, ("Right: everything is there when it is needed.",))
+            return Verdict(True, 1.0, ("Right: every step comes after those that it needs.",))
         says = [self.fill(self.says[p], drawn) for p in self.says if _pair(p) in wrong]
         says += [self.fill(self.strangers[key].says, drawn) for key in guests]
         if missing:
-            says.append(f"{len(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
+            says.append(
+                f"{len(missing)} {'step is' if len(missing) == 1 else 'steps are'} missing."
+            )
         if not says:
             early, late = min(wrong, key=lambda pair: keys.index(pair[0]))
             texts = (self.fill(self.items[key].text, drawn) for key in (early, late))
@@ -167,7 +169,7 @@ class Order(Base):
         for key in (*self.items, *self.strangers):
             if written := next(iter(form.get(f"place.{key}", [])), "").strip():
                 if not (written.isdecimal() and len(written) <= len("999")):
-                    raise AnswerError(f"a place is a whole number such as 1, not {written!r}")
+                    raise AnswerError(f"a place must be a whole number such as 1, not {written!r}")
                 places.append((int(written), key))
         numbers = [place for place, _ in places]
         if twice := next((n for n in numbers if numbers.count(n) > 1), 0):
@@ -194,15 +196,15 @@ class Order(Base):
 
     def _read(self, answer: Answer) -> list[str]:
         if not isinstance(answer, list):
-            raise AnswerError("a list of keys, in order, is wanted as the answer")
+            raise AnswerError("the answer must be a list of keys, in order")
         if not answer:
-            raise AnswerError("nothing is put in order yet")
+            raise AnswerError("put the steps in order first")
         known = [*self.items, *self.strangers]
         for place, key in enumerate(answer):
             if key not in known:
-                raise AnswerError(f"nothing here is called {key!r}{nearest(key, known)}")
+                raise AnswerError(f"there is no item called {key!r}{nearest(key, known)}")
             if key in answer[:place]:
-                raise AnswerError(f"{key!r} is there twice")
+                raise AnswerError(f"{key!r} appears twice")
         return answer
 
 

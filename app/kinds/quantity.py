@@ -1,4 +1,4 @@
-"""One quantity that an exercise asks for, and how near an answer must come to it."""
+"""A quantity that an exercise asks for, its tolerance, and feedback on wrong answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 
 _EXACT = 1e-9
-_FIGURES, _ALL_FIGURES = 4, 13  # of a value that is shown: as few as do
-_READ_AS = 6  # figures of a value that somebody typed
-_SHOWN_OF_RANGE = 0.9  # of all that counts as right, where the range is rounded inward
-_NEAR_A_MISTAKE = 0.1  # of its value: what is farther off is another mistake
+_FIGURES, _ALL_FIGURES = 4, 13  # of a displayed value: as few as suffice
+_READ_AS = 6  # figures of a value that the learner typed
+_SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward
+_NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
 
@@ -28,9 +28,11 @@ class AskedQuantity(Strict):
 
     prompt: str = Field(default="", description="what this answer is, where there are several")
     answer: str = Field(description="a formula's name, or an expression of the drawn values")
-    unit: UnitName = Field(default="", description="of a bare number: ms, GB, %, or nothing")
+    unit: UnitName = Field(
+        default="", description="of a number without a unit: ms, GB, %, or empty"
+    )
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
-    accept: str = Field(default="", description="a second value: all between the two is right")
+    accept: str = Field(default="", description="a second value: anything between the two is right")
     mistakes: dict[str, str] = Field(default_factory=dict, description="expression: sentence")
 
     @field_validator("tolerance")
@@ -54,19 +56,19 @@ class AskedQuantity(Strict):
         return (share if "point" in self.tolerance else abs(right) * share) * (1 + _EXACT)
 
     def value(self, expression: str, names: Names) -> float:
-        """What *expression* comes to, in the base unit of this answer.
+        """The value of *expression*, in the base unit of this answer.
 
         Raises:
             ExpressionError: it has no value, or one of another dimension.
         """
         found = evaluate(expression, names)
         if found.dimension != self.scale.unit.dimension and found.value:
-            wanted = self.unit or "a plain number"
-            raise ExpressionError(f"{expression!r} is {found}, and the answer is in {wanted}")
+            expected = self.unit or "a plain number"
+            raise ExpressionError(f"{expression!r} is {found}, and the answer is in {expected}")
         return found.value
 
     def typed(self, value: float) -> str:
-        """*value* as somebody who has it to twelve figures types it."""
+        """*value* to twelve figures, as a learner would type it."""
         return f"{value / self.scale.factor:.12g} {self.unit}".strip()
 
     def shown(self, value: float) -> str:
@@ -77,7 +79,7 @@ class AskedQuantity(Strict):
         """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
 
         Raises:
-            AnswerError: it stands for none.
+            AnswerError: it is not a quantity.
         """
         try:
             return read_answer(text, self.scale)
@@ -85,7 +87,7 @@ class AskedQuantity(Strict):
             raise AnswerError(str(error)) from error
 
     def echo(self, reading: Reading) -> str:
-        """The end of a verdict on arithmetic: what it came to."""
+        """The end of a verdict on arithmetic: its value."""
         return (
             f" Read as {show_in(reading.value, self.scale, _READ_AS)}."
             if reading.worked_out
@@ -97,7 +99,7 @@ Fill = Callable[[str, Names], str]
 
 
 def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dict[str, "AnswerKey"]:
-    """What is right of each that is asked for; one may build on those before it.
+    """The key of each quantity in *asked*; one may build on those before it.
 
     Raises:
         ExpressionError: an expression has no value there.
@@ -122,7 +124,7 @@ def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dic
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerKey:
-    """What one variant takes for right, and its foreseen mistakes with their sentences."""
+    """The range that counts as right in one variant, and the mistakes with their feedback."""
 
     asked: AskedQuantity
     right: float
@@ -134,7 +136,7 @@ class AnswerKey:
 
     @cached_property
     def mistakes(self) -> tuple[tuple[float, str], ...]:
-        """The foreseen mistakes, worked out when an answer is wrong.
+        """The values of the listed mistakes with their feedback, worked out on demand.
 
         Raises:
             ExpressionError: an expression has no value there.
@@ -145,14 +147,14 @@ class AnswerKey:
         )
 
     def holds(self, reading: Reading) -> bool:
-        """Whether *reading* counts as right, in one of the ways that it can be understood."""
+        """Whether *reading* counts as right, in one of the ways to read it."""
         return any(
             value is not None and self.low <= value <= self.high
             for value in (reading.value, reading.other)
         )
 
     def judge(self, reading: Reading) -> PartVerdict:
-        """The judgement on *reading*, with its value where the learner wrote arithmetic."""
+        """The verdict on *reading*, with its value where the learner wrote arithmetic."""
         if self.holds(reading):
             return PartVerdict(True, self._praise + self.asked.echo(reading))
         says = self.blame(reading)
@@ -172,7 +174,7 @@ class AnswerKey:
         return self.asked.typed(self.right)
 
     def praise(self) -> str:
-        """What to say of a right answer."""
+        """Feedback on a right answer."""
         return self._praise
 
     @cached_property
@@ -180,10 +182,10 @@ class AnswerKey:
         if self.asked.tolerance == "exact":
             return f"Right: {self.shown()}."
         low, high = self._ends()
-        return f"Right: {self.shown()}. Everything from {low} to {high} counts."
+        return f"Right: {self.shown()}. Anything from {low} to {high} counts."
 
     def _ends(self) -> tuple[str, str]:
-        """The least and the most that counts, to as many figures as tell them well apart."""
+        """The ends of the accepted range, to as many figures as tell them apart."""
         factor = self.asked.scale.factor
         least, most = self.low / factor, self.high / factor
         for digits in range(_FIGURES, _ALL_FIGURES):
@@ -194,7 +196,7 @@ class AnswerKey:
         return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
 
     def blame(self, reading: Reading) -> str:
-        """What to say of a wrong answer: the mistake behind it where its figure tells."""
+        """Feedback on a wrong answer: the mistake behind it, where its value gives it away."""
         return (
             self._foreseen(reading)
             or self._common(reading)
@@ -227,39 +229,36 @@ class AnswerKey:
         if not reading.step or abs(reading.value - self.right) > reading.step / 2:
             return ""
         exact = self.asked.tolerance == "exact"
-        wanted = "the exact value" if exact else f"{self.asked.tolerance}"
-        return (
-            f"Right as far as you wrote it, but {wanted} is wanted here: "
-            "give at least one more digit."
-        )
+        needed = "must be exact" if exact else f"must be within {self.asked.tolerance}"
+        return f"Right as far as it goes, but the answer {needed}: give at least one more digit."
 
     def _not_whole(self, reading: Reading) -> str:
-        """What to say of 885.14 where 886 is right."""
+        """Feedback on 885.14 where 886 is right."""
         plain = self.asked.scale.unit is RATIO and self.asked.tolerance == "exact"
         near = abs(reading.value - self.right) < self.asked.scale.factor
         if not (plain and near and self._is_whole(self.right)) or self._is_whole(reading.value):
             return ""
         way = "up" if reading.value < self.right else "down"
         typed = show_in(reading.value, self.asked.scale, _READ_AS)
-        return f"A whole number is wanted here: round {typed} {way}."
+        return f"The answer must be a whole number: round {typed} {way}."
 
     def _is_whole(self, value: float) -> bool:
         return (value / self.asked.scale.factor).is_integer()
 
     def _no_factor(self, reading: Reading) -> str:
-        """What to say of 33 % where "1.33 times" is right."""
+        """Feedback on 33 % where "1.33 times" is right."""
         asked, typed = self.asked.scale, reading.scale
         if typed is None or typed.factor >= 1 or asked.unit is not RATIO or asked.factor != 1:
             return ""
         share = show_in(reading.value, typed)
         if abs(1 + reading.value - self.right) <= max(self.slack, reading.step / 2):
-            return f"{share} more is the right idea, but the factor is wanted: 1 + {share}."
+            return f"{share} more is the right idea, but the answer is the factor: 1 + {share}."
         if reading.value < 1 < self.right:
-            return f"{share} is a share, and a factor is wanted here: how many times."
+            return f"{share} is a share, but the question asks for a factor: how many times."
         return ""
 
     def clashes(self) -> Iterator[tuple[str, str]]:
-        """Each foreseen mistake that cannot be told from the right answer or another, and why.
+        """Each listed mistake too close to the right answer or to another mistake, and why.
 
         Raises:
             ExpressionError: a mistake has no value there.
@@ -269,16 +268,16 @@ class AnswerKey:
             room = self.slack * (_APART - 1)
             if self.low - room <= value <= self.high + room:
                 near, right = self.asked.shown(value), self.asked.shown(self.right)
-                says = f"comes to {near}, within twice the tolerance of the right answer, {right}"
+                says = f"is {near}, within twice the tolerance of the right answer, {right}"
                 yield expression, says
             for other, earlier in seen.items():
                 if abs(value - earlier) <= _APART * self.asked.slack(earlier):
-                    yield expression, f"cannot be told from the mistake {other!r}"
+                    yield expression, f"cannot be told apart from the mistake {other!r}"
             seen[expression] = value
 
 
 def telling_figures(keys: Iterable[AnswerKey]) -> set[str]:
-    """The right values of *keys* without units, as long as they cannot be there by chance."""
+    """The right values of *keys* without units, unless too short to be telling."""
     shown = {key.asked.shown(key.right).split()[0] for key in keys}
     figures = shown | {figure.replace(",", "") for figure in shown}
     return {figure for figure in figures if len(figure) >= _TELLING}

@@ -1,4 +1,4 @@
-"""What the schema refuses in a file, in the words of somebody who writes one."""
+"""Errors of the schema of exercise files, in plain words and with a cure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,34 +15,40 @@ from app.units.scales import SCALES
 _NOT_WRITTEN = {"id", "digest"}
 _UNIT = re.compile(r"'([^']+)' is not a unit here")
 _UNITS = "units are written as in 2 GB, 50 GB/s, 400 Gbit/s, 5 us, 989 TFLOP/s"
-_ELSEWHERE = "/authoring says what may stand here"
+_ELSEWHERE = "/authoring lists what is allowed here"
 _LONGEST = 40  # characters of a value that is quoted
 
-# What pydantic says by its type: the sentence, and the cure; {given} is what stands in the file.
+# Sentence and cure for each type of pydantic error; {given} is the value in the file.
 _SAYS: Mapping[str, tuple[str, str]] = {
     "missing": ("is missing", ""),
-    "list_type": ("must be a list, and is {given}", "put it in brackets: [{given}]"),
-    "dict_type": ("must be keys with values, and is {given}", "write name: value, a line each"),
-    "model_type": ("must be keys with values, and is {given}", "write name: value, a line each"),
-    "string_type": ("must be a text, and is {given}", 'put it in quotes: "{given}"'),
-    "int_type": ("must be a whole number, and is {given}", "write figures only"),
-    "int_parsing": ("must be a whole number, and is {given}", "write figures only"),
-    "int_from_float": ("must be a whole number, and is {given}", "write figures only"),
-    "float_parsing": ("must be a number, and is {given}", "write figures only"),
-    "bool_parsing": ("must be true or false, and is {given}", "write true or false"),
-    "url_parsing": ("must be an address, and is {given}", "write it in full: https://..."),
-    "url_scheme": ("must be an address, and is {given}", "write it in full: https://..."),
+    "list_type": ("must be a list, not {given}", "put it in brackets: [{given}]"),
+    "dict_type": ("must be keys with values, not {given}", "write name: value, one per line"),
+    "model_type": ("must be keys with values, not {given}", "write name: value, one per line"),
+    "string_type": ("must be a string, not {given}", 'put it in quotes: "{given}"'),
+    "int_type": ("must be a whole number, not {given}", "write digits only"),
+    "int_parsing": ("must be a whole number, not {given}", "write digits only"),
+    "int_from_float": ("must be a whole number, not {given}", "write digits only"),
+    "float_parsing": ("must be a number, not {given}", "write digits only"),
+    "bool_parsing": ("must be true or false, not {given}", "write true or false"),
+    "url_parsing": ("must be a URL, not {given}", "write it in full: https://..."),
+    "url_scheme": ("must be a URL, not {given}", "write it in full: https://..."),
     "string_too_short": ("is too short: {given}", "write at least {min_length} characters"),
     "string_too_long": ("is too long", "write at most {max_length} characters"),
-    "too_short": ("has {actual_length}, and at least {min_length} are required", "add some"),
-    "too_long": ("has {actual_length}, and at most {max_length} are read", "leave some out"),
-    "greater_than_equal": ("must be at least {ge}, and is {given}", "write {ge} or more"),
-    "less_than_equal": ("must be at most {le}, and is {given}", "write {le} or less"),
-    "greater_than": ("must be more than {gt}, and is {given}", "write more than {gt}"),
-    "less_than": ("must be less than {lt}, and is {given}", "write less than {lt}"),
+    "too_short": (
+        "has {actual_length} entries, and at least {min_length} are required",
+        "add more",
+    ),
+    "too_long": (
+        "has {actual_length} entries, and at most {max_length} are allowed",
+        "remove some",
+    ),
+    "greater_than_equal": ("must be at least {ge}, not {given}", "write {ge} or more"),
+    "less_than_equal": ("must be at most {le}, not {given}", "write {le} or less"),
+    "greater_than": ("must be more than {gt}, not {given}", "write more than {gt}"),
+    "less_than": ("must be less than {lt}, not {given}", "write less than {lt}"),
     "literal_error": ("is {given}, which is not one of {expected}", "write one of {expected}"),
     "string_pattern_mismatch": (
-        "is {given}, and a name here has small letters, digits and hyphens",
+        "is {given}, and a name here has lowercase letters, digits and hyphens",
         "rename it, such as first-one",
     ),
 }
@@ -51,14 +57,14 @@ _SAYS: Mapping[str, tuple[str, str]] = {
 def faults(
     error: ValidationError, values: Mapping[str, object], model: type[BaseModel] | None = None
 ) -> Iterator[tuple[Where, str, str]]:
-    """Where *values* are wrong, what is wrong there, and what mends it.
+    """Where *values* are wrong, what is wrong there, and how to fix it.
 
-    They are those of a *model*, or of an exercise, whose kind they name.
+    They are the values of a *model*, or of an exercise, whose kind they name.
     """
     seen = set()
     for found in error.errors(include_url=False):
         where: Where = tuple(found["loc"])
-        if model is None and where and where[0] in KINDS:  # the tag is no key of the file
+        if model is None and where and where[0] in KINDS:  # the tag is not a key of the file
             where = where[1:]
         where = tuple(part for part in where if not _is_branch(part))
         fault = _fault(found, where, values, model or KINDS.get(str(values.get("kind"))))
@@ -83,12 +89,12 @@ def _fault(
         return where, says, unit_cure(says) or _meaning(where, model) or _ELSEWHERE
     says, cure = _SAYS[kind]
     given = str(found["input"])
-    told = {**found.get("ctx", {}), "given": given[:_LONGEST]}
-    return where, says.format(**told), cure.format(**told)
+    texts = {**found.get("ctx", {}), "given": given[:_LONGEST]}
+    return where, says.format(**texts), cure.format(**texts)
 
 
 def unit_cure(says: str) -> str:
-    """What mends a misspelt unit, where *says* speaks of one."""
+    """The cure for a misspelled unit, where *says* mentions one."""
     found = _UNIT.search(says)
     if not found:
         return ""
@@ -99,11 +105,11 @@ def unit_cure(says: str) -> str:
 def _unknown(
     where: Where, values: Mapping[str, object], model: type[BaseModel] | None
 ) -> tuple[str, str]:
-    """What to say of a key that there is not, and the keys that there are."""
+    """The sentence on an unknown key, and the keys that exist there."""
     around = _model_at(where[:-1], model)
     known = sorted(_keys(around)) if around else []
     absent = set(known) - set(values) if len(where) == 1 else known
-    cure = f"the keys here are {', '.join(known)}" if known else "leave it out"
+    cure = f"the keys here are {', '.join(known)}" if known else "remove it"
     return f"is not known here{nearest(str(where[-1]), absent)}", cure
 
 
@@ -112,7 +118,7 @@ def _keys(model: type[BaseModel]) -> set[str]:
 
 
 def _meaning(where: Where, model: type[BaseModel] | None) -> str:
-    """What the schema says of the key at *where*."""
+    """The description that the schema has of the key at *where*."""
     around = _model_at(where[:-1], model)
     for name, field in (around.model_fields if around else {}).items():
         if where[-1:] in ((name,), (field.alias,)) and field.description:

@@ -68,13 +68,13 @@ def test_a_right_file_has_no_problem(
         (GOOD, "answer: 2 * x", "answer: 2 * y", 6, "'y' is not known"),
         (GOOD, "answer: 2 * x", "answer: collectives.ring_time", 6, "did you mean"),
         (GOOD, "  x: That", "  2 * x: That", 8, "within twice the tolerance"),
-        (GOOD, "  x: That is once.", "  x: Once.\n  1 * x: Again.", 9, "cannot be told from"),
+        (GOOD, "  x: That is once.", "  x: Once.\n  1 * x: Again.", 9, "cannot be told apart from"),
         (GOOD, "{x} twice", "{z} twice", 4, "'z' is not known"),
         (GOOD, "is {answer}.", r"is $\nonsense{1}$.", 10, "no mathematics"),
         (GOOD, "answer: 2 * x", "answer: 1000 * x", 9, "gives the answer away"),
         (GOOD, "answer: 2 * x", "answer: 2 s * x", 6, "in a plain number"),
         (FUNCTION, "return 2 * x", "return 3 * x", 8, "the right program fails"),
-        (FUNCTION, "          return x\n", "          return x + x\n", 15, "too tame"),
+        (FUNCTION, "          return x\n", "          return x + x\n", 15, "do not reveal it"),
         (FUNCTION, "reference: 2 * x", "reference: 2 * z", 11, "'z' is not known"),
         (BUG, "      y = 2 * x", "      y = 4 * x", 5, "the right code fails"),
         (BUG, "    y = 3 * x", "    y = x * 2", 10, "changes no result"),
@@ -115,13 +115,13 @@ def test_a_wrong_file_is_told_where_and_what(
         ("!!python/object/apply:os.system [ls]\n", "is no YAML"),
         (GOOD.replace("level: 1", "level: [1]"), "level:"),
         (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [[1]]}"), "given.x.0"),
-        (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [1, 2, 3], y: [1, 2]}"), "nothing uses it"),
+        (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [1, 2, 3], y: [1, 2]}"), "never used"),
         (GOOD.replace("answer: 2 * x", "answer: 9^9^9 * x"), "not a finite number"),
         (GOOD.replace("answer: 2 * x", "answer: 2 * x\nwhere: x < 2"), "seeds draw the same values"),
         (GOOD.replace("answer: 2 * x", "answer: 2 * x\nwhere: x < 1"), "variant 0 does not meet"),
         (GOOD.replace("  5 * x: That is five times.\n", ""), "fewer than two mistakes"),
         (GOOD.replace("[One., Two.]", "[One., 'See [it](/formulas/memory.state_byte).']"), "did you mean"),
-        (FUNCTION.replace("      return 2 * x", "      while True: pass"), "did not end within"),
+        (FUNCTION.replace("      return 2 * x", "      while True: pass"), "did not finish within"),
         (FUNCTION.replace("      return 2 * x", "      import os; os.system('ls')"), "the right program fails"),
         (FUNCTION.replace("      return 2 * x", "      return [0] * 10**12"), "the right program fails"),
         (FUNCTION.replace("      return 2 * x", "      return ("), "the right program fails"),
@@ -174,7 +174,7 @@ def test_sources_that_are_gone_are_told_when_asked_for(
     server.shutdown()
     server.server_close()
     assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3"]
-    assert "leads nowhere: 404" in problems[0].says
+    assert "returns 404" in problems[0].says
     assert "cannot be reached" in problems[1].says
 
 

@@ -124,7 +124,7 @@ def test_an_order_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
 
     sort_items(page, click("up"), click("down"))
     page.get_by_role("button", name="Check").click()
-    verdict(page, "correct", "everything is there when it is needed")
+    verdict(page, "correct", "every step comes after those that it needs")
 
 
 def test_an_order_by_keyboard(open_page: MakePage) -> None:
@@ -142,7 +142,7 @@ def test_an_order_by_keyboard(open_page: MakePage) -> None:
     sort_items(page, press("Up"), press("Down"))
     to(page, "button[value=check]")
     page.keyboard.press("Enter")
-    verdict(page, "correct", "everything is there when it is needed")
+    verdict(page, "correct", "every step comes after those that it needs")
 
 
 def keys_of(page: Page) -> list[str]:
@@ -210,7 +210,7 @@ def test_one_drag_follows_another_and_the_answer_is_what_is_seen(open_page: Make
     page.mouse.up()
     assert keys_of(page) == [*RIGHT_ORDER, "divider", "same"]
     page.get_by_role("button", name="Check").click()
-    verdict(page, "correct", "everything is there when it is needed")
+    verdict(page, "correct", "every step comes after those that it needs")
 
 
 def test_a_drag_that_is_called_off_changes_nothing(open_page: MakePage) -> None:
@@ -278,7 +278,7 @@ def test_a_matching_by_mouse(open_page: MakePage, theme: str, width: int) -> Non
     for thing, partner in PAIRS.items():
         page.select_option(f"[name='answer.{thing}']", partner)
     page.get_by_role("button", name="Check").click()
-    verdict(page, "correct", "each with its own")
+    verdict(page, "correct", "every pair matches")
 
 
 def test_a_matching_by_keyboard(open_page: MakePage) -> None:
@@ -289,7 +289,7 @@ def test_a_matching_by_keyboard(open_page: MakePage) -> None:
         expect(page.locator(f"[name='answer.{thing}']")).to_have_value(partner)
     to(page, "button[value=check]")
     page.keyboard.press("Enter")
-    verdict(page, "correct", "each with its own")
+    verdict(page, "correct", "every pair matches")
 
 
 @over_screens

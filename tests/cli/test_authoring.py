@@ -68,7 +68,7 @@ def test_a_folder_adds_to_one_of_our_chapters(tmp_path: Path, capsys: Capture) -
     capsys.readouterr()
     (tmp_path / "collectives" / "bus-bandwidth.yaml").write_text(GOOD, encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 1
-    assert "there is an exercise 'collectives/bus-bandwidth' already" in capsys.readouterr().out
+    assert "there is already an exercise 'collectives/bus-bandwidth'" in capsys.readouterr().out
 
 
 def test_findings_are_there_for_programs(tmp_path: Path, capsys: Capture) -> None:
@@ -84,7 +84,7 @@ def test_findings_are_there_for_programs(tmp_path: Path, capsys: Capture) -> Non
     assert "levle: is not known here; did you mean 'level'?" in says
     assert "sauces: is not known here; did you mean 'sources'?" in says
     missing = [p for p in found["problems"] if p["says"] == "sources: is missing"]
-    assert missing[0]["cure"] == "it is addresses; one at least"
+    assert missing[0]["cure"] == "it is one or more URLs"
     assert {problem["level"] for problem in found["problems"]} == {"error"}
     assert all(problem["cure"] for problem in found["problems"])
 

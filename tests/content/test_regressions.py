@@ -55,7 +55,7 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     # 7/(32 + 7) of the step, and 8 GB: each micro-batch of 8 sequences holds 8 GB, and there are 4.
     ("pipelines/a-bubble-that-fits", 0, {"micro": "8", "chunks": "1"}, False, "keeps 32 GB"),
     ("pipelines/a-bubble-that-fits", 0, {"micro": "2", "chunks": "4"}, False, "perhaps with another micro-batch"),
-    ("pipelines/a-third-of-the-bubble", 7, "0.0598", False, "per cent"),
+    ("pipelines/a-third-of-the-bubble", 7, "0.0598", False, "percentage"),
 )  # fmt: skip
 
 # exercise, seed, what its page says since

@@ -31,7 +31,7 @@ def test_a_prediction_within_two_percent_is_right(fact: Fact, text: str) -> None
         (TIME, "77 ms", "10 % too high"),
         (TIME, "35 ms", "too low by a factor of 2"),
         (TIME, "63 ms", "10 % too low"),
-        (SENT, "14 GB", "8 times too high"),
+        (SENT, "14 GB", "too high by a factor of 8"),
         (STEPS, "7", "too low by a factor of 2"),
         (STEPS, "-7", "steps is 14."),
     ],

@@ -81,7 +81,7 @@ def key_of(asked: AskedQuantity) -> AnswerKey:
         (8, "GB", "bits"), (1 / 8, "GB/s", "bits"), (8, "ms", "8 times the right one."), (8, "", "8 times the right one."),
         (2, "GB/s", "direction"), (2, "GB", "twice the right one"), (1 / 2, "", "half the right one"),
         (1000, "ms", "prefixes"), (1000, "days", "1,000 times the right one."), (1e-6, "GB", "prefixes"),
-        (1e9 / 2**30, "GB", "right in GiB"), (2**30 / 1e9, "GB", "exchanged"), (1.024**2, "MB", "MiB"),
+        (1e9 / 2**30, "GB", "right in GiB"), (2**30 / 1e9, "GB", "mixed up"), (1.024**2, "MB", "MiB"),
         (1.024, "GB", ""), (1.024**4, "GB", ""), (2**30 / 1e9, "ms", ""), (2**30 / 1e9, "GiB", "right in GB"),
         (100, "%", "percentage"), (1 / 100, "%", "fraction"), (100, "", "decimal point"), (10, "$", "decimal point"),
         (1.02, "GB", ""), (1.1, "GB", ""), (1.37, "GB", ""), (-1, "s", "sign"),
@@ -130,11 +130,11 @@ def test_a_bare_number_in_another_unit_is_told_so(
 @pytest.mark.parametrize(
     ("unit", "right", "typed", "says"),
     [
-        ("", "886", "885.14", "A whole number is wanted here: round 885.14 up."),
+        ("", "886", "885.14", "The answer must be a whole number: round 885.14 up."),
         ("", "886", "886.2", "round 886.2 down"), ("", "886", "884.9", "884.9 is too small"),
         ("", "886", "885", "885 is too small"),
-        ("", "4/3", "33 %", "the factor is wanted: 1 + 33 %"),
-        ("", "4/3", "25 %", "a factor is wanted here: how many times"), ("", "0.75", "25 %", "too small"),
+        ("", "4/3", "33 %", "the answer is the factor: 1 + 33 %"),
+        ("", "4/3", "25 %", "the question asks for a factor: how many times"), ("", "0.75", "25 %", "too small"),
     ],
 )  # fmt: skip
 def test_a_number_of_another_form_is_told_which_is_wanted(
@@ -150,7 +150,9 @@ def test_a_mistake_of_nothing_catches_nothing_but_nothing() -> None:
     )
     key = key_of(asked)
     assert key.blame(asked.read("0")) == "None at all."
-    assert key.blame(asked.read("0.06")) == "A fraction was typed where per cent are wanted."
+    assert (
+        key.blame(asked.read("0.06")) == "You entered a fraction, but the answer is a percentage."
+    )
 
 
 def test_a_third_of_the_bubble_as_a_fraction_is_told_so(catalog: Catalog) -> None:
@@ -196,7 +198,7 @@ def test_the_answer_that_a_solution_states_is_right_when_typed_back(catalog: Cat
 
 def test_the_ends_of_what_counts_are_told_apart_and_count(catalog: Catalog) -> None:
     for where, key in keys(catalog):
-        if match := re.search(r"Everything from (.+) to (.+) counts", key.praise()):
+        if match := re.search(r"Anything from (.+) to (.+) counts", key.praise()):
             low, high = (key.asked.read(end) for end in match.groups())
             assert key.holds(low), (where, key.praise())
             assert key.holds(high), (where, key.praise())

@@ -48,9 +48,9 @@ def test_a_formula_is_judged_by_its_value(grade: Grade, answer: str) -> None:
         ("S - S/N", "one phase"),
         ("6 * S * (N - 1) / N", "always 3 times"),
         ("16 * S * (N - 1) / N", "8 times"),
-        ("2 * (N - 1) / N", "a plain number, and a value in B is wanted"),
-        ("2 * S * (N - 1) / N / (1 B)", "a plain number, and a value in B is wanted"),
-        ("S^2", "a value in B^2, and a value in B is wanted: divide by something in B"),
+        ("2 * (N - 1) / N", "a plain number, but the answer is a value in B"),
+        ("2 * S * (N - 1) / N / (1 B)", "a plain number, but the answer is a value in B"),
+        ("S^2", "a value in B^2, but the answer is a value in B: divide by something in B"),
         ("2 * S * (N - 1) / (N + 1)", "is right."),
         ("2 * S * (N - 1) / N + 1 MB", "is right."),
         ("S", "is right."),
@@ -66,7 +66,7 @@ def test_a_wrong_formula_is_told_why(grade: Grade, answer: str, says: str) -> No
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ("", "nothing is written"),
+        ("", "the answer is empty"),
         ("__import__('os')", "not one of the functions"),
         ("__import__('os').system('ls')", ""),
         ("9**9**9", "no value"),
@@ -146,7 +146,7 @@ def test_the_formula_of_the_worked_solution_is_right(grade: Grade, name: str, an
     ("name", "answer", "says"),
     [
         ("capstone/derive-the-days", "6*N*D*P/(G*u)", "multiply by something in s^2"),
-        ("capstone/derive-the-days", "6*N*D/(G*u)", "plain number, and a value in s is wanted: multiply by"),
+        ("capstone/derive-the-days", "6*N*D/(G*u)", "plain number, but the answer is a value in s: multiply by"),
         ("tensor/derive-the-traffic", "8bshe^2(T-1)/T", "a value in B^2"),
         ("testtime/derive-the-breakeven", "(c-C)/(N-n)", ""),
     ],

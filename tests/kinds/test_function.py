@@ -71,7 +71,7 @@ def test_nobody_is_right_while_the_right_program_does_not_run_through(
         for ending in endings:
             busy = Busy(runner, exercise.right, calls, ending)
             for source in (wrong, exercise.right):
-                with pytest.raises(UnavailableError, match="send it again"):
+                with pytest.raises(UnavailableError, match="submit it again"):
                     graded(loop, exercise, busy, source, 987654)
     assert not graded(loop, exercise, runner, wrong, 987654).correct
     assert graded(loop, exercise, runner, exercise.right, 987654).correct
@@ -173,9 +173,9 @@ def test_what_a_call_of_every_seed_returns_is_never_told(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("round({}, 2)", "that is rounded. Return it as it is."),
-        ("float('%.4g' % ({}))", "that is rounded. Return it as it is."),
-        ("1.01 * ({})", "and returned"),
+        ("round({}, 2)", "which is rounded: return it unrounded."),
+        ("float('%.4g' % ({}))", "which is rounded: return it unrounded."),
+        ("1.01 * ({})", "but returned"),
         ("1 << 79_000 or {}", "at most about 4,300 digits can be checked"),
         ("[1 << 79_000, {}]", "at most about 4,300 digits can be checked"),
         ("{{1 << 79_000, {}}}", "at most about 4,300 digits can be checked"),

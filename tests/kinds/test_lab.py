@@ -51,16 +51,16 @@ def test_predictions_and_the_cause_count_alike(grade: Grade) -> None:
     assert grade({**RIGHT, "cause": "fast"}).parts["cause"].correct is False
     open_still = grade({"bytes": "1.5 MiB", "messages": "6"})
     assert open_still.score == pytest.approx(2 / 3)
-    assert open_still.feedback[-1] == "Still to choose: the cause."
+    assert open_still.feedback[-1] == "The cause is not chosen yet."
 
 
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
         ("1.5 MiB", "an object with bytes, messages, cause"),
-        ({"bytes": "1.5 MiB"}, "messages: nothing is predicted yet"),
+        ({"bytes": "1.5 MiB"}, "messages: the prediction is empty"),
         ({**RIGHT, "bytes": "many"}, "bytes: cannot read 'many'"),
-        ({**RIGHT, "byte": "1"}, "nothing here is called 'byte'; did you mean 'bytes'"),
+        ({**RIGHT, "byte": "1"}, "there is no prediction called 'byte'; did you mean 'bytes'"),
         ({**RIGHT, "cause": "count"}, "no cause is called 'count'; did you mean 'counted'"),
     ],
 )
@@ -88,7 +88,7 @@ def made(tmp_path: Path, **changes: str) -> LabExercise:
     ("changes", "says"),
     [
         ({"LAB": "ring-byte"}, "no lab is called 'ring-byte'; did you mean 'ring-bytes'"),
-        ({"MEASURED": "byte"}, "ring-bytes measures no 'byte'; did you mean 'bytes'"),
+        ({"MEASURED": "byte"}, "ring-bytes does not measure 'byte'; did you mean 'bytes'"),
         ({"ANSWER": "size"}, "the lab says 1.5 MiB"),
         ({"{size: 1 MiB}": "{size: 2 MiB}"}, "no recorded run measures bytes at this place"),
         ({"ranks: 4": "ranks: 99"}, "ranks must be from 2 to 8, not 99"),

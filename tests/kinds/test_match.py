@@ -35,7 +35,7 @@ def test_what_is_left_out_is_not_wrong(grade: Grade) -> None:
     verdict = grade({"dp": "copy", "pp": ""})
     assert verdict.score == 0.25
     assert verdict.parts["tp"].correct is None
-    assert verdict.feedback == ("3 are still without a partner.",)
+    assert verdict.feedback == ("3 are not matched yet.",)
 
 
 def test_a_thing_may_have_several_right_partners(grade: Grade, catalog: Catalog) -> None:
@@ -48,8 +48,8 @@ def test_a_thing_may_have_several_right_partners(grade: Grade, catalog: Catalog)
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ("copy", "an object"), ([], "an object"), ({}, "nothing is matched"),
-        ({"dp": ""}, "nothing is matched"), ({"fsdb": "copy"}, "did you mean 'fsdp'"),
+        ("copy", "an object"), ([], "an object"), ({}, "match at least one pair"),
+        ({"dp": ""}, "match at least one pair"), ({"fsdb": "copy"}, "did you mean 'fsdp'"),
         ({"dp": "coppy"}, "did you mean 'copy'"),
     ],
 )  # fmt: skip

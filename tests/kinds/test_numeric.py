@@ -39,7 +39,7 @@ def test_an_unreadable_answer_is_not_a_wrong_one(catalog: Catalog, answer: str) 
         ("70 us", "1/1,000 of the right one"),
         ("560.5 ms", "every step"),  # listed, and so told before the slip of 8
         ("8.75 ms", "1/8 of the right one"),
-        ("700 ms", "a decimal point has moved"),
+        ("700 ms", "check the decimal point"),
         ("-70 ms", "sign"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_stranger_is_told_apart(grade: Grade) -> None:
 
 
 def test_what_is_missing_is_counted(grade: Grade) -> None:
-    assert "2 are missing." in grade(ORDER, RIGHT[:4]).feedback
+    assert "2 steps are missing." in grade(ORDER, RIGHT[:4]).feedback
 
 
 @pytest.mark.parametrize("answer", [[], "cut", ["cut", "cut"], ["cot"]])
@@ -118,10 +118,10 @@ VALUE = "2 * (n - 1) * (size_gb / n / bw_gb_s * 1e3 + latency_us / 1e3)"
         ("while True: pass", "is there a loop that never ends?"),
         ("return 1 / 0", "Line 2: `ZeroDivisionError: division by zero`"),
         ("pass", "returned nothing: is a `return` missing?"),
-        ("return 'x'", "a number, and returned a str"),
-        ("return True", "a number, and returned a bool"),
+        ("return 'x'", "a number, but returned a str"),
+        ("return True", "a number, but returned a bool"),
         (f"return 2 * {VALUE}", "twice the right one"),
-        ("return float('nan')", "and returned `nan`"),
+        ("return float('nan')", "but returned `nan`"),
         ("return " + "[" * 90 + "]" * 90, "nested too deeply"),
     ],
 )

@@ -44,7 +44,7 @@ def test_nothing_measured_is_shown_before_the_prediction_is_locked_in(client: Te
     page = client.get(TREE).text
     assert rows(page) == {}
     assert "answer.cause" not in page
-    assert "predict first: nothing is measured before that" in post(
+    assert "predict first: measurements are shown only after that" in post(
         client, action="check", answer__cause="late"
     ).replace("Predict", "predict")
     unreadable = post(client, action="predict", answer__time="soon")
@@ -93,7 +93,7 @@ def test_a_wrong_prediction_stays_wrong_and_another_drawing_helps(client: TestCl
     ("typed", "says"),
     [
         ("75.1 ms", "There are two phases of three steps"),  # foreseen by its author
-        ("149.83 s", "look at the prefixes"),  # a slip that anybody may make
+        ("149.83 s", "check the unit prefixes"),  # a slip that anybody may make
         ("140 ms", "140 ms is too small"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_fragment_is_the_verdict_alone(client: TestClient) -> None:
 
 def test_an_unreadable_answer_is_not_kept(client: TestClient) -> None:
     page = client.post(NUMERIC, data={"answer": "soon"})
-    assert "This could not be read" in page.text
+    assert "Not graded" in page.text
     assert "Nothing here yet" in client.get("/progress").text
 
 

@@ -1,1 +1,1 @@
-"""Kinds about programs: write a function, find the line at fault; and what they share."""
+"""The kinds about programs: write a function, find the buggy line; and what they share."""

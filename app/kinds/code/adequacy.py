@@ -1,8 +1,8 @@
-"""Whether the calls that grade at every seed tell a right program from nearly right ones.
+"""Whether the calls made at every seed tell the right program from nearly right ones.
 
-Nearly right are the typical wrong programs, and whatever one small change makes of the right one.
-A change that shows nowhere among the arguments' values is none, and one that never runs is no
-program. This is measured in the sandbox, when an exercise is proven; nobody waits for it later.
+Nearly right programs are the typical wrong ones, and those that differ from the right one by one
+small change. A change that no combination of arguments reveals does not count, nor does one that
+never runs. This is measured in the sandbox when an exercise is proven, never during grading.
 """
 
 import inspect
@@ -25,7 +25,7 @@ from app.sandbox.runner import Runner
 GOAL = 0.95  # of the changed programs must fail
 _ROWS = 2000  # combinations of arguments that are looked at
 _AT_ONCE = 20_000  # calls of one run
-_TWICE = 2  # calls that tell a changed program, where there are so many
+_TWICE = 2  # calls that reveal a changed program, where there are that many
 _SHOWN = 3  # survivors that are named
 _GLUE = """
 CALLS = [*{always!r}, *combinations({columns!r}, {places!r})]
@@ -75,7 +75,7 @@ class Contest:
         return None
 
     async def measured(self, runner: Runner) -> Adequacy:
-        """How many changed programs fail one of the calls that grade at every seed."""
+        """The share of changed programs that fail one of the calls made at every seed."""
         changed = [one for one in alterations(self.right) if _compiles(one.source)]
         pairs = [(one.source, "") for one in changed]
         found = await self._searched(runner, "first", pairs)
@@ -90,34 +90,34 @@ class Contest:
         return Adequacy(count, tuple(survivors))
 
     async def findings(self, runner: Runner) -> list[Finding]:
-        """What passes the calls that grade at every seed, with calls that would tell it."""
-        if found := await self.failing(runner) or await self._too_tame(runner):
+        """Findings on wrong programs that pass the calls made at every seed, with better calls."""
+        if found := await self.failing(runner) or await self._unrevealed(runner):
             return [found]
         measured = await self.measured(runner)
         says = []
         if alike := await self._passing(runner):
-            says.append(f"no call of every seed tells {alike}")
+            says.append(f"no call made at every seed tells {alike}")
         if measured.share < GOAL:
             says.append(
                 f"{len(measured.survivors)} of {measured.differing} programs with one small change "
-                f"pass every call that all seeds have: {_listed(measured.survivors)}"
+                f"pass every call made at all seeds: {_listed(measured.survivors)}"
             )
         if not says:
             return []
         cure = await self._cure(runner)
         return [Finding(("always",), one, cure) for one in says[: None if self.always else 1]]
 
-    async def _too_tame(self, runner: Runner) -> Finding | None:
-        """A finding if a typical wrong program is right for all arguments that there are."""
+    async def _unrevealed(self, runner: Runner) -> Finding | None:
+        """A finding if a typical wrong program is right for every combination of arguments."""
         found = await self._searched(runner, "first", [(program, "") for program in self.wrong])
         for index, result in enumerate(found):
             if isinstance(result, list) and result[0] == -1:
-                says = "is right for every combination of the arguments: they are too tame"
+                says = "is right for every combination of the arguments: they do not reveal it"
                 return Finding(("wrong", index), says, "add arguments for which it goes wrong")
         return None
 
     async def _passing(self, runner: Runner) -> str:
-        """Typical wrong programs that the calls of every seed do not tell apart."""
+        """Typical wrong programs that the calls made at every seed do not tell apart."""
         pairs = self._wrong_pairs()
         found = await self._searched(runner, "first", [pair for pair, _ in pairs])
         return "; ".join(
@@ -127,7 +127,7 @@ class Contest:
         )
 
     def _wrong_pairs(self) -> list[tuple[tuple[str, str], str]]:
-        """A program, and the one that it must not agree with everywhere: the right one, if none."""
+        """Pairs of programs that must differ somewhere; an empty one is the right program."""
         pairs = []
         for late, program in enumerate(self.wrong):
             pairs.append(((program, ""), f"wrong program {late} from the right one"))
@@ -136,7 +136,7 @@ class Contest:
         return pairs
 
     async def _cure(self, runner: Runner) -> str:
-        """A few calls that tell all that can be told, ready to be pasted."""
+        """A few calls that tell apart all that can be told apart, ready to paste."""
         changed = [(one.source, "") for one in alterations(self.right) if _compiles(one.source)]
         pairs = [*changed, *(pair for pair, _ in self._wrong_pairs())]
         found = await self._searched(runner, "differing", pairs)
@@ -147,7 +147,7 @@ class Contest:
     async def _searched(
         self, runner: Runner, what: str, pairs: Sequence[tuple[str, str]], count: int = 0
     ) -> list[Plain]:
-        """What a search says of each of *pairs*; None where it did not come to an end."""
+        """The result of a search for each of *pairs*; None where it did not finish."""
         found: list[Plain] = []
         at_once = max(1, _AT_ONCE // (count or len(self._rows)))
         while len(found) < len(pairs):
@@ -160,7 +160,7 @@ class Contest:
 
     @cached_property
     def _rows(self) -> list[Sequence[Given]]:
-        """The calls that are looked at: those of every seed, then all that make sense."""
+        """The calls to try: those made at every seed, then all that make sense."""
         columns = list(self.arguments.values())
         return [*self.always, *agreement.combinations(columns, self.places)]
 
@@ -183,7 +183,7 @@ class Contest:
 def sensible(
     arguments: Mapping[str, Sequence[Given]], makes_sense: Callable[[Sequence[Given]], bool]
 ) -> list[int]:
-    """The combinations to look at, by their place among all: every one, or some thousands."""
+    """The combinations to try, by their place among all: every one, or a few thousand."""
     columns = list(arguments.values())
     total = prod(map(len, columns))
     source = random.Random("combinations")
@@ -195,7 +195,7 @@ def sensible(
 
 
 def _found(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
-    """What came of each call, up to one that was stopped after others: that is for the next run."""
+    """The result of each call, up to one that was stopped: the next run starts with it."""
     for index, outcome in enumerate(outcomes):
         if isinstance(outcome, Stopped) and index:
             return
@@ -211,9 +211,9 @@ def _compiles(source: str) -> bool:
 
 
 def _cover(differing: Sequence[int], rows: Sequence[Sequence[Given]]) -> list[int]:
-    """A few of *rows*, two of which are set in each of *differing* that has as many.
+    """A few of *rows*, so that each of *differing* has two of its bits set, if it has that many.
 
-    It is the greedy choice; of two that tell as many programs the one with more that is new.
+    The choice is greedy: the row that tells most programs apart, then the one with newer values.
     """
     chosen: list[int] = []
     left = Counter({bits: min(_TWICE, bits.bit_count()) for bits in differing})

@@ -18,7 +18,7 @@ _FAILED = object()
 
 
 def alike(value: object, expected: object) -> bool:
-    """Whether *value* is as good as *expected*.
+    """Whether *value* counts as equal to *expected*.
 
     Lists and tuples are compared part by part, and either may stand for the other. An int may be a
     float that equals it; a float must come close. True is not 1.
@@ -37,7 +37,7 @@ def alike(value: object, expected: object) -> bool:
 
 
 def close(value: float, expected: float) -> bool:
-    """Whether *value* differs from *expected* by less than anybody could care about."""
+    """Whether *value* and *expected* differ by no more than rounding."""
     return math.isclose(value, expected, rel_tol=CLOSE, abs_tol=_NOTHING)
 
 

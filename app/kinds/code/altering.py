@@ -103,7 +103,7 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def _instead(place: _Place, names: Sequence[str]) -> Iterator[ast.AST]:
-    """What might stand in the place."""
+    """Replacements for the node at *place*."""
     node = place.node
     if isinstance(node, ast.stmt):
         yield from _statements(node)

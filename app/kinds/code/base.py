@@ -1,4 +1,4 @@
-"""What the kinds about a Python function share: its reference, and calls with drawn arguments."""
+"""The base of the kinds about a Python function: its reference, and calls of it."""
 
 import math
 import random
@@ -23,12 +23,10 @@ class _Calls(Remembered[str, Call]):
 
 
 class Reference(Strict):
-    """What the result of a function is compared with."""
+    """The formula that results are compared with, and the arguments of the calls."""
 
     reference: str = Field(description="a formula's name, or an expression of the arguments")
-    unit: UnitName = Field(
-        default="", description="of the result: ms, GB; nothing is the base unit"
-    )
+    unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")
     result: Literal["float", "int"] = Field(default="float", description="float or int")
     arguments: dict[str, list[Given]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
@@ -73,7 +71,7 @@ class CodeExercise(Reference, Base):
         if self.result == "float":
             return Call(arguments, text, value)
         if not math.isclose(value, round(value), rel_tol=1e-12):
-            raise ExpressionError(f"{text} should give a whole number, and gives {value}")
+            raise ExpressionError(f"{text} should give a whole number, but gives {value}")
         return Call(arguments, text, round(value))
 
     def makes_sense(self, row: Sequence[Given]) -> bool:

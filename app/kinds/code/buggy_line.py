@@ -53,11 +53,11 @@ class Bug(Strict):
     line: int = Field(ge=1)
     shown: str = Field(min_length=1, description="the wrong line, with its indentation")
     says: Markdown = Field(description="why it is wrong, and what would be right")
-    symptom: str = Field(default="", description="what {symptom} stands for in the texts")
+    symptom: str = Field(default="", description="the text that {symptom} stands for")
 
 
 class BuggyLine(CodeExercise):
-    """Find the line at fault."""
+    """Find the line with the bug."""
 
     kind_title = "Find the bug"
     sample = "collectives/estimate-off-by-a-factor"
@@ -71,7 +71,7 @@ class BuggyLine(CodeExercise):
         description="draw bugs from the listing: constant, operator, factor, off-by-one, swap",
     )
     elsewhere: dict[int, Markdown] = Field(
-        default_factory=dict, description="what to say of a line that is right"
+        default_factory=dict, description="feedback on a line that is right"
     )
     entry: str = Field(default="", description="the function to call; the first one if empty")
     _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
@@ -79,11 +79,11 @@ class BuggyLine(CodeExercise):
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
         if not (self.bugs or self.mutate):
-            raise ValueError("give bugs, or say with mutate how to draw them")
+            raise ValueError("give bugs, or use mutate to draw them")
         lines = self.code.splitlines()
         for line in (*self.elsewhere, *(bug.line for bug in self.bugs)):
             if not 1 <= line <= len(lines):
-                raise ValueError(f"there is no line {line}: the code has {len(lines)}")
+                raise ValueError(f"there is no line {line}: the code has {len(lines)} lines")
         for bug in self.bugs:
             if lines[bug.line - 1].strip() == bug.shown.strip():
                 raise ValueError(f"the wrong line {bug.line} is the same as the right one")
@@ -117,7 +117,7 @@ class BuggyLine(CodeExercise):
         return self._bug_of(found)
 
     def mutants(self, seed: int) -> Iterator[Mutant]:
-        """What the listing yields, in the order that belongs to *seed*.
+        """The bugs that can be drawn from the listing, in the order of *seed*.
 
         Raises:
             ExpressionError: it is more than arithmetic.
@@ -193,17 +193,19 @@ class BuggyLine(CodeExercise):
             return Verdict(True, 1.0, (self.fill(bug.says, drawn), self.reveal(seed)))
         if line in self.elsewhere:
             return Verdict(False, 0.0, (self.fill(self.elsewhere[line], drawn),))
-        return Verdict(False, 0.0, (f"Line {line} is right as it stands.",))
+        return Verdict(False, 0.0, (f"Line {line} is correct as written.",))
 
     def _line(self, answer: Answer) -> int:
         text = single(answer).strip().lower().removeprefix("line").strip(" #")
         count = len(self.code.splitlines())
         if not text:
-            raise AnswerError("no line is chosen yet")
+            raise AnswerError("choose a line first")
         if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
-            raise AnswerError(f"the number of a line is wanted, 1 to {count}, not {text[:20]!r}")
+            raise AnswerError(
+                f"the answer must be a line number from 1 to {count}, not {text[:20]!r}"
+            )
         if not 1 <= int(text) <= count:
-            raise AnswerError(f"there is no line {int(text)}: the listing has {count}")
+            raise AnswerError(f"there is no line {int(text)}: the listing has {count} lines")
         return int(text)
 
     def texts(self) -> Iterator[tuple[Where, str]]:
@@ -229,7 +231,7 @@ class BuggyLine(CodeExercise):
         if disagreement := await self._disagreement(self.code, entry, calls, runner):
             findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
         for line in dead_lines(self._right_listing):
-            findings.append(Finding(("code",), f"line {line} changes no result", "leave it out"))
+            findings.append(Finding(("code",), f"line {line} changes no result", "remove it"))
         drawn = [self._bug_of(mutant) for mutant in self.mutants(0)] if self.mutate else []
         for index, bug in enumerate((*self.bugs, *drawn)):
             where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
@@ -241,21 +243,21 @@ class BuggyLine(CodeExercise):
         return findings
 
     def _prove_guilt(self, where: Where, bug: Bug) -> Iterator[Finding]:
-        """Mending the line of *bug* is the only cure, and its symptom says what happens."""
+        """Only a fix of the line of *bug* helps, and its symptom says what happens."""
         wrong = replace(self._right_listing, lines=self.listing(bug))
         raises = effect_of(wrong).raises
         if raises and "raise" not in bug.symptom:
             yield Finding(where, f"raises {raises}, which its symptom does not say")
         argued = () if bug in self.bugs else self.elsewhere  # a listed one can be chosen better
         cure = "say under elsewhere why that line is right, or change the listing"
-        says = f"could be mended instead of line {bug.line}"
+        says = f"could be fixed instead of line {bug.line}"
         if other := equally_guilty(wrong, bug.line, self.elsewhere):
             yield Finding(where, f"line {other} {says}", cure)
         elif found := mended_elsewhere(wrong, bug.line, argued):
             yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
 
     def notes(self) -> Iterator[str]:
-        """How many bugs the listing yields, by what is changed."""
+        """The number of bugs that can be drawn from the listing, by what is changed."""
         if self.mutate:
             by = Counter(mutant.operator for mutant in self.mutants(0))
             parts = ", ".join(f"{name} {count}" for name, count in by.most_common())
@@ -279,7 +281,7 @@ class BuggyLine(CodeExercise):
 
 
 def symptom_of(effect: Effect) -> str:
-    """How the result looks, compared with the right one."""
+    """The result in words, compared with the right one."""
     if effect.raises:
         article = "an" if effect.raises[0] in "AEIOUae" else "a"
         return f"raises {article} {effect.raises}{'' if effect.always else ' for some arguments'}"

@@ -34,7 +34,9 @@ def function_in(source: str) -> str:
     try:
         body = ast.parse(source).body
     except SyntaxError as error:
-        raise ValueError(f"line {error.lineno} of the code is no Python: {error.msg}") from None
+        raise ValueError(
+            f"line {error.lineno} of the code is not valid Python: {error.msg}"
+        ) from None
     for statement in body:
         if isinstance(statement, ast.FunctionDef):
             return statement.name
@@ -67,7 +69,7 @@ def _rounded(value: Plain) -> str:
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     try:
         return repr(value)
-    except ValueError:  # Python writes no int of so many digits, not even inside a set
+    except ValueError:  # Python does not write an int of that many digits, not even inside a set
         inside = "" if isinstance(value, int) else f"{a_type(value)} with "
         return f"{inside}a number of more than 4,300 digits"
 

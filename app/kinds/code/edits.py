@@ -48,7 +48,7 @@ def all_edits(lines: Sequence[str]) -> list[Edit]:
     try:
         tree = ast.parse("\n".join(lines))
     except SyntaxError as error:
-        raise ListingError(f"line {error.lineno} is no Python") from error
+        raise ListingError(f"line {error.lineno} is not valid Python") from error
     found: dict[tuple[int, str], Edit] = {}
     for cut in _cuts(tree, lines):
         line, (start, end) = lines[cut.line - 1], cut.columns
@@ -96,7 +96,7 @@ def _cuts_of(node: ast.expr, line: str, known: Sequence[str]) -> Iterator[_Cut]:
 
 
 def _divides_itself(before: str, after: str, name: str) -> bool:
-    """Whether *name* between the two texts would be x / x: nobody would write that."""
+    """Whether *name* between the two texts would make x / x, an obvious bug."""
     return before.rstrip().endswith(f"{name} /") or after.lstrip().startswith(f"/ {name}")
 
 

@@ -1,4 +1,4 @@
-"""What learners see of a function that they write: examples, and how runs of them went."""
+"""Feedback on a function that a learner writes: examples, results of runs, diagnoses."""
 
 import math
 import re
@@ -17,12 +17,12 @@ from app.units import Scale
 _TENTH_PERCENT = 1e-3
 _LONGEST = 300
 _STOPPED = {
-    "time": "It did not end within the time limit: is there a loop that never ends?",
-    "memory": "It wanted more memory than there is.",
-    "stack": "It called itself too deeply: does the recursion ever end?",
+    "time": "It did not finish within the time limit: is there a loop that never ends?",
+    "memory": "It needed more memory than is available.",
+    "stack": "It recursed too deeply: does the recursion ever end?",
     "too large": "What it printed or returned is too large.",
     "refused": "It tried something that is not allowed here.",
-    "lost": "The run was lost by the server.",
+    "lost": "The server lost this run.",
 }
 _MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
 
@@ -46,7 +46,7 @@ class FunctionQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRun:
-    """How one visible example went; *says* is Markdown, empty when it passed."""
+    """The result of one visible example; *says* is Markdown, empty when it passed."""
 
     call: str
     expected: str
@@ -68,7 +68,7 @@ class Trial:
 
 
 class Wrong(Strict):
-    """A typical wrong program, and what to tell somebody whose results are the same."""
+    """A typical wrong program, and the feedback on programs with the same results."""
 
     code: str = Field(min_length=1)
     says: Markdown
@@ -97,7 +97,7 @@ class Hidden:
         return (*self.drawn, *self.always)
 
     def says_of(self, index: int, outcomes: Sequence[Outcome]) -> str:
-        """What went wrong in the call *index*."""
+        """What went wrong in the call number *index*, from 0."""
         call, outcome = self.calls[index], outcomes[index]
         says = says_of_call if index < len(self.drawn) else says_of_secret
         return f"{place_of(index, len(self.calls))}: {says(call, outcome)}"
@@ -114,7 +114,7 @@ def passes(call: Call, outcome: Outcome) -> bool:
 
 
 def trial_run(call: Call, outcome: Outcome) -> TrialRun:
-    """How the visible example *call* went."""
+    """The result of the visible example *call*."""
     passed = passes(call, outcome)
     return TrialRun(
         call=call.text,
@@ -135,19 +135,19 @@ def says_of_call(call: Call, outcome: Outcome) -> str:
     value = outcome.value
     got = code_span(rounded(value))
     if value is None:
-        return f"{should} and returned nothing: is a `return` missing?"
+        return f"{should} but returned nothing: is a `return` missing?"
     if type(call.expected) in (int, float) and type(value) not in (int, float):
-        return f"{should}, a number, and returned {a_type(value)}: {got}."
+        return f"{should}, a number, but returned {a_type(value)}: {got}."
     if isinstance(call.expected, list | tuple) and not isinstance(value, list | tuple):
-        wanted = f"{len(call.expected)} values"
-        return f"{should}, {wanted}, and returned {a_type(value)}: {got}."
+        values = f"{len(call.expected)} values"
+        return f"{should}, {values}, but returned {a_type(value)}: {got}."
     if cut := _cut(value, call.expected):
-        return f"{should} and returned {code_span(cut)}: that is rounded. Return it as it is."
-    return f"{should} and returned {got}."
+        return f"{should} but returned {code_span(cut)}, which is rounded: return it unrounded."
+    return f"{should} but returned {got}."
 
 
 def says_of_secret(call: Call, outcome: Outcome) -> str:
-    """What went wrong in one call whose right result nobody is told."""
+    """What went wrong in one call whose right result stays secret."""
     made = code_span(call.text)
     if not isinstance(outcome, Returned):
         return f"{made}: {says_of(outcome)}"
@@ -198,7 +198,7 @@ def place_of(index: int, count: int) -> str:
 
 
 def kind_of(outcome: Outcome) -> str:
-    """A word for what came instead of a value."""
+    """The type of the exception raised instead of returning; "nothing" if it was stopped."""
     return outcome.type if isinstance(outcome, Raised) else "nothing"
 
 
@@ -236,12 +236,12 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
 
 
 def was_stopped(report: Report) -> bool:
-    """Whether a wall ended the run: on a busy machine another run may come further."""
+    """Whether a limit stopped the run: on a busy machine another run may get further."""
     return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
 
 
 def common_mistake_in(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:
-    """What to say when every value is off by the same well-known factor."""
+    """Feedback on a program whose results are all off by the same well-known factor."""
     ratios = list(_ratios(calls, outcomes))
     first = ratios[0] if ratios else 0.0
     if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):

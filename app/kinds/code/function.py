@@ -132,7 +132,7 @@ class Function(CodeExercise):
             ]
         if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
             raise UnavailableError(
-                "the right results of this exercise could not be worked out: please send it again"
+                "the expected results could not be computed: please submit it again"
             )
         return Hidden(tuple(calls[: len(drawn)]), tuple(calls[len(drawn) :]))
 
@@ -188,11 +188,11 @@ class Function(CodeExercise):
         report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
         for outcome in (report.body, *report.outcomes):
             if isinstance(outcome, Stopped) and outcome.reason == "lost":
-                raise UnavailableError("this run was lost by the server: please send it again")
+                raise UnavailableError("the server lost this run: please submit it again")
         return report
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
-        """The sentence of the foreseen mistake with the same results, or of a common slip."""
+        """Feedback on the listed mistake with the same results, or on a common one."""
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
             return ""
         calls = hidden.always or hidden.drawn
@@ -203,17 +203,17 @@ class Function(CodeExercise):
         return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
 
     async def _wrong_outcomes(self, seed: int, calls: Sequence[Call], runner: Runner) -> Foreseen:
-        """What each typical wrong program returns; kept unless one of them was stopped.
+        """The results of each typical wrong program; stored unless one of them was stopped.
 
         Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
         """
-        kept = _ANY if self.always else seed
-        if kept in self._foreseen:
-            return self._foreseen[kept]
+        key = _ANY if self.always else seed
+        if key in self._foreseen:
+            return self._foreseen[key]
         reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
         found = [(report.outcomes, says) for report, says in reports]
         if not any(was_stopped(report) for report, _ in reports):
-            self._foreseen.keep(kept, found)
+            self._foreseen.keep(key, found)
         return found
 
     def texts(self) -> Iterator[tuple[Where, str]]:
@@ -259,11 +259,11 @@ class Function(CodeExercise):
         for index, wrong in enumerate(self.wrong):
             verdict = await self.grade(seed, wrong.code, runner)
             if verdict.correct:
-                says = f"seed {seed}: passes every drawn call: the arguments are too tame"
+                says = f"seed {seed}: passes every drawn call: the arguments do not reveal it"
                 cure = "add arguments for which it goes wrong"
                 findings.append(Finding(("wrong", index), says, cure))
             elif self.fill(wrong.says, self.draw(seed)) not in verdict.feedback:
-                says = f"seed {seed}: does not get its sentence, but: {' '.join(verdict.feedback)}"
+                says = f"seed {seed}: does not get its feedback, but: {' '.join(verdict.feedback)}"
                 findings.append(Finding(("wrong", index), says))
         return findings
 
@@ -284,7 +284,7 @@ class Function(CodeExercise):
 def _source(answer: Answer) -> str:
     source = single(answer)
     if not source.strip():
-        raise AnswerError("nothing is written here yet: a function is wanted")
+        raise AnswerError("the answer is empty: write a function")
     return source
 
 

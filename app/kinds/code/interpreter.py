@@ -1,8 +1,8 @@
-"""Small listings of arithmetic, run here and now: a part of Python that can do no harm.
+"""An interpreter for small listings of arithmetic: a harmless subset of Python.
 
 A listing is functions of assignments, `if`, `for` over a range or a list, and `return`; its values
-are numbers and lists of them. Whatever else Python has is refused, and a run ends after a fixed
-number of steps. What is not refused returns and raises what it does in Python.
+are numbers and lists of them. The rest of Python is refused, and a run stops after a fixed
+number of steps. Everything that is accepted returns and raises what it does in Python.
 """
 
 import ast
@@ -74,7 +74,7 @@ class _Run:
     def step(self) -> None:
         self.steps -= 1
         if self.steps < 0:
-            raise ListingError("the run has no end")
+            raise ListingError("the run does not end")
 
     def value(self, name: str) -> Plain:
         if name in self.values:
@@ -130,7 +130,7 @@ class Program:
         self._imported = _imported(tree)
 
     def run(self, arguments: Sequence[Plain]) -> Plain:
-        """What the function returns for *arguments*.
+        """The result of the function for *arguments*.
 
         Raises:
             FailedError: it raises.
@@ -161,7 +161,7 @@ class Program:
 
 
 def _imported(tree: ast.Module) -> frozenset[str]:
-    """What is imported at the head, under its own name."""
+    """The names imported at the top, unless renamed."""
     found: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Import) or (
@@ -296,5 +296,5 @@ def _power(a: float, b: float) -> float:
 
 def _number(value: Plain) -> float:
     if not isinstance(value, int | float):
-        raise ListingError("a number is wanted")
+        raise ListingError("a number is expected")
     return value

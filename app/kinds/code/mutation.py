@@ -14,9 +14,9 @@ from app.sandbox.report import Plain
 
 Result = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
 SAYS: dict[Operator, str] = {
-    "constant": "The constant in this line is not the right one.",
-    "operator": "The operator in this line is not the right one.",
-    "factor": "This line has lost a factor.",
+    "constant": "The constant in this line is wrong.",
+    "operator": "The operator in this line is wrong.",
+    "factor": "A factor is missing from this line.",
     "off-by-one": "This line is off by one.",
     "swap": "This line uses the wrong variable.",
 }
@@ -29,7 +29,7 @@ _SIGNS = ("*", "/", "+", "-")
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How the results of a changed listing differ from the right ones."""
+    """The difference between the results of a changed listing and the right ones."""
 
     ratio: float | None = None  # of the wrong result to the right one, where it is always the same
     lean: Literal["", "large", "small"] = ""  # never on the other side of the right result
@@ -57,10 +57,10 @@ class Listing:
     more: Sequence[Call] = ()
 
     def results(self, calls: Sequence[Call]) -> list[Result]:
-        """What each of *calls* comes to, and what it should.
+        """The result of each of *calls*, and the right one.
 
         Raises:
-            ListingError: a call does what is more than arithmetic.
+            ListingError: a call does more than arithmetic.
         """
         program = Program(_parsed(self.lines), self.entry)
         return [(_result(program, call), call.expected) for call in calls]
@@ -87,7 +87,7 @@ class Listing:
 class Mutants:
     """Small changes of one line of a right listing that show in its results.
 
-    A change is kept when the changed listing is wrong on half of the calls or more, and no change
+    A change counts when the changed listing is wrong on half of the calls or more, and no change
     of another line makes all of them right again: then exactly one line is at fault.
     """
 
@@ -106,7 +106,7 @@ class Mutants:
         self._known: dict[Edit, Mutant | None] = {}
 
     def drawn(self, mixed: Callable[[list[Edit]], list[Edit]]) -> Iterator[Mutant]:
-        """Those that are kept, in a *mixed* order."""
+        """Those that count, in a *mixed* order."""
         for edit in mixed(self._edits):
             if edit not in self._known:
                 self._known[edit] = self._judged(edit)
@@ -122,7 +122,7 @@ class Mutants:
 
 
 def effect_of(listing: Listing) -> Effect:
-    """How the wrong *listing* shows itself."""
+    """The effect of the bug in *listing* on its results."""
     try:
         pairs = listing.results([*listing.calls, *listing.more])
     except ListingError:
@@ -187,7 +187,7 @@ def _agree(value: "Plain | FailedError", expected: Plain) -> bool:
 
 
 def _ratio(numbers: Sequence[tuple[float, float]]) -> float | None:
-    """How many times too large every result is, where that is always the same."""
+    """The ratio of every result to the right one, where it is always the same."""
     if any(value and not right for value, right in numbers):
         return None
     ratios = {float(f"{value / right:.6g}") for value, right in numbers if right}

@@ -1,4 +1,4 @@
-"""A posted form, and what its button led to."""
+"""A posted form, and the result of its button."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResult:
-    """What a button led to."""
+    """The result of a button."""
 
     verdict: Verdict | None = None
     trial: Trial | None = None

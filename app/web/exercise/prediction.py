@@ -47,7 +47,7 @@ def explained(site: Site, exercise: LabExercise, seed: int, learner: str, given:
     locked = locked_in(site, exercise, seed, learner)
     chosen = first(given, f"answer.{CAUSE}")
     if not locked:
-        raise AnswerError("predict first: nothing is measured before that")
+        raise AnswerError("predict first: measurements are shown only after that")
     if not chosen:
         raise AnswerError("choose what explains the measurement")
     return {**locked, CAUSE: chosen}

@@ -39,12 +39,12 @@ _HEADINGS: Mapping[State, str] = {
     "correct": "Right",
     "partial": "Partly right",
     "incorrect": "Not yet",
-    "unreadable": "This could not be read",
+    "unreadable": "Not graded",
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
 _SHORT = 60  # characters of an earlier answer
-_LOST = "Your answer is still here; nothing was counted."
+_LOST = "Your answer is still here, and no attempt was recorded."
 
 
 @dataclass(frozen=True, slots=True)

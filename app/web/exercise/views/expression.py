@@ -12,7 +12,7 @@ from app.web.exercise.views.base import Filled, Form, KindView, inline
 
 @dataclass(frozen=True, slots=True)
 class SymbolView:
-    """A letter of a formula."""
+    """A symbol of a formula."""
 
     name: str
     says: Markup
@@ -21,7 +21,7 @@ class SymbolView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionForm(Form):
-    """The letters, and the formula that was typed."""
+    """The symbols, and the formula that was typed."""
 
     symbols: tuple[SymbolView, ...]
     unit: str
@@ -29,10 +29,10 @@ class ExpressionForm(Form):
 
 
 class ExpressionView(KindView[Expression]):
-    """A table of the letters, and a box for the formula."""
+    """A table of the symbols, and a box for the formula."""
 
     def form(self, site: Site, exercise: Expression, filled: Filled) -> ExpressionForm:
-        """The letters, and the formula that was typed."""
+        """The symbols, and the formula that was typed."""
         question = exercise.question(filled.seed)
         return ExpressionForm(
             symbols=tuple(SymbolView(s.name, inline(s.says), s.unit) for s in question.symbols),

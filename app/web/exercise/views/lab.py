@@ -31,7 +31,7 @@ _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictedView:
-    """One prediction: what the learner said of it, and once that stands, what the formula says."""
+    """One prediction: the learner's, and once that is locked in, the value of the formula."""
 
     what: Markup
     yours: str
@@ -43,7 +43,7 @@ class PredictedView:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredView:
-    """What one run measured of one prediction."""
+    """The measurement of one prediction in one run."""
 
     value: str
     spread: str
@@ -227,9 +227,9 @@ def _hidden(
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
     yield "origin", address_of(exercise, seed).removeprefix("/exercises/")
-    wanted = job.lab.asked_of(job.given)
+    asked_for = job.lab.asked_of(job.given)
     for name, asked in exercise.predict.items():
-        if asked.measured == wanted and name in locked and not asked.at and not asked.over:
+        if asked.measured == asked_for and name in locked and not asked.at and not asked.over:
             yield "guess", asked.typed(asked.read(locked[name]).value)
             return
 
