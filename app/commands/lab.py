@@ -12,8 +12,8 @@ from app.db.run_state import State
 from app.errors import InputError
 from app.labs import Lab, Report, Run, known_labs, lab_called, read_job, report_of
 from app.labs.launch.base import Launcher, Waiting
+from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import manifest, prepared
-from app.labs.queue import launcher_of
 from app.labs.ranks.events import MeasureEvent
 from app.labs.report import held_in, ratio_shown, shown
 from app.units import BYTE_PER_SECOND, SECOND, show
@@ -43,13 +43,19 @@ def _list(*, as_json: bool) -> int:
         sys.stdout.write(json.dumps(plain) + "\n")
         return 0
     for lab in known_labs().values():
-        least, most, _ = lab.ranks
         where = {"real": "real links", "emulated": "emulated link", "counted": "counted"}[lab.links]
-        sys.stdout.write(f"{lab.name}  ({where}, {least} to {most} ranks)\n    {lab.summary}\n")
+        sys.stdout.write(f"{lab.name}  ({where}, {_ranks(lab)})\n    {lab.summary}\n")
         for name, parameter in lab.parameters.items():
             choice = f": {', '.join(parameter.one_of)}" if parameter.one_of else ""
             sys.stdout.write(f"    {name}={parameter.start}  {parameter.says}{choice}\n")
     return 0
+
+
+def _ranks(lab: Lab) -> str:
+    least, most, _ = lab.ranks
+    if least < most:
+        return f"{least} to {most} ranks"
+    return "1 rank" if most == 1 else f"{most} ranks"
 
 
 def _run(arguments: Namespace) -> int:
@@ -116,12 +122,12 @@ def _show(run: Run, *, as_json: bool) -> int:
 def _print(report: Report, run: Run) -> None:
     lab = lab_called(report.lab)
     write = sys.stdout.write
-    write(f"{lab.title}: {report.ranks} ranks, {report.backend}, {_LINKS[lab.links]}\n")
+    write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
     machine = report.machine
     cards = ", ".join(map(str, machine.gpus)) or "no GPU"
     write(f"{machine.processor}, {machine.cores} cores, {cards}\n")
     for name, right in report.checks.items():
-        write(f"data of {name}: {'right' if right else 'WRONG'}\n")
+        write(f"data check {name}: {'passed' if right else 'FAILED'}\n")
     if report.measures:
         write("\n")
         _table(lab, report)

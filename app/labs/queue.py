@@ -20,8 +20,7 @@ from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
 from app.labs.analysis import report_of
 from app.labs.launch.base import Follower, Launcher
-from app.labs.launch.local import LocalLauncher
-from app.labs.launch.slurm import SlurmLauncher
+from app.labs.launch.choice import launcher_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 
@@ -36,13 +35,6 @@ _LOG = 20_000  # characters
 _ADDRESSES, _EACH = 1000, 100  # network addresses whose runs are remembered, and runs of each
 _OFF = "on this server, labs run from the command line only"
 _OUR_FAULT = "because of a bug, which the server has logged"
-
-
-def launcher_of(settings: Settings) -> Launcher:
-    """The launcher that the settings choose."""
-    if settings.lab_launcher == "slurm":
-        return SlurmLauncher(settings)
-    return LocalLauncher(settings.runs)
 
 
 @dataclass(slots=True)

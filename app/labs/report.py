@@ -85,6 +85,11 @@ class Report:
     given: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def size(self) -> str:
+        """The number of ranks, in words."""
+        return f"{self.ranks} {'rank' if self.ranks == 1 else 'ranks'}"
+
+    @property
     def places(self) -> tuple[str, ...]:
         """The names of the places at which measures were taken."""
         keys = dict.fromkeys(key for one in self.measures for key in one.where)

@@ -155,7 +155,7 @@ class Lab(_Strict):
     explains: str
     sources: tuple[str, ...] = ()
 
-    def words(self, values: Mapping[str, object]) -> Mapping[str, str]:
+    def words(self, values: Mapping[str, Value]) -> Mapping[str, str]:
         """The parameters that may become part of a formula's text: those with listed choices.
 
         Raises:

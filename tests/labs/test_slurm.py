@@ -19,9 +19,9 @@ from app.config import Settings
 from app.errors import InputError, UnavailableError
 from app.labs import Report, Run, lab_called, read_job, report_of
 from app.labs.launch.base import Launcher
+from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import prepared
 from app.labs.launch.slurm import SlurmLauncher
-from app.labs.queue import launcher_of
 from app.main import create_app
 from tests.labs.cluster import is_possible, slurm
 from tests.labs.conftest import PATIENCE, Faulty

@@ -228,7 +228,7 @@ def _guess_table(
 
 def _machine(report: Report) -> Iterator[tuple[str, str]]:
     yield "machine", place_of(report)
-    yield "backend", f"{report.backend}, {report.world or report.ranks} ranks"
+    yield "backend", f"{report.backend}, {report.size}"
     yield "system", str(report.machine.system)
     yield from ((name, version) for name, version in report.versions.items())
     yield "load before the run", str(report.machine.load)

@@ -19,8 +19,8 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     mixed = len(which) > 1
     over = [held_over(one, "formula") for one in which] if not mixed else ["Over formula"]
     yield (
-        *report.places, "Measure", "Median", "Min", "p90", "n", "Formula", *over,
-        *report.derivations,
+        *(f"{key[:1].upper()}{key[1:]}" for key in report.places),
+        "Measure", "Median", "Min", "p90", "n", "Formula", *over, *report.derivations,
     )  # fmt: skip
     for one in report.measures:
         yield (
@@ -70,7 +70,7 @@ def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
-        title=f"{lab.title}: {report.ranks} ranks, {report.backend}",
+        title=f"{lab.title}: {report.size}, {report.backend}",
         summary=f"{lab.measures[names[0]].says} over {parameter.says}",
         x=Axis(parameter.says, parameter.measured_in, log=True),
         y=Axis(lab.measures[names[0]].says, scale_of(unit).unit if unit else RATIO, log=True),
