@@ -5,16 +5,17 @@ from app.labs import known_labs
 from app.labs.archive import recorded
 from app.web.reference.docs import documentation
 
-KINDS = {
-    "number": "/exercises/collectives/ring-all-reduce-time",
-    "formula to write": "/exercises/collectives/derive-the-volume",
+# An exercise of each kind.
+SAMPLES = {
+    "numeric": "/exercises/collectives/ring-all-reduce-time",
+    "expression": "/exercises/collectives/derive-the-volume",
     "choice": "/exercises/memory/fsdp-default",
-    "matching": "/exercises/diagnosis/technique-and-lever",
+    "match": "/exercises/diagnosis/technique-and-lever",
     "order": "/exercises/collectives/steps-of-a-ring",
-    "bug": "/exercises/collectives/estimate-off-by-a-factor",
-    "code": "/exercises/collectives/write-ring-time",
+    "buggy_line": "/exercises/collectives/estimate-off-by-a-factor",
+    "function": "/exercises/collectives/write-ring-time",
     "design": "/exercises/memory/the-mildest-stage",
-    "lab exercise": "/exercises/collectives/time-the-tree",
+    "lab": "/exercises/collectives/time-the-tree",
 }
 RUN = next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "algorithms")
 LAYOUT = "model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8"
@@ -23,7 +24,7 @@ PAGES = {
     "home": "/",
     "chapter": "/chapters/tensor",
     **{f"chapter {name}": f"/chapters/{name}" for name in ("collectives", "memory", "rates", "overlap", "hardware")},
-    **KINDS,
+    **SAMPLES,
     "ring or tree": "/exercises/collectives/ring-or-tree",
     "traffic of stage 3": "/exercises/memory/traffic-of-stage-3",
     "cut by columns": "/exercises/tensor/column-split",
@@ -34,7 +35,7 @@ PAGES = {
     "explorer that plays": "/explore/ring",
     "explorer, compared": "/explore/pipeline?against=zb_h1",
     "labs": "/labs",
-    "lab": "/labs/algorithms",
+    "one lab": "/labs/algorithms",
     "board": "/labs/algorithms/board",
     "run": RUN,
     "formulas": "/formulas",

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.audit.npm import installed
 from tests.bench.figures import Figure
-from tests.pages import KINDS, PAGES
+from tests.pages import PAGES, SAMPLES
 
 _THEMES = ("light", "dark")
 _WIDTHS = (1280, 390, 320)
@@ -47,12 +47,12 @@ def _use(page: Page, name: str) -> None:
     """What a visitor would do there: ask for a solution, move a slider, open every fold."""
     if name == "progress":  # empty at first
         origin = page.url.removesuffix(PAGES[name])
-        page.goto(origin + KINDS["number"])
+        page.goto(origin + SAMPLES["numeric"])
         page.get_by_role("textbox").first.fill("35 ms")
         page.get_by_role("button", name="Check").click()
         page.wait_for_selector(".fb")
         page.goto(origin + PAGES[name])
-    if name in KINDS:
+    if name in SAMPLES:
         page.get_by_role("button", name="Show the solution").click()
         page.wait_for_selector(".solution")
     if page.locator(".slide").count():

@@ -4,18 +4,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import MakePage
-from tests.pages import KINDS
+from tests.pages import SAMPLES
 
 ROOM = {  # where the answer is written, by kind
-    "number": ".box input",
-    "formula to write": ".box input",
+    "numeric": ".box input",
+    "expression": ".box input",
     "choice": ".option input",
-    "matching": ".pair select",
+    "match": ".pair select",
     "order": ".order .seat",
-    "bug": ".code input",
-    "code": ".ed",
+    "buggy_line": ".code input",
+    "function": ".ed",
     "design": ".pair select",
-    "lab exercise": ".box input",
+    "lab": ".box input",
 }
 SCREEN_ONLY = ".bar, footer, .btn, .foot, .grip, .mv, .tools, .readout, [data-turn], .slide"
 HIDDEN_TEXTS = """() => [...document.querySelectorAll("svg text")]
@@ -44,12 +44,12 @@ def assert_printed_light(page: Page) -> None:
 
 
 def test_every_kind_has_room_for_an_answer_somewhere() -> None:
-    assert set(ROOM) == set(KINDS)
+    assert set(ROOM) == set(SAMPLES)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAMPLES)
 def test_a_printed_exercise_has_room_for_the_answer(open_page: MakePage, kind: str) -> None:
-    page = on_paper(open_page(KINDS[kind]))
+    page = on_paper(open_page(SAMPLES[kind]))
     assert_printed_light(page)
     for room in page.locator(ROOM[kind]).all():
         expect(room).to_be_visible()
@@ -60,15 +60,15 @@ def test_a_printed_exercise_has_room_for_the_answer(open_page: MakePage, kind: s
 
 
 def test_what_a_menu_offers_is_written_out_on_paper(open_page: MakePage) -> None:
-    for kind, offered in (("matching", "split · slice"), ("design", "one of 0, 1, 2, 3")):
-        page = open_page(KINDS[kind])
+    for kind, offered in (("match", "split · slice"), ("design", "one of 0, 1, 2, 3")):
+        page = open_page(SAMPLES[kind])
         expect(page.get_by_text(offered)).to_be_hidden()
         on_paper(page)
         expect(page.get_by_text(offered)).to_be_visible()
 
 
 def test_an_order_is_numbered_by_hand_on_paper(open_page: MakePage) -> None:
-    page = on_paper(open_page(KINDS["order"]))
+    page = on_paper(open_page(SAMPLES["order"]))
     expect(page.get_by_text("Number the statements from 1")).to_be_visible()
     seat = page.locator(".order .seat").first
     assert seat.evaluate("seat => getComputedStyle(seat).color") == "rgba(0, 0, 0, 0)"

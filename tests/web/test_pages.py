@@ -11,9 +11,9 @@ from app.config import Settings
 from app.kinds import Exercise
 from app.main import create_app
 from app.site import Site
-from tests.pages import EVERY, KINDS
+from tests.pages import EVERY, SAMPLES
 
-NUMERIC = KINDS["number"]
+NUMERIC = SAMPLES["numeric"]
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
 
 
