@@ -5,14 +5,17 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TypeAlias
 
 from app.errors import AppError, ContentError, UnavailableError
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Do what the command line says; the exit code.
+    """Run the command; returns the exit code.
 
-    0 done, 1 a finding or a wrong input, 2 wrong usage, 130 interrupted.
+    0: success, 1: a finding or invalid input, 2: incorrect usage, 130: interrupted.
     """
     arguments = _parser().parse_args(given)
     try:
@@ -23,7 +26,7 @@ def main(given: Sequence[str] | None = None) -> int:
     except (AppError, ValueError) as error:  # a setting that cannot be read is a ValueError
         return _failed(_one_line(error))
     except BrokenPipeError:
-        # Whoever read the output has gone; a second complaint at exit would help nobody.
+        # The reader of the output is gone; a second error at exit would not help.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -59,125 +62,159 @@ def _parser() -> argparse.ArgumentParser:
         description="Predict the training step, then time it: exercises in the arithmetic of "
         "distributed training.",
         epilog="Settings come from the environment: WALLCLOCK_HOST, _PORT, _DATABASE, _EXERCISES, "
-        "_SECRET, _CACHE, _RUNS. Exit codes: 0 done, 1 a finding or a wrong input, 2 wrong usage.",
+        "_SECRET, _CACHE, _RUNS and others. Exit codes: 0 success, 1 a finding or invalid input, "
+        "2 incorrect usage. `wallclock COMMAND --help` describes a command.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_serve(commands.add_parser("serve", help="the site; migrates the database first"))
-    lint = commands.add_parser("lint", help="prove exercise files: every problem, with file:line")
-    lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders; default: all")
-    lint.add_argument("--json", action="store_true", help="for editors")
-    lint.add_argument("--links", action="store_true", help="ask the sources, too: are they there?")
-    new = commands.add_parser("new", help="write a good starting file of an exercise")
-    new.add_argument("kind", metavar="KIND", help="numeric, choice, function, ...")
-    new.add_argument("name", metavar="TOPIC/SLUG", help="such as collectives/my-exercise")
-    new.add_argument("--into", metavar="DIR", help="the folder of chapters (./exercises)")
-    _add_preview(commands.add_parser("preview", help="an exercise file as students see it, live"))
-    _add_grade(commands.add_parser("grade", help="grade a file of answers, offline"))
+    _add_serve(_command(commands, "serve", "serve the site; migrates the database first"))
+    lint = _command(commands, "lint", "check exercise files and report every problem")
+    lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
+    lint.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
+    lint.add_argument("--links", action="store_true", help="also request every source link")
+    new = _command(commands, "new", "write a starter file for an exercise")
+    new.add_argument("kind", metavar="KIND", help="the kind: numeric, choice, function, ...")
+    new.add_argument(
+        "name",
+        metavar="TOPIC/SLUG",
+        help="the chapter and the name, such as collectives/my-exercise",
+    )
+    new.add_argument("--into", metavar="DIR", help="the folder of chapters (default: ./exercises)")
+    _add_preview(_command(commands, "preview", "show an exercise as students see it, updated live"))
+    _add_grade(_command(commands, "grade", "grade a file of answers offline"))
     _add_answers(
-        commands.add_parser("answers", help="right answers and foreseen mistakes, to be graded")
+        _command(commands, "answers", "write right answers and known mistakes, to test grading")
     )
-    formula = commands.add_parser("formula", help="the calculator; without a name, the list")
-    formula.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time")
-    formula.add_argument("arguments", nargs="*", metavar="key=value", help='size="2 GB" ranks=8')
-    formula.add_argument("--json", action="store_true", help="for programs")
-    _add_schedule(
-        commands.add_parser("schedule", help="a pipeline schedule played out, as a chart")
+    formula = _command(commands, "formula", "evaluate a formula, or list all formulas")
+    formula.add_argument(
+        "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"
     )
-    _add_lab(commands.add_parser("lab", help="live measurements: list, run, prepare, show"))
-    _add_token(commands.add_parser("token", help="API tokens: create, list, revoke"))
-    schema = commands.add_parser("schema", help="the JSON Schema of an exercise file, for editors")
+    formula.add_argument(
+        "arguments", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8'
+    )
+    formula.add_argument("--json", action="store_true", help="print JSON, in base units")
+    _add_schedule(_command(commands, "schedule", "draw a pipeline schedule as a Gantt chart"))
+    _add_lab(_command(commands, "lab", "list, run, prepare or show measurements"))
+    _add_token(_command(commands, "token", "create, list or revoke API tokens"))
+    schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
     schema.add_argument(
         "file", nargs="?", choices=("exercise", "topic"), default="exercise",
-        help="an exercise, or the topic.yaml of a chapter",
+        help="exercise files, or the topic.yaml of a chapter (default: exercise)",
     )  # fmt: skip
-    backup = commands.add_parser("backup", help="a consistent copy of the database while serving")
-    backup.add_argument("file", metavar="FILE", help="the copy; must not exist yet")
+    backup = _command(commands, "backup", "copy the SQLite database, even while it is in use")
+    backup.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
     return parser
 
 
+def _command(commands: Commands, name: str, says: str) -> argparse.ArgumentParser:
+    """The parser of the command *name*, described by *says* in the list and in its own help."""
+    return commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
+
+
 def _add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", help="address to listen on (WALLCLOCK_HOST, 127.0.0.1)")
-    parser.add_argument("--port", type=int, help="port, 0 for any free one (WALLCLOCK_PORT, 8000)")
-    parser.add_argument("--workers", type=int, default=1, help="server processes")
-    parser.add_argument("--reload", action="store_true", help="start anew when a file changes")
+    parser.add_argument(
+        "--host", help="address to listen on (default: WALLCLOCK_HOST or 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=int, help="port; 0: any free port (default: WALLCLOCK_PORT or 8000)"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="server processes (default: 1)")
+    parser.add_argument("--reload", action="store_true", help="restart when a file changes")
     parser.add_argument(
         "--exercises",
         action="append",
         default=[],
         metavar="DIR",
-        help="a further folder of exercises; may be given several times",
+        help="an additional folder of exercises; may be repeated",
     )
 
 
 def _add_preview(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="an exercise file, or a chapter's folder")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8001, help="port, 0 for any free one (8001)")
+    parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
+    parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
 
 
 def _add_grade(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.jsonl", help="a line an answer; - for stdin")
-    parser.add_argument("-o", "--output", metavar="OUT.jsonl", default="-", help="default: stdout")
+    parser.add_argument(
+        "file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.jsonl", default="-", help="default: standard output"
+    )
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="default: all")
-    parser.add_argument("--seeds", default="0..19", metavar="A..B", help="both included (0..19)")
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="default: stdout")
+    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all)")
+    parser.add_argument(
+        "--seeds", default="0..19", metavar="A..B", help="inclusive (default: 0..19)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="-", help="default: standard output"
+    )
 
 
 def _add_schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", help="naive, gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"
     )
-    parser.add_argument("--stages", type=int, required=True, metavar="P", help="devices")
-    parser.add_argument("--microbatches", type=int, required=True, metavar="M", help="in one step")
     parser.add_argument(
-        "--virtual", type=int, default=1, metavar="V", help="chunks a device, when interleaved"
+        "--stages", type=int, required=True, metavar="P", help="pipeline stages, one per device"
+    )
+    parser.add_argument("--microbatches", type=int, required=True, metavar="M", help="per step")
+    parser.add_argument(
+        "--virtual",
+        type=int,
+        default=1,
+        metavar="V",
+        help="chunks per device, if interleaved (default: 1)",
     )
     for name, default, says in (
-        ("forward", "1 s", "of a micro-batch on a device"),
-        ("backward-input", "1 s", "until the gradient of the input is there"),
-        ("backward-weight", "1 s", "for the gradient of the weights"),
-        ("communication", "0 s", "of a message to another device"),
+        ("forward", "1 s", "forward time of one microbatch on one device"),
+        ("backward-input", "1 s", "time of the input gradient"),
+        ("backward-weight", "1 s", "time of the weight gradient"),
+        ("communication", "0 s", "time of a message to another device"),
     ):
-        parser.add_argument(f"--{name}", default=default, metavar="T", help=f"{says} ({default})")
+        parser.add_argument(
+            f"--{name}", default=default, metavar="T", help=f"{says} (default: {default})"
+        )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="for programs; times in seconds")
-    form.add_argument("--svg", action="store_true", help="a picture")
+    form.add_argument("--json", action="store_true", help="print JSON, with times in seconds")
+    form.add_argument("--svg", action="store_true", help="print an SVG image")
 
 
 def _add_lab(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="every lab, with its parameters")
-    run = actions.add_parser("run", help="run one and show what it found")
+    listing = _command(actions, "list", "list every lab with its parameters")
+    run = _command(actions, "run", "run a lab and show its results")
     run.add_argument(
         "--backend", choices=("auto", "nccl", "gloo"), default="auto",
-        help="auto: nccl where every rank can have a GPU, gloo otherwise",
+        help="auto: nccl if there is a GPU per rank, gloo otherwise",
     )  # fmt: skip
-    prepare = actions.add_parser("prepare", help="a run whose ranks something else starts")
+    prepare = _command(actions, "prepare", "write a run to disk, for another launcher to start")
     for action in (run, prepare):
         action.add_argument("name", metavar="NAME", help="such as all-reduce")
         action.add_argument(
             "parameters", nargs="*", metavar="key=value", help="ranks=4 sizes=1KiB..64MiB"
         )
     prepare.add_argument("--backend", choices=("nccl", "gloo"), default="nccl")
-    prepare.add_argument("--image", help="print a Job of Kubernetes for this container image")
-    prepare.add_argument("--claim", default="runs", help="the volume with WALLCLOCK_RUNS (runs)")
-    show = actions.add_parser("show", help="a run from before")
+    prepare.add_argument("--image", help="print a Kubernetes Job for this container image")
+    prepare.add_argument(
+        "--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)"
+    )
+    show = _command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
     for action in (listing, run, show):
-        action.add_argument("--json", action="store_true", help="for programs")
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_token(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for action, says in (
-        ("create", "make one; it is shown once"),
-        ("revoke", "let it open nothing"),
+        ("create", "create a token and print it once"),
+        ("revoke", "revoke a token"),
     ):
-        actions.add_parser(action, help=says).add_argument("name", metavar="NAME")
-    actions.add_parser("list", help="names, when made, whether revoked")
+        _command(actions, action, says).add_argument("name", metavar="NAME")
+    _command(actions, "list", "list names, dates, and which are revoked")
 
 
 if __name__ == "__main__":

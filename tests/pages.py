@@ -25,7 +25,7 @@ PAGES = {
     "explorer that plays": "/explore/ring",
     "explorer, compared": "/explore/pipeline?against=zb_h1",
     "labs": "/labs",
-    "lab": "/labs/algorithms",
+    "one lab": "/labs/algorithms",
     "board": "/labs/algorithms/board",
     "run": RUN,
     "formulas": "/formulas",

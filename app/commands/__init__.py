@@ -1,1 +1,1 @@
-"""What the command line does: a module a command, each imported when it is asked for."""
+"""The commands of the command line, one module per command, imported when it is used."""

@@ -1,4 +1,4 @@
-"""`wallclock answers`: right answers and foreseen mistakes, as `wallclock grade` reads them."""
+"""`wallclock answers`: right answers and known mistakes, as input for `wallclock grade`."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ _BETWEEN = ".."
 
 
 def run(arguments: Namespace) -> int:
-    """Write the answers to each drawing, a line each."""
+    """Write the answers to each drawing, one per line."""
     catalog = Catalog.read(exercise_folders(Settings()))
     seeds = _seeds(arguments.seeds)
     exercises = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
 
 
 def lines(exercises: Sequence[Exercise], seeds: range) -> Iterator[bytes]:
-    """A line of JSON for the right answer and for each foreseen mistake of every drawing."""
+    """One line of JSON per right answer and known mistake of every drawing."""
     for exercise in exercises:
         for seed in seeds:
             yield _line(exercise, seed, exercise.right_answer(seed), "correct", "")
@@ -47,7 +47,7 @@ def _seeds(text: str) -> range:
     first, between, last = text.partition(_BETWEEN)
     ends = (first, last) if between else (first, first)
     if not all(end.isascii() and end.isdigit() and len(end) < len(str(SEEDS)) + 1 for end in ends):
-        raise InputError(f"--seeds: a range is written 0..199, and {text[:40]!r} is none")
+        raise InputError(f"--seeds: {text[:40]!r} is not a range; write it as 0..199")
     low, high = (int(end) for end in ends)
     if low > high:
         raise InputError(f"--seeds: {low} comes after {high}; did you mean {high}..{low}?")

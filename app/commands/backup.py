@@ -1,4 +1,4 @@
-"""`wallclock backup`: a copy of the database while it serves."""
+"""`wallclock backup`: copy the database while it is in use."""
 
 import sys
 from argparse import Namespace
@@ -12,5 +12,5 @@ def run(arguments: Namespace) -> int:
     """Copy the database."""
     target = Path(arguments.file)
     backup(Settings().database, target)
-    sys.stderr.write(f"{target} is a whole copy of the database.\n")
+    sys.stderr.write(f"Database copied to {target}.\n")
     return 0

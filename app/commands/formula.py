@@ -1,4 +1,4 @@
-"""`wallclock formula`: the calculator."""
+"""`wallclock formula`: evaluate formulas."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from app.formulas import FORMULAS, Formula, Result, evaluate, lookup
 
 
 def run(arguments: Namespace) -> int:
-    """Print a value, or the list."""
+    """Print the value of a formula, or the list of formulas."""
     if not arguments.name:
         sys.stdout.write(_list_json() if arguments.json else _list())
         return 0
@@ -25,7 +25,7 @@ def _given(pairs: Sequence[str]) -> Mapping[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f'{pair!r} is no argument: write {pair}=..., such as size="2 GB"')
+            raise InputError(f'{pair!r} is not an argument: write {pair}=..., such as size="2 GB"')
         if key in given:
             raise InputError(f"{key} is given twice")
         given[key] = value

@@ -1,4 +1,4 @@
-"""`wallclock grade`: a file of answers, offline."""
+"""`wallclock grade`: grade a file of answers offline."""
 
 import asyncio
 import sys
@@ -20,7 +20,7 @@ _STANDARD = "-"
 
 
 def run(arguments: Namespace) -> int:
-    """Grade each line, in order; 1 if one cannot be graded, or not as it says that it expects."""
+    """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
     catalog = Catalog.read(exercise_folders(settings))
     with _input(arguments.file) as source, output(arguments.output) as target:
@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _count(source: BinaryIO) -> int:
-    """How many answers *source* has, which is then read from its beginning."""
+    """The number of answers in *source*, which is rewound."""
     count = sum(1 for line in source if line.strip())
     source.seek(0)
     return count
@@ -65,7 +65,7 @@ def _input(name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def output(name: str) -> Iterator[BinaryIO]:
-    """The file *name*, which appears when all is written; nothing is left of half a run."""
+    """The file *name*, which appears only when it is complete."""
     if name == _STANDARD:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

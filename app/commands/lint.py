@@ -1,4 +1,4 @@
-"""`wallclock lint`: are the exercise files right?"""
+"""`wallclock lint`: check exercise files."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from app.sandbox.runner import Runner
 
 
 def run(arguments: Namespace) -> int:
-    """Print every problem; 1 if there is one."""
+    """Print every problem; 1 if there are any."""
     settings = Settings()
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
     linted = asyncio.run(_lint(paths, settings, links=arguments.links))
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _document(linted: Linted) -> dict[str, object]:
-    """What was found, for editors."""
+    """The findings as JSON, for editors."""
     return {
         "files": linted.files,
         "problems": [
@@ -69,6 +69,6 @@ async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> Li
 
 
 def _near(path: Path) -> Path:
-    """*path* from where the user stands."""
+    """*path* relative to the current directory, where it is inside it."""
     whole, here = Path(os.path.abspath(path)), Path.cwd()
     return whole.relative_to(here) if whole.is_relative_to(here) else path

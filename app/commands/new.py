@@ -1,4 +1,4 @@
-"""`wallclock new`: a good file to start from."""
+"""`wallclock new`: write a starter file."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 def run(arguments: Namespace) -> int:
-    """Write the file, and that of its chapter where there is none; say what comes next."""
+    """Write the file, and a `topic.yaml` if the chapter is new; print the next step."""
     kinds = sorted(path.stem for path in _STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
     if arguments.kind not in kinds:
         near = nearest(arguments.kind, kinds)
@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
         written.append(_write(folder / TOPIC_FILE, TOPIC_FILE, topic))
     for made in written:
         sys.stdout.write(f"{made}\n")
-    sys.stderr.write(f"Now edit it beside `wallclock preview {path}`.\n")
+    sys.stderr.write(f"Edit it while `wallclock preview {path}` shows it.\n")
     return 0
 
 
@@ -35,13 +35,13 @@ def _names(name: str) -> tuple[str, str]:
     topic, slash, slug = name.removesuffix(".yaml").partition("/")
     if not (slash and _NAME.fullmatch(topic) and _NAME.fullmatch(slug)):
         raise InputError(
-            f"a name is TOPIC/SLUG of small letters, digits and hyphens, not {name[:80]!r}"
+            f"a name must be TOPIC/SLUG in lowercase letters, digits and hyphens, not {name[:80]!r}"
         )
     return topic, slug
 
 
 def _folder(into: str | None) -> Path:
-    """Where the chapters are: as told, else the first of the settings, else ./exercises."""
+    """The folder of chapters: *into*, or the first of the settings, or ./exercises."""
     if into:
         return Path(into)
     folders = Settings().exercises
@@ -56,7 +56,7 @@ def _write(path: Path, starter: str, name: str) -> Path:
         with path.open("x", encoding="utf-8") as file:
             file.write(text.replace("TITLE", title if len(title) > len("Hi") else f"{title} ..."))
     except FileExistsError:
-        raise InputError(f"{path} is there already; nothing was changed") from None
+        raise InputError(f"{path} already exists; nothing was changed") from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     return path

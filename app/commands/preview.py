@@ -1,4 +1,4 @@
-"""`wallclock preview`: an exercise file as students see it, live."""
+"""`wallclock preview`: show an exercise file as students see it, updated live."""
 
 import sys
 import tempfile
@@ -14,8 +14,8 @@ from app.main import create_site
 
 
 def run(arguments: Namespace) -> int:
-    """Serve the file, and show it anew whenever it is saved, until a signal."""
-    with tempfile.TemporaryDirectory() as folder:  # what is tried out here is nobody's progress
+    """Serve the file, and show it again whenever it is saved, until a signal."""
+    with tempfile.TemporaryDirectory() as folder:  # answers tried here are not stored as progress
         database = f"sqlite:///{Path(folder) / 'preview.db'}"
         site = create_site(Settings(database=database))
         try:
@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
         except BaseException:
             site.engine.dispose()
             raise
-        sys.stderr.write(f"The preview is at {address_of(listening)}/preview (Ctrl+C ends it)\n")
+        sys.stderr.write(f"The preview is at {address_of(listening)}/preview (Ctrl+C stops it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", timeout_graceful_shutdown=1

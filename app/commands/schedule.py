@@ -1,4 +1,4 @@
-"""`wallclock schedule`: a pipeline schedule played out."""
+"""`wallclock schedule`: draw pipeline schedules."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from app.charts.timeline import SAID, schedule_timeline
 from app.simulators.pipeline import Played, Times, build, play
 from app.units import SECOND, parse_or_base
 
-_WIDE = 2000  # columns, where no terminal says how many it has
+_WIDE = 2000  # columns, if there is no terminal
 
 
 def run(arguments: Namespace) -> int:
-    """Print a Gantt chart, or the same as JSON or SVG."""
+    """Print a schedule as a Gantt chart, JSON or SVG."""
     times = Times(
         _seconds("forward", arguments.forward),
         _seconds("backward-input", arguments.backward_input),
@@ -51,7 +51,7 @@ def _chart(played: Played) -> None:
 
 
 def _plain(played: Played) -> dict[str, object]:
-    """What programs read; times in seconds."""
+    """The schedule as JSON; times in seconds."""
     slots = [
         {
             "device": slot.device,

@@ -1,4 +1,4 @@
-"""`wallclock schema`: what an exercise file may say, for editors."""
+"""`wallclock schema`: the JSON Schema of exercise files, for editors."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _of_exercise() -> dict[str, Any]:
-    """The schema of an exercise file: first the kind, then what that kind has.
+    """The schema of an exercise file: first the kind, then the keys of that kind.
 
     An editor that is given a choice of nine whole schemas complains about the first of them.
     """
@@ -41,7 +41,7 @@ def _of_exercise() -> dict[str, Any]:
 
 
 def _without(kind: dict[str, Any]) -> None:
-    """Take out what the path of a file says, not its text."""
+    """Remove the keys that come from the path of a file, not from its text."""
     if "kind" not in kind.get("properties", {}):
         return
     for name in _NOT_WRITTEN:

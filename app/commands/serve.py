@@ -17,14 +17,14 @@ from app.network.logs import logging_configuration
 _FACTORY = "app.main:create_app"
 CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (
-    "This Python reads long cookies slowly (CVE-2024-7592). Wallclock refuses cookies above 4 kB, "
-    "so it is safe; 3.11.10, 3.12.6 or a later Python is better.\n"
+    "This version of Python parses long cookies slowly (CVE-2024-7592). Wallclock is not affected, "
+    "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
 _EXERCISES = "WALLCLOCK_EXERCISES"
 
 
 def run(arguments: Namespace) -> int:
-    """Check everything, then serve until a signal."""
+    """Check the content and the database, then serve until a signal."""
     if arguments.exercises:  # through the environment, so that every worker process sees them
         earlier = os.environ.get(_EXERCISES, "")
         os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
@@ -32,13 +32,13 @@ def run(arguments: Namespace) -> int:
     host = arguments.host or settings.host
     port = settings.port if arguments.port is None else arguments.port
     if not 0 <= port < 1 << 16:
-        raise InputError(f"a port is 0 to 65535, not {port}")
+        raise InputError(f"--port must be 0 to 65535, not {port}")
     if arguments.workers < 1:
         raise InputError(f"--workers must be at least 1, not {arguments.workers}")
-    create_site(settings).engine.dispose()  # a broken catalog or database is told here, once
+    create_site(settings).engine.dispose()  # a broken catalog or database is reported here, once
     listening = listen(host, port)
     address = address_of(listening)
-    sys.stderr.write(f"Wallclock is at {address} (Ctrl+C ends it)\n")
+    sys.stderr.write(f"Wallclock is at {address} (Ctrl+C stops it)\n")
     if _is_slow_with_cookies(sys.version_info[:3]):
         sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
@@ -69,7 +69,7 @@ def _configuration(
 
 
 def _is_slow_with_cookies(version: tuple[int, ...]) -> bool:
-    """Whether CVE-2024-7592 is in that Python."""
+    """Whether that version of Python has CVE-2024-7592."""
     return version < (3, 11, 10) or (3, 12) <= version < (3, 12, 6)
 
 
@@ -88,10 +88,10 @@ def _serve(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """A listening socket.
 
     Raises:
-        InputError: it cannot.
+        InputError: the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -109,6 +109,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """The address of a listening socket, as a browser takes it."""
+    """The URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

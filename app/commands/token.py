@@ -1,4 +1,4 @@
-"""`wallclock token`: keys to the JSON interface."""
+"""`wallclock token`: tokens for the JSON interface."""
 
 import sys
 from argparse import Namespace
@@ -12,7 +12,7 @@ from app.db.tokens import create_token, list_tokens, revoke_token
 
 
 def run(arguments: Namespace) -> int:
-    """Create, list or revoke."""
+    """Create, list or revoke tokens."""
     settings = Settings()
     migrate(settings.database)
     engine = connect(settings.database)
@@ -27,10 +27,10 @@ def run(arguments: Namespace) -> int:
 def _do(arguments: Namespace, session: Session) -> None:
     if arguments.action == "create":
         sys.stdout.write(f"{create_token(session, arguments.name)}\n")
-        sys.stderr.write("Keep it now: it is not shown again.\n")
+        sys.stderr.write("Copy it now: it is not shown again.\n")
     elif arguments.action == "revoke":
         revoke_token(session, arguments.name)
-        sys.stderr.write(f"{arguments.name} opens nothing any more.\n")
+        sys.stderr.write(f"{arguments.name} is revoked.\n")
     else:
         for token in list_tokens(session):
             revoked = f"revoked {token.revoked:%Y-%m-%d}" if token.revoked else "valid"

@@ -38,7 +38,7 @@ def test_a_file_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "mine" / "one.yaml"
     path.write_text("work of an hour", encoding="utf-8")
     assert main(["new", "numeric", "mine/one", "--into", str(tmp_path)]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == "work of an hour"
 
 

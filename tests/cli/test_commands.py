@@ -293,9 +293,9 @@ def test_answers_are_ready_to_be_graded(capsys: Capture, tmp_path: Path, catalog
     [
         (["collectives/ring-all-reduce-tim"], "did you mean 'collectives/ring-all-reduce-time'"),
         (["--seeds", "9..3"], "did you mean 3..9"),
-        (["--seeds", "some"], "a range is written 0..199"),
-        (["--seeds=-1..4"], "a range is written 0..199"),
-        (["--seeds", "0..99999999999"], "a range is written 0..199"),
+        (["--seeds", "some"], "not a range; write it as 0..199"),
+        (["--seeds=-1..4"], "not a range; write it as 0..199"),
+        (["--seeds", "0..99999999999"], "not a range; write it as 0..199"),
         (["--seeds", f"0..{2**31}"], "the largest seed is 2147483647"),
         ([RING, "--seeds", "0", "-o", "/nowhere/answers.jsonl"], "cannot be written"),
     ],

@@ -1,4 +1,4 @@
-"""/api/docs: the JSON interface, for people."""
+"""/api/docs: the reference of the JSON interface."""
 
 import json
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One status that an operation answers with."""
+class DocumentedResponse:
+    """One status that an operation may respond with."""
 
     status: str
     says: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One call."""
+    """One operation of the API."""
 
     method: str
     path: str
@@ -30,7 +30,7 @@ class Operation:
     description: str
     example: str
     token: bool
-    answers: tuple[Answered, ...]
+    answers: tuple[DocumentedResponse, ...]
 
 
 @router.get("/api/docs")
@@ -51,13 +51,15 @@ def _operation(
 ) -> Operation:
     answers = operation.get("responses", {}).items()
     return Operation(
-        method.upper(),
-        path,
-        operation.get("summary", ""),
-        operation.get("description", ""),
-        _example(operation, described),
-        bool(operation.get("security")),
-        tuple(Answered(status, answer["description"]) for status, answer in answers),
+        method=method.upper(),
+        path=path,
+        summary=operation.get("summary", ""),
+        description=operation.get("description", ""),
+        example=_example(operation, described),
+        token=bool(operation.get("security")),
+        answers=tuple(
+            DocumentedResponse(status, answer["description"]) for status, answer in answers
+        ),
     )
 
 

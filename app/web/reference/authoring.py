@@ -1,4 +1,4 @@
-"""/authoring: how an exercise is written, from the schema that its file is held against."""
+"""/authoring: the format of exercise files, from the schema that validates them."""
 
 import inspect
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind, with the keys that only it has, and a whole file."""
+    """A kind, with its own keys and a complete sample file."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class AuthoringPage:
-    """What all kinds share, and each kind."""
+    """The keys that all kinds share, and each kind."""
 
     common: tuple[Key, ...]
     kinds: tuple[Kind, ...]

@@ -1,4 +1,4 @@
-"""/docs: how Wallclock is used and run, from the Markdown files in app/docs."""
+"""/docs: the documentation, from the Markdown files in app/docs."""
 
 import re
 from dataclasses import replace
@@ -17,7 +17,7 @@ from app.web.frame.rendering import frame, render
 router = APIRouter(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"
 _SUFFIX, _INDEX = ".md", "README"
-# A page of the site, which the files name and do not link: they are read in the repository, too.
+# Names of pages of the site, which the files cannot link: they are also read in the repository.
 _PAGE = re.compile(r"<code>(/(?:api/docs|api/v1/openapi\.json|[a-z]+))</code>")
 
 
@@ -30,7 +30,7 @@ def documentation() -> dict[str, Document]:
 
 @router.get("")
 async def docs_index(request: Request) -> Response:
-    """What there is to read."""
+    """The index of the documentation."""
     return _shown(request, _read(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
@@ -54,11 +54,11 @@ def _shown(request: Request, page: Document) -> Response:
 def _read(file: Path) -> Document:
     read = document(file.read_text(encoding="utf-8"), _linked)
     body = _PAGE.sub(r'<a href="\1"><code>\1</code></a>', str(read.body))
-    return replace(read, body=Markup(body))  # of ours alone
+    return replace(read, body=Markup(body))  # our own files only
 
 
 def _linked(address: str) -> str:
-    """Where a link leads on the site: a link to a file beside it leads to that file's page."""
+    """The address on the site of a link: that of a file in this folder is its page."""
     parts = urlsplit(address)
     if parts.scheme or not parts.path.endswith(_SUFFIX):
         return address

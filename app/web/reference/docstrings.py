@@ -1,4 +1,4 @@
-"""A formula's docstring as a page shows it."""
+"""The docstring of a formula as HTML."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _ARGUMENT = re.compile(r"^(\w+): (.*)$")
 _INDENTED = "    "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Documented:
     """The parts of a docstring."""
 
@@ -39,12 +39,12 @@ def documented(formula: Formula) -> Documented:
     parts = _split(formula.doc)
     body = [_block(block, formula) for block in parts.body[1:]]
     return Documented(
-        " ".join(parts.body[0]),
-        tuple(body),
-        _arguments(parts.sections.get("Args", [])),
-        " ".join(parts.sections.get("Convention", [])),
-        " ".join(parts.sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
-        " ".join(parts.sections.get("Source", [])),
+        summary=" ".join(parts.body[0]),
+        body=tuple(body),
+        arguments=_arguments(parts.sections.get("Args", [])),
+        convention=" ".join(parts.sections.get("Convention", [])),
+        raises=" ".join(parts.sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
+        source=" ".join(parts.sections.get("Source", [])),
     )
 
 
@@ -73,7 +73,7 @@ def _block(lines: list[str], formula: Formula) -> Markup:
 
 
 def _equation(line: str, formula: Formula) -> Markup:
-    """One line of mathematics; as it was written where it is none that can be read."""
+    """One line of mathematics as MathML, or as plain text if it cannot be parsed."""
     left, equals, right = line.partition(" = ")
     try:
         written = latex(parse(right, list(formula.inputs)))

@@ -1,4 +1,4 @@
-"""/errata: claims in circulation, and what is right, computed by the formulas."""
+"""/errata: wrong claims in circulation, with corrections computed by the formulas."""
 
 from dataclasses import dataclass
 
@@ -12,55 +12,59 @@ from app.web.progress.standing import address_of
 
 router = APIRouter()
 _GROUPS = (
-    ("A", "Answers that are wrong", "With these an answer key would be wrong."),
-    ("B", "Claims that do not hold", "About systems, and about who made them and why."),
-    ("C", "Conventions mixed", "Right for another question, or right if one says which."),
+    ("A", "Wrong answers", "They would make an answer key wrong."),
+    ("B", "Claims that do not hold", "About systems, their authors and their reasons."),
+    (
+        "C",
+        "Mixed conventions",
+        "Right for another question, or right once the convention is stated.",
+    ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a derivation, with the formulas that are called in it."""
+class DerivationRow:
+    """One line of a derivation, with the formulas that it calls."""
 
     worked: Worked
     formulas: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An erratum, and the exercises that it touches."""
+class ErratumEntry:
+    """An erratum with its derivation and its exercises."""
 
     erratum: Erratum
-    rows: tuple[Row, ...]
+    rows: tuple[DerivationRow, ...]
     exercises: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Errata of one kind."""
+class ErrataGroup:
+    """The errata of one severity."""
 
     title: str
     says: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ErratumEntry, ...]
 
 
 @router.get("/errata")
 async def page(request: Request, site: Here) -> Response:
-    """All of them."""
+    """Every erratum."""
     groups = tuple(
-        Group(title, says, tuple(_entry(site, e) for e in errata() if e.severity == severity))
+        ErrataGroup(title, says, tuple(_entry(site, e) for e in errata() if e.severity == severity))
         for severity, title, says in _GROUPS
     )
-    says = "Where well-known teaching material is wrong, and what is right, worked out on the spot."
+    says = "Where well-known teaching material is wrong, and what is right, computed on this page."
     return render("errata.html", frame(request, "Errata", says, "errata"), groups)
 
 
-def _entry(site: Site, erratum: Erratum) -> Entry:
+def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
     by_id = {exercise.id: exercise for exercise in site.catalog.exercises}
     known = [by_id[name] for name in erratum.exercises if name in by_id]
-    return Entry(
+    return ErratumEntry(
         erratum,
-        tuple(Row(row, tuple(_links(row))) for row in erratum.worked),
+        tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
         tuple(Link(address_of(exercise), exercise.title) for exercise in known),
     )
 

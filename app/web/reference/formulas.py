@@ -1,4 +1,4 @@
-"""The reference: every formula, and a calculator for each."""
+"""/formulas: every formula, with a calculator for each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _LONGEST = 200  # characters of an argument
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FormulaEntry:
     """A formula in the list."""
 
     name: str
@@ -42,17 +42,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The formulas of one chapter."""
+class FormulaGroup:
+    """The formulas of one package."""
 
     id: str
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[FormulaEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentView:
-    """One argument: what it is, and what was typed."""
+    """One argument: its description, and what was typed."""
 
     name: str
     says: str
@@ -65,7 +65,7 @@ class ArgumentView:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormulaPage:
     """One formula and its calculator."""
 
@@ -86,14 +86,14 @@ class FormulaPage:
 async def reference(request: Request) -> Response:
     """All formulas."""
     modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
-    groups = tuple(Group(m, _TITLES[m], tuple(_entries(m))) for m in modules)
+    groups = tuple(FormulaGroup(m, _TITLES[m], tuple(_entries(m))) for m in modules)
     says = "Every formula of the course, with its derivation, its source and a calculator."
     return render("formulas.html", frame(request, "Formulas", says, "formulas"), groups)
 
 
 @router.get("/{name}")
 async def one(request: Request, site: Here, name: str) -> Response:
-    """One formula, worked out for the arguments in the address."""
+    """One formula, evaluated for the arguments in the address."""
     try:
         formula = lookup(name)
     except ValueError as error:
@@ -106,9 +106,9 @@ async def one(request: Request, site: Here, name: str) -> Response:
     return render("calculation.html" if fragment else "formula.html", around, page)
 
 
-def _entries(module: str) -> list[Entry]:
+def _entries(module: str) -> list[FormulaEntry]:
     return [
-        Entry(f.name, f.name.partition(".")[2], f.says)
+        FormulaEntry(f.name, f.name.partition(".")[2], f.says)
         for f in FORMULAS.values()
         if f.module == module
     ]
@@ -129,19 +129,19 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
     elif known:
         problem = f"still needed: {', '.join(missing)}"
     return FormulaPage(
-        formula.name,
-        _TITLES.get(formula.module, formula.module),
-        formula.name.partition(".")[2],
-        formula.gives,
-        doc,
-        tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
-        result,
-        parts,
-        problem,
-        tuple(
+        name=formula.name,
+        module=_TITLES.get(formula.module, formula.module),
+        short=formula.name.partition(".")[2],
+        gives=formula.gives,
+        documented=doc,
+        arguments=tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
+        result=result,
+        parts=parts,
+        problem=problem,
+        exercises=tuple(
             Link(address_of(e), e.title) for e in site.catalog.exercises if formula.name in e.dotted
         ),
-        tuple(
+        errata=tuple(
             Link(f"/errata#{known.id}", known.title)
             for known in errata()
             if any(formula.name in row.formulas for row in known.worked)
@@ -151,20 +151,20 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
     return ArgumentView(
-        taken.name,
-        says.get(taken.name, ""),
-        _unit(taken),
-        tuple(str(choice).lower() for choice in taken.choices),
-        shown_default(taken),
-        given.get(taken.name, ""),
-        taken.required,
-        taken.many,
-        tuple(taken.record.known()) if taken.record else (),
+        name=taken.name,
+        says=says.get(taken.name, ""),
+        unit=_unit(taken),
+        choices=tuple(str(choice).lower() for choice in taken.choices),
+        default=shown_default(taken),
+        value=given.get(taken.name, ""),
+        needed=taken.required,
+        many=taken.many,
+        names=tuple(taken.record.known()) if taken.record else (),
     )
 
 
 def _unit(taken: Input) -> str:
-    """What stands behind the box of *taken*."""
+    """The unit shown after the field of *taken*."""
     if taken.record is not None:
         return taken.record.what
     if taken.unit is None:

@@ -1,4 +1,4 @@
-"""/glossary: the words of the field."""
+"""/glossary: the terms of the field."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from app.web.frame.rendering import Link, frame, render
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlossaryEntry:
     """One term."""
 
     key: str
@@ -26,9 +26,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class GlossaryPage:
-    """All terms, in the order of the alphabet."""
+    """All terms, in alphabetical order."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[GlossaryEntry, ...]
 
 
 @router.get("/glossary")
@@ -38,8 +38,14 @@ async def glossary(request: Request, site: Here) -> Response:
         topic.id: Link(f"/chapters/{topic.id}", topic.title) for topic in site.catalog.topics
     }
     entries = tuple(
-        Entry(key, term.term, term.also, inline_html(term.says), chapters.get(term.chapter))
+        GlossaryEntry(
+            key=key,
+            term=term.term,
+            also=term.also,
+            says=inline_html(term.says),
+            chapter=chapters.get(term.chapter),
+        )
         for key, term in terms().items()
     )
-    says = "The words of distributed training, each in a sentence or two."
+    says = "The terms of distributed training, each in a sentence or two."
     return render("glossary.html", frame(request, "Glossary", says), GlossaryPage(entries))

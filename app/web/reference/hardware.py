@@ -1,4 +1,4 @@
-"""/hardware: the GPUs, links, clusters, models and layouts that have a name here."""
+"""/hardware: the GPUs, links, clusters, models and layouts that formulas know by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,17 +21,21 @@ from app.web.frame.rendering import frame, render
 router = APIRouter()
 _TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", "Peaks are dense; NVLink is one direction to all peers together.", GPUS),
-    ("Links", "One direction of one GPU; effective is what NCCL was seen to reach.", LINKS),
+    (
+        "Links",
+        "One direction of one GPU; effective is the bandwidth that NCCL was observed to reach.",
+        LINKS,
+    ),
     ("Clusters", "Bandwidths are one direction of one GPU.", CLUSTERS),
     ("Model shapes", "Widths and counts as released.", MODELS),
-    ("Layouts", "Degrees of parallelism, and what goes through in a step.", LAYOUTS),
-    ("Recipes", "Bytes of a parameter's weight, gradient and optimizer state.", RECIPES),
+    ("Layouts", "Degrees of parallelism, and the batch of one step.", LAYOUTS),
+    ("Recipes", "Bytes per parameter of the weight, gradient and optimizer state.", RECIPES),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One record: its name, its figures, where they are from."""
+class RecordRow:
+    """One record: its name, its values and their source."""
 
     name: str
     cells: tuple[str, ...]
@@ -39,34 +43,34 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The records of one kind; columns that are empty for all are left out."""
+class RecordTable:
+    """The records of one type, without columns that are empty in every record."""
 
     title: str
     says: str
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[RecordRow, ...]
 
 
 @router.get("/hardware")
 async def page(request: Request) -> Response:
     """All tables."""
     tables = tuple(_table(title, says, known) for title, says, known in _TABLES)
-    says = "The figures that formulas and exercises start from, each with its source."
+    says = "The values that formulas and exercises start from, each with its source."
     return render("hardware.html", frame(request, "Hardware and models", says, "formulas"), tables)
 
 
-def _table(title: str, says: str, known: Mapping[str, Record]) -> Table:
+def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
     records = {id(record): record for record in known.values()}.values()
     hints = hints_of(type(next(iter(records))))
     fields = [name for name in hints if name not in ("name", "source")]
     filled = [f for f in fields if any(_cell(r, f, hints[f]) for r in records)]
-    return Table(
+    return RecordTable(
         title,
         says,
         tuple(field.replace("_", " ") for field in filled),
         tuple(
-            Line(
+            RecordRow(
                 getattr(record, "name", ""),
                 tuple(_cell(record, field, hints[field]) for field in filled),
                 getattr(record, "source", ""),
