@@ -6,6 +6,7 @@ from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
+from app.errors import capitalized
 from app.labs import Lab, Measure, Report
 from app.labs.report import held_in, ratio_shown, shown
 from app.units import RATIO, scale_of
@@ -90,4 +91,4 @@ def _bars(lab: Lab, one: Measure) -> Bars:
         Bar(held_in(lab, one.name), (Part("f", "", one.held),)),
     )
     axis = Axis(says.says, scale_of(says.unit).unit)
-    return Bars(says.says[:1].upper() + says.says[1:], f"{one.name}", axis, bars)
+    return Bars(capitalized(says.says), f"{one.name}", axis, bars)
