@@ -173,7 +173,7 @@ def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:
     expect(page.locator(".facts")).to_be_visible()
 
 
-def test_figures_keep_their_colours_where_colours_are_forced(open_page: MakePage) -> None:
+def test_figures_keep_their_colors_where_colors_are_forced(open_page: MakePage) -> None:
     page = open_page("/explore/pipeline?show=1")
     page.emulate_media(forced_colors="active")
     kinds = page.locator("svg.schedule .track path").evaluate_all(

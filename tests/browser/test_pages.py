@@ -115,10 +115,10 @@ def test_a_lost_connection_loses_nothing(open_page: MakePage) -> None:
 
 def test_the_theme_is_kept(open_page: MakePage) -> None:
     page = open_page("/")
-    page.get_by_role("button", name="Dark colours").click()
+    page.get_by_role("button", name="Dark colors").click()
     page.goto("/formulas")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    expect(page.get_by_role("button", name="Light colours")).to_be_visible()
+    expect(page.get_by_role("button", name="Light colors")).to_be_visible()
 
 
 def test_another_one_has_an_address_that_shows_the_same_variant(open_page: MakePage) -> None:

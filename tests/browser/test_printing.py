@@ -26,7 +26,7 @@ HIDDEN_TEXTS = """() => [...document.querySelectorAll("svg text")]
 
 
 def on_paper(page: Page) -> Page:
-    page.get_by_role("button", name="Dark colours").click()
+    page.get_by_role("button", name="Dark colors").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.emulate_media(media="print", color_scheme="dark")
     return page

@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
-from app.errors import AppError, InputError, UnavailableError
+from app.errors import AppError, InputError, UnavailableError, sentence
 from app.labs import Lab, lab_called
 from app.labs.run import new_name
 from app.labs.upload import FILE_LIMIT, read_sent
@@ -132,7 +132,7 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
         left_out=len(groups) - len(_shown(groups)),
         command=f"wallclock lab run {lab.name} --json > run.json",
         limit=f"{FILE_LIMIT // 1024} KiB",
-        problem=f"{str(error)[:1].upper()}{str(error)[1:]}." if error else "",
+        problem=sentence(str(error)) if error else "",
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"

@@ -11,7 +11,7 @@ from app.content.marking import mark
 from app.db.lab_runs import counted_runs, enqueue
 from app.db.session import open_session
 from app.db.tables import LabRunRow
-from app.errors import InputError, UnavailableError
+from app.errors import InputError, UnavailableError, sentence
 from app.labs import Lab, known_labs, lab_called, read_job
 from app.labs.archive import recorded
 from app.labs.run import new_name
@@ -253,6 +253,6 @@ def _refused(
 ) -> Response:
     """The page of the lab with the *error*, and with everything that was typed."""
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
-    page = lab_view(site, lab, values, f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
+    page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
     return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

@@ -7,6 +7,7 @@ from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
+from app.errors import capitalized
 from app.labs import Lab, Measure, Report
 from app.labs.report import held_in, ratio_shown, shown
 from app.units import RATIO, scale_of
@@ -91,6 +92,4 @@ def _bars(lab: Lab, one: Measure) -> Bars:
         Bar(held_in(lab, one.name), (Part(Color.BLUE, "", one.held),)),
     )
     axis = Axis(says.says, scale_of(says.unit).unit)
-    return Bars(
-        title=says.says[:1].upper() + says.says[1:], summary=f"{one.name}", axis=axis, bars=bars
-    )
+    return Bars(title=capitalized(says.says), summary=f"{one.name}", axis=axis, bars=bars)
