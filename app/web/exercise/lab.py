@@ -25,7 +25,7 @@ from app.web.exercise.forms import Given
 from app.web.frame.rendering import Link
 from app.web.labs.results import Kept, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, place_of
-from app.web.progress.standing import address_of
+from app.web.urls import exercise_url, lab_url, run_url
 
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
@@ -151,7 +151,7 @@ def experiment_view(
     predictions = tuple(_predictions(exercise, seed, locked, shown=bool(locked) or graded))
     right = sum(part.correct is True for part in parts.values())
     return ExperimentView(
-        lab=Link(f"/labs/{lab.name}", lab.title),
+        lab=Link(lab_url(lab.name), lab.title),
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
         locked=bool(locked),
@@ -211,7 +211,7 @@ def _runs(
             _measured(exercise, name, seed, kept, locked.get(name, "")) for name in exercise.predict
         )
         if any(one.value for one in measured):
-            link = Link(f"/labs/{report.lab}/{report.id}", place_of(report))
+            link = Link(run_url(report.lab, report.id), place_of(report))
             yield RunView(
                 link, f"{_origin(kept, learner)}, {report.backend}, {report.at[:10]}", measured
             )
@@ -251,7 +251,7 @@ def _hidden(
 ) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
-    yield "origin", address_of(exercise, seed).removeprefix("/exercises/")
+    yield "origin", exercise_url(exercise.id, seed).removeprefix("/exercises/")
     wanted = job.lab.asked_of(job.texts)
     for name, asked in exercise.predict.items():
         if asked.measured == wanted and name in locked and not asked.at and not asked.over:

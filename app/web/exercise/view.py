@@ -29,12 +29,12 @@ from app.web.progress.standing import (
     Mark,
     Standings,
     Suggested,
-    address_of,
     mark_of,
     memories_of,
     next_for,
     standings_of,
 )
+from app.web.urls import chapter_url, exercise_url
 
 State = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
 _HEADINGS: Mapping[State, str] = {
@@ -173,10 +173,10 @@ def sheet_of(
         skills=tuple(exercise.skills),
         sources=tuple(Link(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Link(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
-        topic=Link(f"/chapters/{topic.id}", topic.title),
+        topic=Link(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         seed=seed,
-        action=address_of(exercise, seed),
+        action=exercise_url(exercise.id, seed),
         prompt=mark(html(variant.prompt), tuple(exercise.unmarked)),
         form=form_of(exercise, seed, given, parts),
         health=site.runner.health,
@@ -193,11 +193,11 @@ def sheet_of(
         right_answer=html(exercise.reveal(seed)) if finished else None,
         attempts=attempts,
         mark=mark_of(known.get(exercise.id)),
-        another=Link(f"/exercises/{exercise.id}/another", anew)
+        another=Link(f"{exercise_url(exercise.id)}/another", anew)
         if (anew := exercise.anew)
         else None,
-        earlier=Link(address_of(before), before.title) if before else None,
-        later=Link(address_of(after), after.title) if after else None,
+        earlier=Link(exercise_url(before.id), before.title) if before else None,
+        later=Link(exercise_url(after.id), after.title) if after else None,
         begun=begun_at(given) or int(now().timestamp()),
         has_figures=bool(exercise.figures),
         figures=tuple(
@@ -237,7 +237,7 @@ def _history(
                 row.at,
                 row.correct,
                 _short(row.answer),
-                address_of(exercise, row.seed),
+                exercise_url(exercise.id, row.seed),
                 row.seed == seed,
             )
             for row in attempts_at(session, learner, exercise.id)

@@ -26,6 +26,7 @@ from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 from app.web.labs.results import Kept, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
+from app.web.urls import run_url
 
 router = APIRouter(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
@@ -134,7 +135,7 @@ async def ask(request: Request, site: Here, visiting: Visiting, name: str) -> Re
             note_trouble(request, error, error.cause)
         return await aside(_refused, request, site, lab, fields, error)
     site.labs.wake()
-    response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
     remember(request, response, learner, site.secret)
     return response
 
@@ -181,7 +182,7 @@ def _rows(runs: Sequence[Kept]) -> Iterator[RunRow]:
         if report := kept.report:
             what = " ".join(f"{name}={text}" for name, text in report.given.items())
             short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 1]}…"
-            href = f"/labs/{report.lab}/{report.id}"
+            href = run_url(report.lab, report.id)
             yield RunRow(href, place_of(report), short, report.at[:10], kept.origin)
 
 
