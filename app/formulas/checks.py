@@ -12,13 +12,13 @@ R = TypeVar("R", bound=Record)
 ZeroStage = Literal[0, 1, 2, 3]
 Recompute = Literal["none", "selective", "full"]
 
-# Far outside anything physical, yet no product of a formula's arguments leaves the floats.
+# Far outside anything physical, but no product of a formula's arguments overflows.
 LARGEST = 1e30
 SMALLEST = 1e-30
 
 
 def at_least(name: str, value: float, least: float) -> float:
-    """*value*, when it is a number from *least* to the largest that is allowed."""
+    """*value*, which must be a number from *least* to the largest allowed number."""
     if not (_is_number(value) and value >= least):
         raise ValueError(f"{name} must be a number of at least {least:g}, not {short(value)}")
     if value > LARGEST:
@@ -27,12 +27,12 @@ def at_least(name: str, value: float, least: float) -> float:
 
 
 def signed(name: str, value: float) -> float:
-    """*value*, of either sign, when it is a number no larger than is allowed."""
+    """*value*, which must be a number of either sign within the allowed range."""
     return at_least(name, value, -LARGEST)
 
 
 def positive(name: str, value: float) -> float:
-    """*value*, when it is a number above zero that is neither absurdly small nor large."""
+    """*value*, which must be a number above zero within the allowed range."""
     if not (_is_number(value) and value > 0):
         raise ValueError(f"{name} must be a number above 0, not {short(value)}")
     if not SMALLEST <= value <= LARGEST:
@@ -41,7 +41,7 @@ def positive(name: str, value: float) -> float:
 
 
 def whole(name: str, value: float, least: int = 1) -> Count:
-    """*value* as an int, when it is a whole number no smaller than *least*."""
+    """*value* as an int; it must be a whole number of at least *least*."""
     if not (_is_number(value) and value == int(value)):
         raise ValueError(f"{name} must be a whole number, not {short(value)}")
     if value < least:
@@ -52,7 +52,7 @@ def whole(name: str, value: float, least: int = 1) -> Count:
 
 
 def one_of(name: str, value: object, allowed: Collection[object]) -> None:
-    """Refuse *value* when it is not among *allowed*; True is not 1 here."""
+    """Refuse *value* if it is not one of *allowed*; True does not count as 1."""
     if not any(
         value == choice and isinstance(value, bool) == isinstance(choice, bool)
         for choice in allowed
@@ -63,7 +63,7 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
 
 
 def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
-    """*values*, when it is a list of at least *least*; its items are for the caller to check."""
+    """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ValueError(f"{name} must be a list, not {short(values)}")
     if len(values) < least:
@@ -72,7 +72,7 @@ def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
 
 
 def recorded(name: str, value: R, kind: type[R]) -> R:
-    """*value*, when it is a record of that *kind*."""
+    """*value*, which must be a record of type *kind*."""
     if not isinstance(value, kind):
         such = f" such as {next(iter(kind.known()))!r}" if kind.known() else ""
         raise ValueError(f"{name} must be a {kind.what}{such}, not {short(value)}")
@@ -80,13 +80,13 @@ def recorded(name: str, value: R, kind: type[R]) -> R:
 
 
 def divides(name: str, value: int, what: str, total: int) -> None:
-    """Refuse *value* when *total*, the number of *what*, cannot be split into so many."""
+    """Refuse *value* if it does not divide *total*, the number of *what*."""
     if total % value:
         raise ValueError(f"{name} must divide the {what}, {total}, not {short(value)}")
 
 
 def fraction(name: str, value: float) -> float:
-    """*value*, when it is a number above zero and at most one."""
+    """*value*, which must be a number above zero and at most one."""
     if positive(name, value) > 1:
         raise ValueError(f"{name} must be at most 1, not {short(value)}")
     return value

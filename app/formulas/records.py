@@ -1,4 +1,4 @@
-"""Things with a name and figures: a GPU, a model's shape, a layout."""
+"""Named records that formulas take: a GPU, a model's shape, a layout."""
 
 import re
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ _FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
 
 @dataclass(frozen=True)
 class Record:
-    """Base of the records that a formula takes; every figure's unit is in its annotation.
+    """Base of the records that a formula takes; the unit of each field is in its annotation.
 
-    A record is written as a name that is known, as `field=value` pairs, or as a name with some
-    fields changed: `Llama-3.1-405B`, `tensor=8 pipeline=16`, `Llama-3.1-8B layers=40`.
+    A record is written as a known name, as `field=value` pairs, or as a name with some fields
+    changed: `Llama-3.1-405B`, `tensor=8 pipeline=16`, `Llama-3.1-8B layers=40`.
     """
 
     what: ClassVar[str] = "record"
-    unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 is "nobody says"
+    unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """Those with a published name."""
+        """The records with a published name."""
         return {}
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """The one called *name*; case, spaces and punctuation do not matter.
+        """The record called *name*; case, spaces and punctuation do not matter.
 
         Raises:
-            ValueError: none is; the message offers the closest name.
+            ValueError: there is none; the message offers the closest name.
         """
         known = cls.known()
         plain = {_plain(key): key for key in known}
@@ -46,10 +46,10 @@ class Record:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The record that *text* writes.
+        """The record written as *text*.
 
         Raises:
-            ValueError: a name or a field is unknown, a value cannot be read or is impossible.
+            ValueError: a name or a field is unknown, or a value is not valid.
         """
         pieces = _FIELD.split(text)
         name = pieces[0].strip(" ,;")
@@ -66,7 +66,7 @@ class Record:
 
     @property
     def text(self) -> str:
-        """How it is written, so that `read` reads it back."""
+        """The text from which `read` returns this record."""
         for name, record in self.known().items():
             if record == self:
                 return name
@@ -118,10 +118,10 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 
 def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
-    """The one of *choices* that *text* means; yes and no mean true and false.
+    """The one of *choices* that *text* names; yes and no mean true and false.
 
     Raises:
-        ValueError: it means none; the message offers the closest.
+        ValueError: there is none; the message offers the closest choice.
     """
     written = text.strip().lower()
     if choices == (True, False) and written in _YES | _NO:

@@ -1,4 +1,4 @@
-"""What ring collectives and the all-to-all have in common: rounds that move one piece each."""
+"""Rounds that move one piece each, as in ring collectives and the all-to-all."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Seconds

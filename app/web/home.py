@@ -16,7 +16,6 @@ from app.site import Here, Site
 from app.web.explore.figures import EmbeddedView, embedded_view, taste
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import Visiting
-from app.web.progress.clock import today
 from app.web.progress.standing import (
     Card,
     ExerciseRow,
@@ -27,7 +26,9 @@ from app.web.progress.standing import (
     row_of,
     standings_of,
     suggested,
+    today,
 )
+from app.web.urls import chapter_url, explorer_url
 
 router = APIRouter()
 _SHOWN = 5  # reviews, beside the first
@@ -96,7 +97,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     extras = tuple(row for is_core, row in rows if not is_core)
     topics = site.catalog.topics
     place = topics.index(topic)
-    beside = [Link(f"/chapters/{t.id}", t.title) for t in topics]
+    beside = [Link(chapter_url(t.id), t.title) for t in topics]
     page = ChapterPage(
         title=topic.title,
         opening=mark(html(topic.opening)),
@@ -106,7 +107,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         solved=_solved(core),
         extra_solved=_solved(extras),
         explorers=tuple(
-            Link(f"/explore/{one.name}", one.title)
+            Link(explorer_url(one.name), one.title)
             for one in EXPLORERS.values()
             if one.chapter == topic.id
         ),

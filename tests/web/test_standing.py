@@ -6,7 +6,8 @@ import pytest
 
 from app.content.catalog import Catalog, Topic
 from app.db.queries import Standing
-from app.web.progress.standing import address_of, card_of, is_solved, mark_of, row_of
+from app.web.progress.standing import card_of, is_solved, mark_of, row_of
+from app.web.urls import exercise_url
 
 TRIED = Standing(tried=2)
 SOLVED = Standing(tried=3, solved=True)
@@ -66,5 +67,5 @@ def test_a_chapter_counts_core_and_extra_exercises_apart(topic: Topic) -> None:
 
 def test_the_first_variant_has_the_plain_address(topic: Topic) -> None:
     exercise = topic.exercises[0]
-    assert address_of(exercise) == address_of(exercise, 0) == f"/exercises/{exercise.id}"
-    assert address_of(exercise, 7) == f"/exercises/{exercise.id}?seed=7"
+    assert exercise_url(exercise.id) == exercise_url(exercise.id, 0) == f"/exercises/{exercise.id}"
+    assert exercise_url(exercise.id, 7) == f"/exercises/{exercise.id}?seed=7"

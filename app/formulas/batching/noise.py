@@ -1,4 +1,4 @@
-"""How noisy a gradient is, and up to which batch averaging pays."""
+"""The noise of a gradient, and the batch up to which averaging is worthwhile."""
 
 from app.formulas.checks import positive
 from app.units import Ratio
@@ -9,10 +9,10 @@ _LEAST_LOSS, _MOST_LOSS = 0.001, 1000.0
 def gradient_noise_scale(
     small_batch: Ratio, large_batch: Ratio, small_norm_squared: Ratio, large_norm_squared: Ratio
 ) -> Ratio:
-    """Batch at which noise and signal of a gradient are equal, from its size at two batches.
+    """Batch at which noise and signal of a gradient are equal, from its norm at two batches.
 
-    The squared length of an averaged gradient is that of the true one, G, plus noise S over the
-    batch. Two batches give two equations.
+    The squared norm of an averaged gradient is that of the true gradient, G, plus noise S over
+    the batch. Two batches give two equations.
 
         E = large_batch * large_norm_squared - small_batch * small_norm_squared
         G = E / (large_batch - small_batch)
@@ -20,14 +20,13 @@ def gradient_noise_scale(
         B = S / G
 
     Convention:
-        The simple noise scale, in the unit of the batches. G and S have to be averaged over many
-        steps before they are divided: their ratio is biased for one step. It grows as the loss
-        falls.
+        The simple noise scale, in the unit of the batches. Average G and S over many steps before
+        dividing: the ratio of a single step is biased. It grows as the loss falls.
 
     Args:
         small_batch: a batch, such as that of one rank.
         large_batch: a larger one, such as that of all ranks.
-        small_norm_squared: mean squared length of the gradient of small batches.
+        small_norm_squared: mean squared norm of the gradient of small batches.
         large_norm_squared: that of large batches, smaller.
 
     Raises:
@@ -44,26 +43,26 @@ def gradient_noise_scale(
         raise ValueError(f"small_batch must be below large_batch, {many:g}, not {small_batch!r}")
     if not few / many * rough < fine <= rough:
         raise ValueError(
-            f"large_norm_squared must be above {few / many * rough:g}, all noise, and at most"
-            f" {rough:g}, no noise, not {large_norm_squared!r}"
+            f"large_norm_squared must be above {few / many * rough:g} (all noise) and at most"
+            f" {rough:g} (no noise), not {large_norm_squared!r}"
         )
     signal = (many * fine - few * rough) / (many - few)
     return (rough - fine) / (1 / few - 1 / many) / signal
 
 
 def critical_batch(loss: Ratio) -> Ratio:
-    """Tokens of a batch beyond which more of them hardly save steps.
+    """Batch, in tokens, beyond which a larger batch hardly saves steps.
 
-    A power law in the loss that has been reached, whatever the size of the model.
+    A power law in the loss that has been reached, independent of the size of the model.
 
         B = 2e8 / loss^(1 / 0.21)
 
     Convention:
-        In tokens, with the loss in nats a token on the paper's data. It depends on the loss, not on
-        the size of the model: 1.07 million at 3.0, 3.8 at 2.3, 7.4 at 2.0.
+        In tokens, with the loss in nats per token on the paper's data: 1.07 million at a loss of
+        3.0, 3.8 million at 2.3, 7.4 million at 2.0.
 
     Args:
-        loss: loss that has been reached, in nats a token.
+        loss: loss that has been reached, in nats per token.
 
     Raises:
         ValueError: *loss* is outside its domain.
@@ -74,6 +73,6 @@ def critical_batch(loss: Ratio) -> Ratio:
     """
     if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
         raise ValueError(
-            f"loss must be from {_LEAST_LOSS} to {_MOST_LOSS} nats a token, not {loss!r}"
+            f"loss must be from {_LEAST_LOSS} to {_MOST_LOSS} nats per token, not {loss!r}"
         )
     return float(2e8 / loss ** (1 / 0.21))

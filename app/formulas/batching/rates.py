@@ -1,16 +1,16 @@
-"""How fast a step goes through sequences, and what share of it is communication."""
+"""Sequences per second, and the share of a step that is communication."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Count, PerSecond, Ratio, Seconds
 
 
 def sequences_per_second(batch: Count, step_time: Seconds) -> PerSecond:
-    """Sequences that training goes through per second.
+    """Sequences per second that training processes.
 
         R = batch / step_time
 
     Convention:
-        Of the whole run: *batch* is the effective batch of all ranks, not that of one.
+        The whole run: *batch* is the effective batch of all ranks, not that of one rank.
 
     Args:
         batch: sequences of one optimizer step, over all ranks.
@@ -20,7 +20,7 @@ def sequences_per_second(batch: Count, step_time: Seconds) -> PerSecond:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition.
+        From the definition.
     """
     return whole("batch", batch) / positive("step_time", step_time)
 
@@ -31,17 +31,17 @@ def communication_share(compute_time: Seconds, communication_time: Seconds) -> R
         f = communication_time / (compute_time + communication_time)
 
     Convention:
-        Of the step, not of the compute: 50 ms beside 120 ms are 29.4 %, not 41.7 %.
+        A share of the step, not of the computation: 50 ms after 120 ms are 29.4 %, not 41.7 %.
 
     Args:
         compute_time: seconds of a step spent computing.
-        communication_time: seconds of a step spent communicating, not hidden behind compute.
+        communication_time: seconds of a step spent communicating, not hidden by computation.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition.
+        From the definition.
     """
     communication = at_least("communication_time", communication_time, 0)
     return communication / (positive("compute_time", compute_time) + communication)

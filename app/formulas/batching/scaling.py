@@ -1,4 +1,4 @@
-"""What changes with the batch: the learning rate, the steps and the examples that are needed."""
+"""How the learning rate, the steps and the examples of a run change with the batch."""
 
 import math
 
@@ -7,7 +7,7 @@ from app.units import Ratio
 
 
 def linear_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -> Ratio:
-    """Learning rate for another batch by the linear rule.
+    """Learning rate for another batch, by the linear rule.
 
     As long as the gradient hardly changes, k small steps move the weights as far as one step
     with k times the batch and k times the rate.
@@ -19,7 +19,7 @@ def linear_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -> Rat
         square_root_scaled_rate.
 
     Args:
-        base_rate: learning rate that was tuned.
+        base_rate: tuned learning rate.
         base_batch: batch that it was tuned for.
         batch: batch to train with.
 
@@ -33,19 +33,19 @@ def linear_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -> Rat
 
 
 def square_root_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -> Ratio:
-    """Learning rate for another batch by the square-root rule.
+    """Learning rate for another batch, by the square-root rule.
 
     The noise of an averaged gradient falls with the square root of the batch; this rule keeps
-    the spread that it gives to a step.
+    the noise of a step constant.
 
         R = base_rate * sqrt(batch / base_batch)
 
     Convention:
-        The rule for adaptive optimizers such as Adam, whose steps are as long whatever the size
-        of the gradient; for plain SGD see linear_scaled_rate.
+        The rule for adaptive optimizers such as Adam, whose step length does not depend on the
+        size of the gradient. For plain SGD see linear_scaled_rate.
 
     Args:
-        base_rate: learning rate that was tuned.
+        base_rate: tuned learning rate.
         base_batch: batch that it was tuned for.
         batch: batch to train with.
 
@@ -60,20 +60,20 @@ def square_root_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -
 
 
 def steps_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio) -> Ratio:
-    """Optimizer steps to a given loss when the batch is not unlimited.
+    """Optimizer steps to a given loss at a finite batch.
 
-    A step with a small batch is noisy and gains less than one with the true gradient: at the
-    critical batch it gains half as much.
+    A step with a small batch is noisy and makes less progress than one with the true gradient: at
+    the critical batch, half as much.
 
         S = minimum_steps * (1 + critical_batch / batch)
 
     Convention:
-        The two batches in the same unit, sequences or tokens. The critical batch is a property
-        of the loss that has been reached, not of the model's size.
+        Both batches in the same unit, sequences or tokens. The critical batch depends on the loss
+        that has been reached, not on the model's size.
 
     Args:
         batch: batch to train with.
-        critical_batch: batch at which twice the fewest steps are needed.
+        critical_batch: batch at which twice the minimum number of steps is needed.
         minimum_steps: steps that an unlimited batch would need.
 
     Raises:
@@ -88,10 +88,10 @@ def steps_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio) -
 
 
 def examples_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio) -> Ratio:
-    """Examples that are gone through to a given loss.
+    """Training examples to a given loss.
 
-    The steps that are needed times the batch: never fewer than the critical batch times the
-    fewest steps, however small the batch.
+    The required steps times the batch: never fewer than the critical batch times the minimum
+    number of steps, however small the batch.
 
         E = minimum_steps * (batch + critical_batch)
 
@@ -100,7 +100,7 @@ def examples_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio
 
     Args:
         batch: batch to train with.
-        critical_batch: batch at which twice the fewest steps are needed.
+        critical_batch: batch at which twice the minimum number of steps is needed.
         minimum_steps: steps that an unlimited batch would need.
 
     Raises:

@@ -12,12 +12,12 @@ def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> R
         W = base_steps * batch / base_batch
 
     Convention:
-        A heuristic, in steps of the new run, that no paper derives: Goyal et al. warm up for five
-        epochs at every batch, Llama 3 405B did for 8,000 of 1.2 million steps. Not rounded to
-        whole steps.
+        A heuristic that no paper derives, in steps of the new run. Goyal et al. warm up for five
+        epochs at every batch, Llama 3 405B for 8,000 of 1.2 million steps. Not rounded to whole
+        steps.
 
     Args:
-        base_batch: batch for which base_steps are right.
+        base_batch: batch for which *base_steps* is right.
         batch: batch to train with.
         base_steps: steps of warm-up at the base batch.
 
@@ -35,10 +35,10 @@ def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> R
 def cosine_rate(
     step: Count, total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: Count = 0
 ) -> Ratio:
-    """Learning rate at a step of a linear warm-up and a cosine decay.
+    """Learning rate at a step of a schedule of linear warm-up and cosine decay.
 
-    Up in a straight line to the peak; down along half a cosine, which is level at both ends. U is
-    the rate during the warm-up, D after it; cos takes radians.
+    The rate rises linearly to the peak, then decays along half a cosine, which is flat at both
+    ends. U is the rate during the warm-up, D after it; cos takes radians.
 
         U = peak * step / warmup
         D = floor + (peak - floor) / 2 * (1 + cosine)
@@ -46,15 +46,15 @@ def cosine_rate(
     where cosine is that of pi (step - warmup) / (total_steps - warmup).
 
     Convention:
-        From 0 at step 0; the peak is reached at step *warmup*, the floor at the last. The decay has
-        to end where the run ends: one that is planned longer never comes down.
+        From 0 at step 0; the peak is reached at step *warmup*, the floor at the last step. The
+        decay should end with the run: a longer one never reaches the floor.
 
     Args:
-        step: which step, from 0 to the last.
+        step: step, from 0 to *total_steps*.
         total_steps: last step of the decay.
         peak: largest rate.
         floor: rate at the end, at most the peak.
-        warmup: steps of warm-up, fewer than all.
+        warmup: steps of warm-up, fewer than *total_steps*.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -74,22 +74,21 @@ def cosine_rate(
 
 
 def rate_exposure(total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: Count = 0) -> Ratio:
-    """Area under a schedule of warm-up and cosine decay: rate times steps.
+    """Learning rate summed over a schedule of linear warm-up and cosine decay.
 
-    A triangle, and a cosine whose mean is half-way between peak and floor.
+    The area under a triangle, and under a cosine whose mean is half-way between peak and floor.
 
         X = peak * warmup / 2 + (peak + floor) / 2 * (total_steps - warmup)
 
     Convention:
-        The integral over steps, which is also the sum of all rates when the first and the last
-        count half. Two runs that see the same tokens with batch and rate both doubled have the same
-        exposure.
+        The integral over steps, which equals the sum of all rates if the first and the last count
+        half. A run on the same tokens with batch and rate both doubled has the same exposure.
 
     Args:
         total_steps: last step of the decay.
         peak: largest rate.
         floor: rate at the end, at most the peak.
-        warmup: steps of warm-up, fewer than all.
+        warmup: steps of warm-up, fewer than *total_steps*.
 
     Raises:
         ValueError: an argument is outside its domain.

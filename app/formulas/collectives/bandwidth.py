@@ -1,4 +1,4 @@
-"""What a measured time says about the links."""
+"""Bandwidths computed from measured times."""
 
 from typing import Literal, get_args
 
@@ -17,14 +17,14 @@ Collective = Literal[
 
 
 def algorithm_bandwidth(size: Bytes, time: Seconds) -> BytesPerSecond:
-    """Bytes of the array that a collective finishes per second.
+    """Bytes of the array that a collective processes per second.
 
-    What the caller sees: the array's size over the time, whatever travels underneath.
+    The view of the caller: the array's size over the time, whatever is sent over the links.
 
         B = size / time
 
     Convention:
-        nccl-tests prints it as algbw. It is not a speed of any link; for that see bus_bandwidth.
+        nccl-tests prints it as algbw. It is not the speed of a link; for that see bus_bandwidth.
 
     Args:
         size: bytes of the whole array, as in the size column of nccl-tests.
@@ -42,7 +42,7 @@ def algorithm_bandwidth(size: Bytes, time: Seconds) -> BytesPerSecond:
 def bus_bandwidth(
     collective: Collective, size: Bytes, ranks: Count, time: Seconds
 ) -> BytesPerSecond:
-    """Speed that a link must have had, had the ranks used the best algorithm without a switch.
+    """Speed of a link if the ranks used the best algorithm without help from a switch.
 
     The bytes that each rank has to send, over the time: the algorithm bandwidth times the
     factor f, which is 2 (ranks - 1) / ranks for all_reduce; (ranks - 1) / ranks for all_gather,
@@ -52,8 +52,8 @@ def bus_bandwidth(
 
     Convention:
         nccl-tests prints it as busbw and applies the factor whatever algorithm ran, so an
-        all-reduce inside the switch can exceed the wire. The size is the whole array, and the
-        speed is one direction.
+        all-reduce in the switch can exceed the link's bandwidth. The size is the whole array,
+        and the speed is one direction.
 
     Args:
         collective: which collective ran.
@@ -79,15 +79,15 @@ def bus_bandwidth(
 
 
 def link_utilization(bus_bandwidth: BytesPerSecond, bandwidth: BytesPerSecond) -> Ratio:
-    """Share of a link's speed that a collective reached.
+    """Share of a link's bandwidth that a collective reached.
 
-    Bus bandwidth against what the link can send; above 1 where the switch does the sums.
+    Bus bandwidth over the bandwidth of the link; above 1 if the switch computes the sums.
 
         U = bus_bandwidth / bandwidth
 
     Convention:
-        Both are one direction: against the 900 GB/s of an H100's data sheet, which add both, the
-        share comes out half as large.
+        Both are one direction. Against the 900 GB/s of an H100's datasheet, which adds both
+        directions, the share is half as large.
 
     Args:
         bus_bandwidth: bytes per second, as nccl-tests prints it in its busbw column.
@@ -97,7 +97,7 @@ def link_utilization(bus_bandwidth: BytesPerSecond, bandwidth: BytesPerSecond) -
         ValueError: an argument is not above zero.
 
     Source:
-        nccl-tests, doc/PERFORMANCE.md, section Bus bandwidth (to be compared with the hardware's
+        nccl-tests, doc/PERFORMANCE.md, section Bus bandwidth (comparison with the hardware's
         peak).
     """
     return positive("bus_bandwidth", bus_bandwidth) / positive("bandwidth", bandwidth)

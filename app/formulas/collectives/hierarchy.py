@@ -1,4 +1,4 @@
-"""All-reduce over several nodes, and inside a switch."""
+"""All-reduce over several nodes, and in the network."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.formulas.rounds import rounds_time
@@ -14,7 +14,7 @@ def hierarchical_all_reduce_time(
     intra_latency: Seconds = 0.0,
     inter_latency: Seconds = 0.0,
 ) -> Seconds:
-    """Time of an all-reduce that reduces inside the nodes before it crosses between them.
+    """Time of a hierarchical all-reduce: inside the nodes first, then between them.
 
     A ring reduce-scatter leaves every GPU of a node with one piece of the node's sum; the GPUs
     that hold the same piece all-reduce it over a ring of nodes, each on its own network link;
@@ -27,12 +27,11 @@ def hierarchical_all_reduce_time(
 
     Convention:
         Both bandwidths are one direction of one GPU, so a node with eight network cards of
-        50 GB/s has 50 GB/s here, not 400. If a node has one link, its part is
-        node_all_reduce_time.
+        50 GB/s has 50 GB/s here, not 400. For nodes with a single link see node_all_reduce_time.
 
     Args:
         size: bytes of the array that each GPU starts and ends with.
-        nodes: nodes.
+        nodes: number of nodes.
         gpus_per_node: GPUs in each node.
         intra_bandwidth: bytes per second that one GPU sends inside its node.
         inter_bandwidth: bytes per second that one GPU sends to another node.
@@ -58,14 +57,14 @@ def hierarchical_all_reduce_time(
 def node_all_reduce_time(
     size: Bytes, nodes: Count, node_bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time of the step between nodes alone, when a node has one network link.
+    """Time of an all-reduce between nodes alone, when each node has one network link.
 
-    One ring in which every node is one rank; what happens inside the nodes is left out.
+    A ring in which every node is one rank; time inside the nodes is not included.
 
         T = 2 (nodes - 1) (latency + size / (nodes * node_bandwidth))
 
     Convention:
-        The bandwidth is one direction of the whole node, however many cards share it.
+        The bandwidth is one direction of the whole node, all its network cards together.
 
     Args:
         size: bytes of the array that each node starts and ends with.
@@ -87,11 +86,11 @@ def node_all_reduce_time(
 def in_network_all_reduce_time(
     size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time of an all-reduce whose sums are made in the switch.
+    """Time of an all-reduce in which the switch computes the sums.
 
-    Every rank streams its array up to the switch once and receives the sum once, at the same
-    time in the other direction. A ring sends nearly twice as much; the bus bandwidth, which
-    assumes that it does, can therefore exceed the wire.
+    Every rank sends its array to the switch once and receives the sum once, at the same time in
+    the other direction. A ring sends nearly twice as much; the bus bandwidth, which assumes a
+    ring, can therefore exceed the link's bandwidth.
 
         T = 2 latency + size / bandwidth
 
@@ -109,7 +108,7 @@ def in_network_all_reduce_time(
 
     Source:
         Graham et al., Scalable Hierarchical Aggregation Protocol (SHARP), COMHPC 2016;
-        nccl-tests, issue 212 (bus bandwidth above the wire).
+        nccl-tests, issue 212 (bus bandwidth above that of the link).
     """
     streaming = positive("size", size) / positive("bandwidth", bandwidth)
     return 2 * at_least("latency", latency, 0) + streaming

@@ -1,19 +1,19 @@
-"""The all-reduce that nobody should use: everything through one rank."""
+"""The naive all-reduce: everything through one rank."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
 def naive_all_reduce_root_bytes(size: Bytes, ranks: Count) -> Bytes:
-    """Bytes that pass through the root of a naive all-reduce, in and out together.
+    """Bytes that the root of a naive all-reduce receives and sends.
 
     Every other rank sends its whole array to the root, which sends the whole sum back to each.
 
         V = 2 (ranks - 1) size
 
     Convention:
-        Received and sent bytes are added up here, because they load the same rank; the root
-        sends half of them.
+        Received and sent bytes are added up, because they load the same rank; the root sends
+        half of them.
 
     Args:
         size: bytes of the array that each rank starts and ends with.
@@ -23,7 +23,7 @@ def naive_all_reduce_root_bytes(size: Bytes, ranks: Count) -> Bytes:
         ValueError: *size* is not above zero, or *ranks* is not a whole number of at least one.
 
     Source:
-        Counted from the definition; the baseline of Patarasuk and Yuan, Journal of Parallel and
+        From the definition; the baseline of Patarasuk and Yuan, Journal of Parallel and
         Distributed Computing 69(2), 2009.
     """
     return 2 * (whole("ranks", ranks) - 1) * positive("size", size)
@@ -32,28 +32,28 @@ def naive_all_reduce_root_bytes(size: Bytes, ranks: Count) -> Bytes:
 def naive_all_reduce_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time of a gather to one rank and a broadcast from it, one array after the other.
+    """Time of a naive all-reduce: a gather to one rank and a broadcast from it.
 
     The root has a single link: it receives ranks - 1 whole arrays in turn, then sends the sum
-    ranks - 1 times. The time grows with the number of ranks, where that of a ring does not.
+    ranks - 1 times. The time grows with the number of ranks; that of a ring does not.
 
         T = 2 (ranks - 1) (latency + size / bandwidth)
 
     Convention:
-        The bandwidth is one direction, and the two halves do not overlap: the sum is not known
-        before the last array has arrived.
+        The bandwidth is one direction. The two halves do not overlap: the sum is not known before
+        the last array has arrived.
 
     Args:
         size: bytes of the array that each rank starts and ends with.
         ranks: ranks, the root included.
-        bandwidth: bytes per second that the root receives, and that it sends.
+        bandwidth: bytes per second that the root receives or sends.
         latency: seconds added to each transfer.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition; Thakur, Rabenseifner and Gropp, International Journal of
+        From the definition; Thakur, Rabenseifner and Gropp, International Journal of
         High Performance Computing Applications 19(1), 2005 (the cost model).
     """
     transfers = 2 * (whole("ranks", ranks) - 1)

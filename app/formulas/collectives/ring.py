@@ -8,7 +8,7 @@ from app.units import Bytes, BytesPerSecond, Count, Seconds
 def ring_all_reduce_steps(ranks: Count) -> Count:
     """Steps of a ring all-reduce, one after the other.
 
-    A piece visits every other rank once to collect the sum, then once more to hand it out.
+    A piece visits every other rank once to collect the sum, then once more to distribute it.
 
         N = 2 (ranks - 1)
 
@@ -54,7 +54,7 @@ def ring_all_reduce_bytes(size: Bytes, ranks: Count) -> Bytes:
 def ring_all_reduce_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time for the ranks of a ring to end with the sum of their arrays.
+    """Time of a ring all-reduce: until every rank has the sum of all arrays.
 
     A reduce-scatter and an all-gather of ranks - 1 steps each; in a step every rank sends one
     piece of the array to its neighbor. The bandwidth term hardly depends on the number of ranks,
@@ -63,7 +63,7 @@ def ring_all_reduce_time(
         T = 2 (ranks - 1) (latency + size / (ranks * bandwidth))
 
     Convention:
-        The bandwidth is one direction of one link. Data sheets of NVLink add both directions
+        The bandwidth is one direction of one link. Datasheets of NVLink add both directions
         (900 GB/s on an H100 is 450 GB/s here); network cards are quoted one way.
 
     Args:
@@ -93,11 +93,11 @@ def ring_reduce_scatter_bytes(size: Bytes, ranks: Count) -> Bytes:
         V = size * (ranks - 1) / ranks
 
     Convention:
-        The size is the whole array that every rank puts in, as in nccl-tests. Some texts give
-        the piece that comes out; theirs is this size divided by the ranks.
+        The size is the whole input array of a rank, as in nccl-tests. Some texts give the piece
+        that a rank ends with instead, which is this size divided by the ranks.
 
     Args:
-        size: bytes of the whole array that each rank puts in.
+        size: bytes of the whole input array of each rank.
         ranks: ranks in the ring.
 
     Raises:
@@ -118,8 +118,8 @@ def ring_all_gather_bytes(size: Bytes, ranks: Count) -> Bytes:
         V = size * (ranks - 1) / ranks
 
     Convention:
-        The size is the whole array that every rank ends with, as in nccl-tests. MPI documents
-        the piece that a rank puts in; theirs is this size divided by the ranks.
+        The size is the whole array that every rank ends with, as in nccl-tests. MPI gives the
+        piece that a rank starts with instead, which is this size divided by the ranks.
 
     Args:
         size: bytes of the whole array that each rank ends with.
@@ -137,7 +137,7 @@ def ring_all_gather_bytes(size: Bytes, ranks: Count) -> Bytes:
 def ring_reduce_scatter_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time for the ranks of a ring to end with the sum of one piece each.
+    """Time of a ring reduce-scatter: until every rank has the sum of one piece.
 
     In each of ranks - 1 steps every rank sends one piece and adds the one it receives to its
     own.
@@ -145,10 +145,10 @@ def ring_reduce_scatter_time(
         T = (ranks - 1) (latency + size / (ranks * bandwidth))
 
     Convention:
-        The size is the whole array that every rank puts in; the bandwidth is one direction.
+        The size is the whole input array of a rank; the bandwidth is one direction.
 
     Args:
-        size: bytes of the whole array that each rank puts in.
+        size: bytes of the whole input array of each rank.
         ranks: ranks in the ring.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each step.
@@ -166,7 +166,7 @@ def ring_reduce_scatter_time(
 def ring_all_gather_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time for the ranks of a ring to end with the pieces of all of them.
+    """Time of a ring all-gather: until every rank has the pieces of all ranks.
 
     In each of ranks - 1 steps every rank passes on the piece that it received last.
 

@@ -1,4 +1,4 @@
-"""Collectives that hand arrays out without adding them up."""
+"""Collectives that distribute arrays without reducing them."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.formulas.rounds import rounds_bytes, rounds_time
@@ -13,10 +13,10 @@ def all_to_all_bytes(size: Bytes, ranks: Count) -> Bytes:
         V = size * (ranks - 1) / ranks
 
     Convention:
-        The size is all that one rank puts in, its own piece included, as in nccl-tests.
+        The size is the whole input of one rank, its own piece included, as in nccl-tests.
 
     Args:
-        size: bytes of the whole array that each rank puts in.
+        size: bytes of the whole input array of each rank.
         ranks: ranks that exchange pieces.
 
     Raises:
@@ -31,19 +31,19 @@ def all_to_all_bytes(size: Bytes, ranks: Count) -> Bytes:
 def all_to_all_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time for every rank to send each other rank its piece.
+    """Time of an all-to-all: until every rank has a piece from each other rank.
 
-    In round k every rank sends to the rank k places on and receives from the one k places back,
-    so no link ever carries two pieces at once.
+    In round k every rank sends to the rank k places ahead and receives from the rank k places
+    behind, so no link ever carries two pieces at once.
 
         T = (ranks - 1) (latency + size / (ranks * bandwidth))
 
     Convention:
-        Rounds follow one another, so each pays the latency; an implementation that starts all of
-        them at once pays it about once. The bandwidth is one direction.
+        The rounds run one after another, so each adds the latency; an implementation that starts
+        them all at once adds it about once. The bandwidth is one direction.
 
     Args:
-        size: bytes of the whole array that each rank puts in.
+        size: bytes of the whole input array of each rank.
         ranks: ranks that exchange pieces.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each round.
@@ -62,11 +62,11 @@ def all_to_all_time(
 def broadcast_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time to hand one rank's array to all others along a pipelined ring.
+    """Time to broadcast one rank's array along a pipelined ring.
 
     The root cuts the array into many chunks and each rank forwards a chunk while it receives
-    the next one. The stream takes as long as one transfer of the array; the last rank sees it
-    ranks - 1 hops late. One rank alone needs no time.
+    the next one. The stream takes as long as one transfer of the array; it reaches the last rank
+    ranks - 1 hops later. A single rank needs no time.
 
         T = (ranks - 1) latency + size / bandwidth
 
@@ -75,7 +75,7 @@ def broadcast_time(
         busy. The bandwidth is one direction.
 
     Args:
-        size: bytes of the array that the root hands out.
+        size: bytes of the array that the root broadcasts.
         ranks: ranks, the root included.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each hop.

@@ -10,10 +10,10 @@ def _levels(ranks: Count, least: int = 1) -> int:
 
 
 def tree_all_reduce_steps(ranks: Count) -> Count:
-    """Steps of an all-reduce that goes up a binomial tree and down again.
+    """Steps of an all-reduce up a binomial tree and down again.
 
-    In each step up, the ranks that still hold a partial sum pair off and half of them drop out;
-    the way down retraces the pairs.
+    In each step up, the ranks that still hold a partial sum form pairs, and half of them are done;
+    on the way down the same pairs exchange the sum.
 
         N = 2 ceil(log2(ranks))
 
@@ -34,7 +34,7 @@ def tree_all_reduce_steps(ranks: Count) -> Count:
 def tree_all_reduce_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:
-    """Time of an all-reduce up and down a binomial tree that is not pipelined.
+    """Time of an all-reduce up and down a binomial tree, not pipelined.
 
     Each of the 2 ceil(log2(ranks)) steps sends the whole array, so there are few steps but each
     is long: good for small arrays, bad for large ones.
@@ -42,7 +42,7 @@ def tree_all_reduce_time(
         T = 2 ceil(log2(ranks)) (latency + size / bandwidth)
 
     Convention:
-        This is the tree of textbooks. NCCL's trees are double and pipelined; for them see
+        This is the textbook tree. NCCL's trees are double and pipelined: see
         double_binary_tree_all_reduce_time. The bandwidth is one direction.
 
     Args:
@@ -67,16 +67,16 @@ def double_binary_tree_all_reduce_time(
 ) -> Seconds:
     """Time of an all-reduce on two pipelined binary trees that carry half of the array each.
 
-    Every rank is an inner node of one tree and a leaf of the other, so all of them send two
-    arrays in all: half an array up each tree and two halves down the one where it has children.
-    With many small chunks only the first one waits for the levels of the tree. One rank alone
-    needs no time; two and three ranks, which lack a node with two children, are a little faster.
+    Every rank is an inner node of one tree and a leaf of the other, so each sends two arrays in
+    total: half an array up each tree, and two halves down the tree where it has children. With
+    many small chunks, only the first one waits for the levels of the tree. A single rank needs no
+    time; two and three ranks, where no node has two children, are a little faster.
 
         T = 2 ceil(log2(ranks)) latency + 2 size / bandwidth
 
     Convention:
         The limit of many chunks, with a latency that delays a chunk but does not keep the link
-        busy. The bandwidth is one direction. Users of NCCL call this algorithm Tree.
+        busy. The bandwidth is one direction. NCCL calls this algorithm Tree.
 
     Args:
         size: bytes of the array that each rank starts and ends with.
@@ -98,18 +98,18 @@ def double_binary_tree_all_reduce_time(
 
 
 def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
-    """Size at which a ring and an unpipelined tree need equally long for an all-reduce.
+    """Size at which a ring and an unpipelined tree take equally long for an all-reduce.
 
     Set the two times equal and solve for the size; L is the depth of the tree. Smaller arrays
     are faster on the tree, larger ones on the ring. With two or three ranks the tree saves no
-    step, and the size is zero.
+    steps, and the size is zero.
 
         L = ceil(log2(ranks))
         S = bandwidth * latency * ranks * (ranks - 1 - L) / (ranks * L - ranks + 1)
 
     Convention:
-        Against the tree of tree_all_reduce_time. Against NCCL's pipelined double tree the ring
-        wins only far later: see ring_double_tree_crossover_size.
+        Compared with tree_all_reduce_time. Against NCCL's pipelined double tree, the ring wins
+        only at far larger sizes: see ring_double_tree_crossover_size.
 
     Args:
         ranks: ranks in the ring and in the tree, at least two.
@@ -133,17 +133,17 @@ def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: S
 def ring_double_tree_crossover_size(
     ranks: Count, bandwidth: BytesPerSecond, latency: Seconds
 ) -> Bytes:
-    """Size at which a ring and a pipelined double binary tree need equally long for an all-reduce.
+    """Size at which a ring and a pipelined double binary tree take equally long for an all-reduce.
 
     Set the two times equal and solve for the size; L is the depth of the trees. The ring's
-    bandwidth term is better only by the factor (ranks - 1) / ranks, so the size at which this
-    pays for the additional steps grows with the square of the number of ranks.
+    bandwidth term is smaller only by the factor (ranks - 1) / ranks, so the size at which this
+    makes up for the additional steps grows with the square of the number of ranks.
 
         L = ceil(log2(ranks))
         S = ranks * bandwidth * latency * (ranks - 1 - L)
 
     Convention:
-        The tree is NCCL's, in the limit of many chunks; against the tree of textbooks see
+        The tree is NCCL's, in the limit of many chunks; for the textbook tree see
         ring_tree_crossover_size.
 
     Args:

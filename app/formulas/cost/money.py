@@ -1,4 +1,4 @@
-"""GPU-hours and what they cost."""
+"""GPU-hours and their cost."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Count, Dollars, DollarsPerHour, Ratio, Seconds
@@ -7,13 +7,13 @@ _HOUR = 3600
 
 
 def gpu_hours(gpus: Count, duration: Seconds) -> Ratio:
-    """Hours of GPU time that a run takes.
+    """GPU-hours of a run.
 
         H = gpus * duration / 1 h
 
     Convention:
-        Of all GPUs together, whatever they do meanwhile: waits, restarts and repairs count. A model
-        card's hours often hold more than the pre-training.
+        All GPUs together, idle or not: waiting, restarts and repairs count. The GPU-hours of a
+        model card often include more than pre-training.
 
     Args:
         gpus: GPUs of the run.
@@ -23,7 +23,7 @@ def gpu_hours(gpus: Count, duration: Seconds) -> Ratio:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition.
+        From the definition.
     """
     return whole("gpus", gpus) * positive("duration", duration) / _HOUR
 
@@ -34,8 +34,8 @@ def rental_cost(gpus: Count, duration: Seconds, dollars_per_gpu_hour: DollarsPer
         D = gpus * duration * dollars_per_gpu_hour
 
     Convention:
-        The final run alone. DeepSeek's $5.576M is 2.788 million hours at an assumed $2, and leaves
-        out research and failed attempts, as its report says.
+        The final run alone. DeepSeek's $5.576M is 2.788 million hours at an assumed $2; as its
+        report says, this does not include research and failed attempts.
 
     Args:
         gpus: GPUs of the run.
@@ -52,32 +52,33 @@ def rental_cost(gpus: Count, duration: Seconds, dollars_per_gpu_hour: DollarsPer
 
 
 def value_of_utilization(cost: Dollars, utilization: Ratio, better_utilization: Ratio) -> Dollars:
-    """Dollars that a run saves by using its GPUs better.
+    """Dollars that a run saves at a better utilization.
 
-    The work stays the same, so the GPU-hours fall as one over the utilization.
+    The work stays the same, so the GPU-hours are inversely proportional to the utilization.
 
         D = cost * (1 - utilization / better_utilization)
 
     Convention:
-        From 40 % to 41 % is one point, and 2.4 % of the cost; one per cent of 40 % is 0.4 points.
+        From 40 % to 41 % is one percentage point, and saves 2.4 % of the cost; one percent of
+        40 % is 0.4 points.
 
     Args:
-        cost: dollars of the run as it is.
-        utilization: share of peak that it reaches.
-        better_utilization: share that it would reach, no smaller.
+        cost: dollars of the run at *utilization*.
+        utilization: share of the peak that it reaches.
+        better_utilization: share of the peak that it would reach, at least *utilization*.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted: GPU-hours are FLOP over peak times utilization.
+        GPU-hours are FLOP over peak times utilization.
     """
     now, then = (
         positive("utilization", utilization),
         positive("better_utilization", better_utilization),
     )
     if now > 1:
-        raise ValueError(f"utilization must be at most 1, the whole peak, not {utilization!r}")
+        raise ValueError(f"utilization must be at most 1, the full peak, not {utilization!r}")
     if not now <= then <= 1:
         raise ValueError(
             f"better_utilization must be from utilization, {now:g}, to 1,"

@@ -1,7 +1,7 @@
-"""What failures cost, and how often to write a checkpoint against them.
+"""The cost of failures, and the best checkpoint interval.
 
-*mtbf* is the mean time between failures of everything that the run needs at once; an *interval* is
-the computing time between two checkpoints, without the time of writing one.
+*mtbf* is the mean time between failures of the whole run; an *interval* is the computing time
+between two checkpoints, without the time to write one.
 """
 
 from app.formulas.faults.checkpoints import *

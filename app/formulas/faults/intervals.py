@@ -1,29 +1,29 @@
-"""The best time between two checkpoints, in three approximations."""
+"""The best interval between checkpoints, to first order, to higher order, and exactly."""
 
 import math
 
 from app.formulas.checks import positive
 from app.units import Seconds
 
-_SMALL = 1e-2  # below it, the logarithm is summed up as a series
+_SMALL = 1e-2  # below this, the logarithm is summed as a series
 _ENOUGH = 60
 
 
 def young_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
-    """Computing time between checkpoints that wastes least, to first order.
+    """Best computing time between checkpoints, to first order (Young).
 
-    Checkpoints take C/T of the time and failures lose T/(2M) of it; the sum is least where the two
-    are equal.
+    Checkpoints take C/T of the time and failures lose T/(2M) of it; the sum is smallest where the
+    two are equal.
 
         T = sqrt(2 * checkpoint_time * mtbf)
 
     Convention:
-        The computing time alone, without the checkpoint. Good while a checkpoint takes far less
-        time than passes between failures: at C/M = 1 % it is 5 % too long, which costs next to
-        nothing. Several other formulas are in circulation under Daly's name.
+        The computing time alone, without the checkpoint. Accurate while a checkpoint takes far
+        less time than passes between failures: at C/M = 1 % the interval is 5 % too long, which
+        costs almost nothing. Several other formulas are quoted under Daly's name.
 
     Args:
-        checkpoint_time: seconds of writing one checkpoint, while nothing is computed.
+        checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
 
     Raises:
@@ -36,20 +36,20 @@ def young_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
 
 
 def daly_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
-    """Computing time between checkpoints that wastes least, to higher order.
+    """Best computing time between checkpoints, to higher order (Daly).
 
-    With Y the first-order interval and X the square root of C / (2M):
+    Y is the first-order interval, X the square root of C / (2M).
 
         Y = sqrt(2 * checkpoint_time * mtbf)
         X = sqrt(checkpoint_time / (2 * mtbf))
         T = Y * (1 + X / 3 + X^2 / 9) - checkpoint_time
 
     Convention:
-        The computing time alone, without the checkpoint. Where a checkpoint takes twice the time
-        between failures or longer, it is the time between failures, mtbf.
+        The computing time alone, without the checkpoint. If a checkpoint takes twice the time
+        between failures or longer, the interval is mtbf.
 
     Args:
-        checkpoint_time: seconds of writing one checkpoint, while nothing is computed.
+        checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
 
     Raises:
@@ -68,12 +68,12 @@ def daly_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
 
 
 def exact_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
-    """Computing time between checkpoints that wastes least, when failures come at a constant rate.
+    """Best computing time between checkpoints, exactly, for failures at a constant rate.
 
-    An interval of T has to be run until it gets through without a failure, which takes
-    M (exp((T + C) / M) - 1) on average, times a factor for restarts that T does not change. That,
-    over T, is least where (1 - u) exp(u) = exp(-C / M) with u = T / M: a value W of Lambert's
-    function, the one above -1.
+    An interval T is repeated until it completes without a failure, which takes
+    M (exp((T + C) / M) - 1) on average, times a factor for restarts that does not depend on T.
+    This time over T is smallest where (1 - u) exp(u) = exp(-C / M) with u = T / M. The solution
+    is a value W of Lambert's function, on the branch above -1.
 
         T = mtbf * (1 + W)
 
@@ -82,7 +82,7 @@ def exact_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
         -exp(-1 - C/M).
 
     Args:
-        checkpoint_time: seconds of writing one checkpoint, while nothing is computed.
+        checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
 
     Raises:
@@ -110,7 +110,7 @@ def _best_share(written: float) -> float:
 
 
 def _shortfall(share: float) -> float:
-    """-log(1 - u) - u, without losing what is small."""
+    """-log(1 - u) - u, accurate for small u."""
     if share < _SMALL:
         return sum(share**power / power for power in range(2, 12))
     return -math.log1p(-share) - share

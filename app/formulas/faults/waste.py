@@ -1,11 +1,11 @@
-"""The share of time that checkpoints and failures take."""
+"""The share of time that checkpoints and failures waste."""
 
 import math
 
 from app.formulas.checks import at_least, positive
 from app.units import Ratio, Seconds
 
-_HOPELESS = 700.0  # mean times between failures in one interval: nothing ever gets through
+_HOPELESS = 700.0  # times the mean time between failures: such an interval never completes
 
 
 def expected_waste(
@@ -13,20 +13,20 @@ def expected_waste(
 ) -> Ratio:
     """Share of time that is lost to checkpoints and failures, to first order.
 
-    A checkpoint in each interval; on average half an interval of work lost at each failure; and the
-    time until the run is back. The three do not overlap, so nothing is counted twice.
+    One checkpoint per interval; half an interval of lost work per failure, on average; and the
+    restart. The three do not overlap, so nothing is counted twice.
 
         W = checkpoint_time / interval + interval / (2 * mtbf) + restart_time / mtbf
 
     Convention:
-        To first order, as Young has it: right while the interval is short against the time between
-        failures, and above 1 where it is not. For the exact share see goodput.
+        Young's first order: accurate while the interval is much shorter than the time between
+        failures, and even above 1 if it is not. For the exact share see goodput.
 
     Args:
         interval: seconds of computing between two checkpoints.
-        checkpoint_time: seconds of writing one checkpoint, while nothing is computed.
+        checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
-        restart_time: seconds from a failure until computing goes on.
+        restart_time: seconds from a failure until training resumes.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -43,23 +43,23 @@ def expected_waste(
 def goodput(
     interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, restart_time: Seconds = 0.0
 ) -> Ratio:
-    """Share of time that becomes progress, when failures come at a constant rate.
+    """Share of time that becomes progress, exactly, for failures at a constant rate.
 
-    An interval and its checkpoint are tried until they get through. With failures at the rate 1/M,
-    also while restarting, that takes E on average.
+    An interval and its checkpoint are repeated until they complete. With failures at the rate
+    1/M, also during restarts, this takes E on average.
 
         E = mtbf * exp(restart_time / mtbf) * (exp((interval + checkpoint_time) / mtbf) - 1)
         G = interval / E
 
     Convention:
-        Of time, and exact for this model; of throughput it says nothing. MFU times goodput is what
-        a run's GPU-hours show.
+        A share of time, exact for this model of failures; it does not include utilization. MFU
+        times goodput is the utilization over a run's GPU-hours.
 
     Args:
         interval: seconds of computing between two checkpoints.
-        checkpoint_time: seconds of writing one checkpoint, while nothing is computed.
+        checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
-        restart_time: seconds from a failure until computing goes on.
+        restart_time: seconds from a failure until training resumes.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -1,6 +1,6 @@
-"""A whole layout: whether it fits, and how long its step takes, part by part.
+"""A whole layout: whether it fits, and the time of its step, part by part.
 
-The record itself, Layout, is among the presets: what papers ran has a name there.
+The record itself, Layout, is among the presets, with the layouts of published runs.
 """
 
 from app.formulas.layout.fitting import *

@@ -1,4 +1,4 @@
-"""Whether a layout can run on a cluster at all."""
+"""Whether a layout fits on a cluster."""
 
 from app.formulas.checks import at_least, recorded
 from app.formulas.memory import memory_budget
@@ -15,29 +15,29 @@ def fits(
     recipe: Recipe = _MIXED,
     reserved: Bytes = 0.0,
 ) -> bool:
-    """Whether a layout's fullest GPU has room for all that it keeps.
+    """Whether a layout fits in the memory of its fullest GPU.
 
-    With S the sum of the memory budget's parts and C the memory of a GPU:
+    S is the sum of the parts of memory_budget, C the memory of a GPU.
 
         F = C - S - reserved
 
     Convention:
-        It fits where F is not below zero. The data sheet's bytes: an "80 GB" card is 80e9 here and
-        shows 85.5e9 in its tools, which is no reason to count on them.
+        The layout fits if F is not negative. Memory is as in the datasheet: an "80 GB" card has
+        80e9 bytes here. Its tools show 85.5e9, but do not rely on that.
 
     Args:
         model: shape of the model.
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
-        recipe: bytes of every kind of number.
+        recipe: bytes of each kind of number.
         reserved: bytes of each GPU for everything else.
 
     Raises:
-        ValueError: an argument is no such record, the layout does not divide the model, or it has
-            another number of GPUs than the cluster.
+        ValueError: an argument is not such a record, the layout does not divide the model, or it
+            has another number of GPUs than the cluster.
 
     Source:
-        Counted from memory_budget.
+        Follows from memory_budget.
     """
     same_gpus(cluster, layout)
     room = recorded("cluster", cluster, Cluster).gpu.memory - at_least("reserved", reserved, 0)

@@ -1,4 +1,4 @@
-"""How long a layout's step takes, part by part."""
+"""The time of a layout's step, part by part."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ _ELEMENT, _GRADIENT, _OPTIMIZER = 2, 4, 12  # bytes: activations, FP32 gradients
 
 
 class StepTime(NamedTuple):
-    """Seconds of a step that show; they add up."""
+    """Exposed seconds of a step, by part."""
 
     compute: Seconds
     recompute: Seconds
@@ -35,30 +35,29 @@ class StepTime(NamedTuple):
 
     @property
     def total(self) -> Seconds:
-        """The whole step."""
+        """The sum of all parts."""
         return sum(self)
 
 
 def step_time(
     model: ModelShape, cluster: Cluster, layout: Layout, efficiency: Ratio = 0.6
 ) -> StepTime:
-    """Time of a training step by what takes it.
+    """Time of a training step, by part.
 
-    C, the model's FLOP over the peak that kernels reach; R, what is computed again; T, X and E, the
-    all-reduces of tensor parallelism, the keys and values of context parallelism and the journeys
-    of tokens to experts, none of them hidden; P, the first and last messages between stages; B, the
-    bubble over all of these but the messages; D, what is left of gradients and weights once the
-    last micro-batch's backward pass has hidden what it can; O, reading and writing the optimizer's
-    state.
+    C, the model's FLOP over the peak that kernels reach; R, recomputation; T, X and E, the
+    all-reduces of tensor parallelism, the keys and values of context parallelism and the
+    all-to-alls of expert parallelism, none of them hidden; P, the first and last messages between
+    stages; B, the bubble over all of these except the messages; D, the gradients and weights that
+    the last micro-batch's backward pass does not hide; O, reading and writing the optimizer state.
 
         C = flops / (gpus * peak * efficiency)
         B = (pipeline - 1) / (virtual * microbatches) * (C + R + T + X + E)
 
     Convention:
         A projection from first principles, not a measurement: kernels at one efficiency, links at
-        their wire speed, one-forward-one-backward. Groups that span more ranks than a node has pay
-        the network's price. It leaves out what skew, jitter and slow kernels cost. The efficiency
-        is a round figure for large matrix products; measure yours.
+        their full bandwidth, one-forward-one-backward. Groups larger than a node use the network.
+        Skew, jitter and slow kernels are not included. The default efficiency is a round number for
+        large matrix products; measure your own.
 
     Args:
         model: shape of the model.
@@ -67,8 +66,8 @@ def step_time(
         efficiency: share of the peak that kernels reach while they compute, at most 1.
 
     Raises:
-        ValueError: an argument is no such record, the layout does not divide the model, or it has
-            another number of GPUs than the cluster.
+        ValueError: an argument is not such a record, the layout does not divide the model, or it
+            has another number of GPUs than the cluster.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 3; Korthikanti et al., arXiv:2205.05198,
@@ -84,14 +83,14 @@ def step_time(
 def total_step_time(
     model: ModelShape, cluster: Cluster, layout: Layout, efficiency: Ratio = 0.6
 ) -> Seconds:
-    """Time of a training step.
+    """Total time of a training step.
 
-    The sum of all that step_time tells apart, S.
+    The sum of all parts of step_time, S.
 
         T = S
 
     Convention:
-        As step_time.
+        As in step_time.
 
     Args:
         model: shape of the model.
@@ -100,10 +99,10 @@ def total_step_time(
         efficiency: share of the peak that kernels reach while they compute, at most 1.
 
     Raises:
-        ValueError: as step_time.
+        ValueError: as in step_time.
 
     Source:
-        Added up from step_time.
+        The sum of step_time.
     """
     return step_time(model, cluster, layout, efficiency).total
 
@@ -111,16 +110,16 @@ def total_step_time(
 def projected_utilization(
     model: ModelShape, cluster: Cluster, layout: Layout, efficiency: Ratio = 0.6
 ) -> Ratio:
-    """Share of the peak that the model's computation takes of a projected step: MFU.
+    """Model FLOPs utilization (MFU) of a projected step.
 
-    What is computed for the model, over what could be computed in the whole step; with C and S the
-    computing and the whole step of step_time:
+    The FLOP of the model over the FLOP that the GPUs could compute in the step. C and S are the
+    computation and the sum of all parts of step_time.
 
         U = efficiency * C / S
 
     Convention:
-        Model FLOP with the causal mask's half of the scores, so a little below what papers print
-        that count all of them.
+        Model FLOP count only the half of the scores that the causal mask keeps, so the result is a
+        little below that of papers that count all scores.
 
     Args:
         model: shape of the model.
@@ -129,7 +128,7 @@ def projected_utilization(
         efficiency: share of the peak that kernels reach while they compute, at most 1.
 
     Raises:
-        ValueError: as step_time.
+        ValueError: as in step_time.
 
     Source:
         Chowdhery et al., PaLM, arXiv:2204.02311, appendix B (MFU).
@@ -139,7 +138,7 @@ def projected_utilization(
 
 
 class _Step:
-    """One step of a layout, with the quantities that several parts need."""
+    """A step of a layout, with the quantities that several parts use."""
 
     def __init__(
         self, model: ModelShape, cluster: Cluster, layout: Layout, efficiency: float
@@ -175,7 +174,7 @@ class _Step:
         return compute, compute * again[layout.recompute]
 
     def link(self, span: int) -> tuple[float, float]:
-        """Bandwidth and latency of a group whose ranks lie within *span* GPUs."""
+        """Bandwidth and latency of a group whose ranks are within *span* consecutive GPUs."""
         if span <= self.cluster.gpus_per_node:
             return self.cluster.intra_bandwidth, self.cluster.intra_latency
         return self.cluster.inter_bandwidth, self.cluster.inter_latency
@@ -188,7 +187,7 @@ class _Step:
         return times * ring_all_reduce_time(size, ranks, *self.link(ranks))
 
     def context(self) -> float:
-        """Keys and values gathered forward, their gradients scattered back, gathered again."""
+        """Keys and values gathered forward and again backward, their gradients reduce-scattered."""
         layout, shape = self.layout, self.model
         wide = 2 * shape.key_value_heads * shape.head_size / layout.tensor
         size = layout.micro_batch * layout.sequence * wide * _ELEMENT
@@ -198,7 +197,7 @@ class _Step:
         return self.layers * layout.microbatches * (2 * gather + scatter)
 
     def experts(self) -> float:
-        """Tokens to their experts and back, forward and backward."""
+        """Tokens sent to their experts and back, forward and backward."""
         layout, shape = self.layout, self.model
         if not shape.experts or layout.expert == 1:
             return 0.0
@@ -223,7 +222,7 @@ class _Step:
         return 2 * waits * message
 
     def data(self, compute: float) -> float:
-        """Gradients and weights layer by layer, behind the last micro-batch's backward pass."""
+        """Gradients and weights layer by layer, overlapped with the last backward pass."""
         ranks, layers = self.layout.shards, max(1, self.share.layers)
         link = self.link(self.layout.tensor * ranks)
         weights = (self.share.dense + self.share.experts) / layers

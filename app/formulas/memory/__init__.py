@@ -1,4 +1,4 @@
-"""Bytes that training keeps on a rank, and what it costs to keep fewer.
+"""Memory of training on a rank, and the traffic of sharding it.
 
 *parameters* counts elements; the sizes of a weight, of its gradient and of its optimizer state
 are bytes per parameter, 2 + 2 + 12 = 16 for mixed precision with Adam.

@@ -1,4 +1,4 @@
-"""Bytes of activations kept for the backward pass."""
+"""Bytes of activations that are stored for the backward pass."""
 
 from typing import get_args
 
@@ -15,13 +15,13 @@ def layer_activation_bytes(
     sequence_parallel: bool = False,
     recompute: Recompute = "none",
 ) -> Bytes:
-    """Bytes of activations that one transformer layer keeps on a rank for its backward pass.
+    """Bytes of activations that one transformer layer stores on a rank for its backward pass.
 
     16-bit activations and one-byte dropout masks, tensor by tensor: per element of the layer's
     input, 24 bytes inside attention and feed-forward, which tensor parallelism divides; 10 in
     norms, dropouts and their inputs, which only sequence parallelism divides; and 5 per attention
-    score. Selective recomputation drops the scores, S, full recomputation all but the input. A is
-    without sequence parallelism, B with it, F with full recomputation.
+    score. Selective recomputation drops the scores, S; full recomputation drops everything but
+    the input. A is without sequence parallelism, B with it, F with full recomputation.
 
         E = sequence * batch * hidden
         S = 5 heads * sequence / hidden
@@ -31,13 +31,13 @@ def layer_activation_bytes(
 
     Convention:
         34 and 5 hold for a layer with multi-head attention, a feed-forward of four times the
-        hidden size, GELU and dropout. FlashAttention keeps no scores, which is the selective
-        count; gated feed-forwards, grouped heads or no dropout change it. The papers' GB are GiB.
+        hidden size, GELU and dropout. FlashAttention stores no scores, which is the selective
+        count. Gated feed-forwards, grouped heads or no dropout change it. The papers' GB are GiB.
 
     Args:
         sequence: tokens of one sequence.
         batch: sequences in one micro-batch.
-        hidden: width of the layer.
+        hidden: hidden size of the layer.
         heads: attention heads.
         tensor_ranks: ranks of tensor parallelism; must divide the heads.
         sequence_parallel: whether norms and dropouts are divided along the sequence too.
@@ -76,29 +76,30 @@ def activation_bytes(
     stages: Count = 1,
     in_flight: Ratio = 1,
 ) -> Bytes:
-    """Bytes of activations that a rank keeps for its share of the layers.
+    """Bytes of activations that a rank stores for its share of the layers.
 
-    A stage of the pipeline has a share of the layers and keeps each micro-batch from its forward
-    to its backward pass. On the first stage of a one-forward-one-backward schedule as many are in
-    flight as there are stages, so the pipeline saves it nothing. A are the bytes of one layer.
+    A pipeline stage has a share of the layers and stores each micro-batch from its forward to its
+    backward pass. On the first stage of a one-forward-one-backward schedule, as many micro-batches
+    are in flight as there are stages, so the pipeline saves it no memory. A are the bytes of one
+    layer.
 
         M = ceil(layers / stages) * in_flight * A
 
     Convention:
-        The layers alone: embedding, final norm and logits are left out. Where the layers do not
+        The layers alone: embedding, final norm and logits are not included. If the layers do not
         divide evenly, this is the fullest stage.
 
     Args:
         layers: layers of the whole model.
         sequence: tokens of one sequence.
         batch: sequences in one micro-batch.
-        hidden: width of a layer.
+        hidden: hidden size of a layer.
         heads: attention heads.
         tensor_ranks: ranks of tensor parallelism; must divide the heads.
         sequence_parallel: whether norms and dropouts are divided along the sequence too.
         recompute: none, selective (attention scores) or full (everything but the input).
         stages: pipeline stages, at most as many as layers.
-        in_flight: micro-batches kept at the same time; not whole where chunks interleave.
+        in_flight: micro-batches held at the same time; may be fractional if chunks interleave.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -116,16 +117,16 @@ def activation_bytes(
 
 
 def checkpointing_overhead() -> Ratio:
-    """Share by which full recomputation lengthens a step.
+    """Additional time of a step with full recomputation, relative to the step without it.
 
     A backward pass takes about twice as long as a forward pass, since each matrix product of the
-    one has two in the other. Recomputing everything runs the forward pass F once more.
+    forward pass has two in the backward pass. Full recomputation runs the forward pass F again.
 
         F = 1
         X = F / (F + 2 F)
 
     Convention:
-        Relative to the step without recomputation. Of the longer step it is a quarter.
+        Relative to the step without recomputation. It is a quarter of the longer step.
 
     Source:
         Chen et al., Training Deep Nets with Sublinear Memory Cost, arXiv:1604.06174 (one more

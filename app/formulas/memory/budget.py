@@ -1,4 +1,4 @@
-"""Everything that a GPU of a layout keeps, part by part."""
+"""The memory of a GPU of a layout, part by part."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ _LOGIT_BYTES = 4
 
 
 class Budget(NamedTuple):
-    """Bytes of the fullest GPU; they add up."""
+    """Bytes of the fullest GPU, by part."""
 
     weights: Bytes
     gradients: Bytes
@@ -24,17 +24,17 @@ class Budget(NamedTuple):
 
     @property
     def total(self) -> Bytes:
-        """All parts together."""
+        """The sum of all parts."""
         return sum(self)
 
 
 def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) -> Budget:
     """Bytes of weights, gradients, optimizer state, activations and buffers on the fullest GPU.
 
-    P are the parameters of a stage's share, split by tensor and expert parallelism; N ranks hold
-    the same ones, and ZeRO divides among them what its stage says. M micro-batches are in flight,
-    each with A bytes for every layer of the stage. B are logits in 32 bits on the last stage, and,
-    when weights are sharded, two gathered layers.
+    P are the parameters of a stage, split by tensor and expert parallelism; N ranks hold the same
+    ones, and ZeRO shards over them what its stage says. M micro-batches are in flight, each with A
+    bytes for every layer of the stage. The buffers are 32-bit logits on the last stage and, if
+    weights are sharded, two gathered layers.
 
         W = P * weight_bytes
         G = P * gradient_bytes
@@ -44,23 +44,23 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) ->
     where ZeRO 1 divides O by N, ZeRO 2 also G, and ZeRO 3 also W.
 
     Convention:
-        One-forward-one-backward, interleaved where *virtual* is above 1. A counts what a layer of
-        today keeps, tensor by tensor, in the recipe's elements and without dropout: both inputs of
-        both norms, queries, keys, values, attention's result, and the feed-forward's; selective
-        recomputation, or a fused attention, keeps no scores. For the layer of 2022 with dropout
-        see layer_activation_bytes. What frameworks and fragmentation add is left out.
+        One-forward-one-backward, interleaved if *virtual* is above 1. A counts the tensors that a
+        current layer stores, in the recipe's element size and without dropout: both inputs of both
+        norms, queries, keys, values, and the results of attention and feed-forward. Selective
+        recomputation and fused attention store no scores. For the layer of 2022 with dropout see
+        layer_activation_bytes. Overhead of frameworks and fragmentation is not included.
 
     Args:
         model: shape of the model.
         layout: how it is laid out.
-        recipe: bytes of every kind of number.
+        recipe: bytes of each kind of number.
 
     Raises:
-        ValueError: an argument is no such record, or the layout does not fit the model's shape.
+        ValueError: an argument is not such a record, or the layout does not fit the model's shape.
 
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; Korthikanti et al.,
-        arXiv:2205.05198, section 4 (what is kept); Narayanan et al., arXiv:2104.04473, section 2.
+        arXiv:2205.05198, section 4 (stored tensors); Narayanan et al., arXiv:2104.04473, section 2.
     """
     recorded("model", model, ModelShape)
     recorded("layout", layout, Layout)
@@ -87,7 +87,7 @@ def _of_stage(model: ModelShape, layout: Layout, recipe: Recipe, stage: int) -> 
 
 
 def _kept(share: ParameterShare, layout: Layout, sharded: bool) -> float:
-    """Parameters of which a rank holds this part of the state."""
+    """Parameters whose state a rank holds, of a kind that is *sharded* or not."""
     if not sharded:
         return float(share.dense + share.experts)
     return share.dense / layout.shards + share.experts / (layout.shards / layout.expert)
@@ -105,7 +105,7 @@ def _activations(
 
 
 def _token_bytes(model: ModelShape, layout: Layout, recipe: Recipe) -> float:
-    """What one layer keeps of one token."""
+    """Bytes that one layer stores for one token."""
     split = layout.tensor if layout.sequence_parallel else 1
     if layout.recompute == "full":
         return recipe.element_bytes * model.hidden / split
@@ -116,7 +116,7 @@ def _token_bytes(model: ModelShape, layout: Layout, recipe: Recipe) -> float:
 
 
 def _inside(model: ModelShape) -> float:
-    """Numbers that tensor parallelism divides: attention's, and the mean layer's feed-forward."""
+    """Elements that tensor parallelism divides: attention, and the feed-forward of a mean layer."""
     keys = 2 * model.key_value_heads * model.head_size
     attention = 2 * model.heads * (model.head_size + model.rope) + keys
     bent = 3 if model.gated else 2

@@ -19,15 +19,15 @@ def zero_smallest_ranks(
 ) -> Count:
     """Fewest data-parallel ranks on which the state of a model fits under ZeRO.
 
-    What the stage keeps on every rank (K bytes per parameter) and what is reserved for other
-    things leaves a room in which a share of the rest (D bytes per parameter) must fit. No number
-    of ranks helps where the first two already fill the memory.
+    The state that every rank holds whole (K bytes per parameter) and the reserved memory leave
+    some room, in which a rank's share of the sharded state (D bytes per parameter) must fit. If
+    the first two already fill the memory, no number of ranks is enough.
 
         N = ceil(parameters * D / (memory - reserved - parameters * K))
 
     Convention:
-        An exactly full memory counts as a fit. A card sold as 80 GB is 80e9 bytes here; drivers
-        report a little more than that and keep a little for themselves.
+        An exactly full memory counts as a fit. A card sold as 80 GB has 80e9 bytes here; drivers
+        report a little more than that and reserve a little for themselves.
 
     Args:
         parameters: parameters of the whole model.
@@ -51,8 +51,8 @@ def zero_smallest_ranks(
     room = Fraction(positive("memory", memory)) - floor
     if room < 0 or (shared and not room):
         raise ValueError(
-            f"memory must be above the {show(float(floor), BYTE)} that stage {stage} and what is "
-            f"reserved take on every rank however many there are, not {show(memory, BYTE)}"
+            f"memory must be above the {show(float(floor), BYTE)} that stage {stage} and the "
+            f"reserved memory take on every rank, however many there are, not {show(memory, BYTE)}"
         )
     return max(1, math.ceil(count * Fraction(shared) / room)) if shared else 1
 
@@ -66,20 +66,20 @@ def zero_largest_model(
     gradient_bytes: Bytes = 2,
     optimizer_bytes: Bytes = 12,
 ) -> Count:
-    """Most parameters of which the state fits on each data-parallel rank under ZeRO.
+    """Most parameters whose state fits on each data-parallel rank under ZeRO.
 
-    The memory that is not reserved, over what a rank holds per parameter: K bytes that the stage
-    keeps on every rank and a share of the D bytes that the ranks divide among them.
+    The memory that is not reserved, over the bytes that a rank holds per parameter: K bytes that
+    every rank holds whole, and a share of the D bytes that are sharded.
 
         P = floor((memory - reserved) / (K + D / ranks))
 
     Convention:
-        Model parallelism multiplies this number; table 2 of the ZeRO paper does so. The measured
-        sizes there are smaller, since activations and fragments take memory too.
+        Model parallelism multiplies this number, as in table 2 of the ZeRO paper. The measured
+        sizes there are smaller, since activations and fragmentation take memory too.
 
     Args:
         memory: bytes of memory of one rank.
-        ranks: data-parallel ranks that share.
+        ranks: data-parallel ranks.
         stage: stage of ZeRO, 0 to 3.
         reserved: bytes of that memory for activations, buffers and the like.
         weight_bytes: bytes of one weight.

@@ -1,4 +1,4 @@
-"""Which parameters of a model a GPU of a layout has to itself."""
+"""Which parameters of a model a GPU of a layout holds."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ _WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the outpu
 class ParameterShare(NamedTuple):
     """A rank's parameters, before ZeRO divides them.
 
-    *dense* are shared by all data and context parallel ranks, *experts* by those that have the same
-    experts; *layer* is the fullest layer of both together.
+    *dense* parameters are replicated on all data and context parallel ranks, *experts* on those
+    that have the same experts; *layer* is the largest layer, both together.
     """
 
     layers: int
@@ -23,7 +23,7 @@ class ParameterShare(NamedTuple):
 
     @classmethod
     def of(cls, model: ModelShape, layout: Layout, stage: int) -> "ParameterShare":
-        """What a rank of pipeline stage *stage* holds."""
+        """The parameters of a rank of pipeline stage *stage*."""
         counts = layers_per_stage(model.layers, layout.pipeline)
         first = sum(counts[:stage])
         mixtures = max(0, min(counts[stage], first + counts[stage] - model.dense_layers))
@@ -70,15 +70,15 @@ def fits_together(model: ModelShape, layout: Layout) -> None:
 
 
 def _enough_layers(model: ModelShape, layout: Layout) -> None:
-    """Refuse pieces of pipeline that no layer is left for.
+    """Refuse more pipeline chunks than there are layers.
 
-    Where chunks interleave, the first may hold the embedding alone and the last the output head
-    alone: so Llama 3 405B cuts 126 layers into 128 chunks (arXiv:2407.21783, section 3.3.2).
+    If chunks interleave, the first may hold only the embedding and the last only the output head:
+    Llama 3 405B cuts 126 layers into 128 chunks (arXiv:2407.21783, section 3.3.2).
     """
     pieces, most, what = layout.pipeline * layout.virtual, model.layers, "layers"
     if layout.virtual > 1:
         most, what = most + _WITHOUT_A_LAYER, "layers, embedding and output head"
     if pieces > most:
         raise ValueError(
-            f"layout must have at most as many pieces of pipeline as {what}, {most}, not {pieces}"
+            f"layout must have at most as many pipeline chunks as {what}, {most}, not {pieces}"
         )

@@ -1,4 +1,4 @@
-"""What the stages of ZeRO share out, parameter by parameter."""
+"""Which bytes of a parameter each ZeRO stage shards."""
 
 from typing import NamedTuple, get_args
 
@@ -9,7 +9,7 @@ WEIGHTS_FROM, GRADIENTS_FROM, OPTIMIZER_FROM = 3, 2, 1
 
 
 class Split(NamedTuple):
-    """Bytes per parameter that every rank keeps whole, and that the ranks share out."""
+    """Bytes per parameter that every rank holds whole, and bytes that are sharded."""
 
     kept: Bytes
     shared: Bytes
@@ -18,7 +18,7 @@ class Split(NamedTuple):
     def of(
         cls, stage: ZeroStage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
     ) -> "Split":
-        """The bytes of a parameter, divided as *stage* does."""
+        """The bytes of a parameter, split as *stage* does."""
         check_stage(stage)
         shared_from = {
             WEIGHTS_FROM: positive("weight_bytes", weight_bytes),
@@ -32,5 +32,5 @@ class Split(NamedTuple):
 
 
 def check_stage(stage: ZeroStage) -> None:
-    """Refuse what is no stage of ZeRO."""
+    """Refuse a value that is not a ZeRO stage."""
     one_of("stage", stage, get_args(ZeroStage))

@@ -11,17 +11,17 @@ def state_bytes(
     gradient_bytes: Bytes = 2,
     optimizer_bytes: Bytes = 12,
 ) -> Bytes:
-    """Bytes of weights, gradients and optimizer state of one whole replica.
+    """Bytes of weights, gradients and optimizer state of one replica.
 
-    Mixed precision with Adam keeps 2 bytes of weight and 2 of gradient per parameter in 16-bit,
-    and 12 of optimizer state in 32-bit: a master copy of the weight, a momentum and a variance.
+    Mixed precision with Adam stores, per parameter, a 16-bit weight and gradient of 2 bytes each
+    and 12 bytes of 32-bit optimizer state: a master copy of the weight, a momentum, a variance.
 
         M = parameters * (weight_bytes + gradient_bytes + optimizer_bytes)
 
     Convention:
-        16 bytes per parameter is the count of the ZeRO paper. With 32-bit gradients
-        (Megatron-LM, Llama 3) it is 18, without a master copy 12, in a checkpoint, which holds
-        no gradients, 14.
+        16 bytes per parameter is the count of the ZeRO paper. It is 18 with 32-bit gradients
+        (Megatron-LM, Llama 3), 12 without a master copy, and 14 in a checkpoint, which has no
+        gradients.
 
     Args:
         parameters: parameters of the model.
@@ -49,22 +49,21 @@ def zero_state_bytes(
 ) -> Bytes:
     """Bytes of weights, gradients and optimizer state on each data-parallel rank under ZeRO.
 
-    Stage 0 is plain data parallelism, where every rank keeps everything. Stage 1 shares out the
-    optimizer state, stage 2 the gradients too, stage 3 the weights as well. Below, K are the
-    bytes per parameter that every rank keeps and D those that the ranks divide among them; the
-    last line is stage 1.
+    Stage 0 is plain data parallelism: every rank holds everything. Stage 1 shards the optimizer
+    state, stage 2 the gradients too, stage 3 the weights as well. K are the bytes per parameter
+    that every rank holds whole, D those that are sharded; M_1 is stage 1.
 
         M = parameters * (K + D / ranks)
         M_1 = parameters * (weight_bytes + gradient_bytes + optimizer_bytes / ranks)
 
     Convention:
         The defaults are the 16 bytes per parameter of the ZeRO paper. Some implementations keep
-        32-bit gradients (18 in all, DeepSpeed's stage 2 even 20); PyTorch's FSDP is stage 3
+        32-bit gradients (18 in total; 20 in DeepSpeed's stage 2). PyTorch's FSDP is stage 3,
         unless it keeps the weights after the forward pass.
 
     Args:
         parameters: parameters of the whole model.
-        ranks: data-parallel ranks that share.
+        ranks: data-parallel ranks.
         stage: stage of ZeRO, 0 to 3.
         weight_bytes: bytes of one weight.
         gradient_bytes: bytes of one gradient.
@@ -90,9 +89,9 @@ def zero_redundant_bytes(
 ) -> Bytes:
     """Bytes that all ranks together hold beyond the one copy that training needs.
 
-    What every rank keeps whole exists once per rank and is needed once; what is shared out
-    exists once. K are the bytes per parameter that the stage keeps on every rank: all of them
-    in stage 0, none in stage 3.
+    State that every rank holds whole exists once per rank and is needed once; sharded state
+    exists once. K are the bytes per parameter that every rank holds whole: all of them in
+    stage 0, none in stage 3.
 
         R = (ranks - 1) parameters * K
 
@@ -127,8 +126,8 @@ def hybrid_shard_state_bytes(
 ) -> Bytes:
     """Bytes of weights, gradients and optimizer state on each rank under hybrid sharding.
 
-    Stage 3 inside a group of shard_ranks ranks, a replica of everything in each group. More
-    groups train on more data; they do not make the share of a rank smaller.
+    Stage 3 inside each group of shard_ranks ranks; every group holds a full replica. More groups
+    process more data; they do not reduce the state of a rank.
 
         M = parameters * (weight_bytes + gradient_bytes + optimizer_bytes) / shard_ranks
 
@@ -138,7 +137,7 @@ def hybrid_shard_state_bytes(
 
     Args:
         parameters: parameters of the whole model.
-        shard_ranks: ranks of one group, among which one replica is divided.
+        shard_ranks: ranks of one group, over which a replica is sharded.
         weight_bytes: bytes of one weight.
         gradient_bytes: bytes of one gradient.
         optimizer_bytes: bytes of optimizer state per parameter.

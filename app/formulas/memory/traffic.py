@@ -1,4 +1,4 @@
-"""Bytes that a rank sends in a step, to keep sharded replicas alike."""
+"""Bytes that a rank sends in a step of sharded data parallelism."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class HybridTraffic(NamedTuple):
 
 
 def _others(name: str, ranks: Count) -> float:
-    """The share of an array that the other ranks hold, when it is divided evenly."""
+    """The share of an evenly divided array that the other ranks hold."""
     return (whole(name, ranks) - 1) / ranks
 
 
@@ -32,11 +32,11 @@ def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: ZeroStage
 
     Convention:
         Bytes sent, for gradients as wide as the weights. The ZeRO paper counts elements and
-        drops (ranks - 1) / ranks: 2 and 3 model sizes. Stage 3 is thus 1.5 times plain data
-        parallelism, not 3 times: an all-reduce is two model sizes already.
+        drops (ranks - 1) / ranks: 2 and 3 model sizes. Stage 3 thus sends 1.5 times as much as
+        plain data parallelism, not 3 times: an all-reduce already sends two model sizes.
 
     Args:
-        weight_bytes_total: bytes of all the weights, and of all the gradients.
+        weight_bytes_total: bytes of all weights, and also of all gradients.
         ranks: data-parallel ranks.
         stage: stage of ZeRO, 0 to 3.
 
@@ -54,20 +54,20 @@ def zero_accumulated_traffic_bytes(
 ) -> Bytes:
     """Bytes that each data-parallel rank sends in a step that accumulates micro-batches.
 
-    Stages 0 and 1 can add up whole gradients locally and communicate once. Stage 2 keeps only
-    its shard of the sum, so each micro-batch reduce-scatters; stage 3 also gathers the weights
-    twice in each. V is for stages 0 and 1, V_2 and V_3 for the others.
+    Stages 0 and 1 can accumulate whole gradients locally and communicate once. Stage 2 keeps only
+    its shard of the sum, so every micro-batch needs a reduce-scatter; stage 3 also gathers the
+    weights twice per micro-batch. V is for stages 0 and 1, V_2 and V_3 for the others.
 
         V = 2 weight_bytes_total * (ranks - 1) / ranks
         V_2 = (accumulation + 1) weight_bytes_total * (ranks - 1) / ranks
         V_3 = 3 accumulation * weight_bytes_total * (ranks - 1) / ranks
 
     Convention:
-        Per optimizer step. That stages 1 and 2 are free of additional traffic, as often said, is
-        true of one micro-batch per step.
+        Per optimizer step. The common claim that stages 1 and 2 add no traffic holds for one
+        micro-batch per step.
 
     Args:
-        weight_bytes_total: bytes of all the weights, and of all the gradients.
+        weight_bytes_total: bytes of all weights, and also of all gradients.
         ranks: data-parallel ranks.
         stage: stage of ZeRO, 0 to 3.
         accumulation: micro-batches per optimizer step.
@@ -76,8 +76,7 @@ def zero_accumulated_traffic_bytes(
         ValueError: an argument is outside its domain.
 
     Source:
-        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7, played out for several
-        micro-batches.
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7, extended to several micro-batches.
     """
     check_stage(stage)
     scatters = whole("accumulation", accumulation) if stage >= GRADIENTS_FROM else 1
@@ -92,20 +91,20 @@ def hybrid_shard_traffic(
     """Bytes that each rank sends in a step of hybrid sharding, inside its group and across groups.
 
     Inside a group it is stage 3: two all-gathers and a reduce-scatter. Then every rank
-    all-reduces its shard of the gradients with the ranks that hold the same shard in the other
-    groups. A is what goes inside, B what goes across.
+    all-reduces its shard of the gradients with the ranks of the other groups that hold the same
+    shard. A is the traffic inside a group, B the traffic across groups.
 
         A = 3 weight_bytes_total * (shard_ranks - 1) / shard_ranks
         B = 2 weight_bytes_total / shard_ranks * (replicas - 1) / replicas
 
     Convention:
-        Bytes sent, for gradients as wide as the weights. Across groups only a shard travels, not
-        the model: with groups of 8 that is about a tenth of what goes inside.
+        Bytes sent, for gradients as wide as the weights. Across groups a rank sends only a shard,
+        not the model: with groups of 8, about a tenth of the traffic inside.
 
     Args:
-        weight_bytes_total: bytes of all the weights, and of all the gradients.
-        shard_ranks: ranks of one group, among which one replica is divided.
-        replicas: groups.
+        weight_bytes_total: bytes of all weights, and also of all gradients.
+        shard_ranks: ranks of one group, over which a replica is sharded.
+        replicas: number of groups.
 
     Raises:
         ValueError: an argument is outside its domain.

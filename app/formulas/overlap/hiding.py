@@ -1,17 +1,17 @@
-"""How much of the communication hides behind computation."""
+"""How much of the communication computation hides."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Count, FlopsPerSecond, Ratio, Seconds
 
 
 def communication_compute_ratio(communication_time: Seconds, compute_time: Seconds) -> Ratio:
-    """Communication for each second of computation.
+    """Seconds of communication per second of computation.
 
         R = communication_time / compute_time
 
     Convention:
-        Of the compute, not of the step: above 1 the communication cannot hide. For the share of the
-        step see batching.communication_share.
+        Relative to the computation, not to the step: above 1, not all communication can be hidden.
+        For the share of the step see batching.communication_share.
 
     Args:
         communication_time: seconds of communication in a step.
@@ -21,7 +21,7 @@ def communication_compute_ratio(communication_time: Seconds, compute_time: Secon
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition.
+        From the definition.
     """
     talking = at_least("communication_time", communication_time, 0)
     return talking / positive("compute_time", compute_time)
@@ -32,15 +32,15 @@ def exposed_communication_time(
 ) -> Seconds:
     """Time by which the all-reduces of a backward pass outlast its computation.
 
-    Each layer's gradients are reduced as soon as they are there, one layer after the other, while
-    earlier layers are still computed. The last layer's all-reduce has nothing left to hide behind;
-    where an all-reduce takes longer than a layer, the backlog adds up.
+    Each layer's gradients are reduced as soon as they are ready, one layer after another, while
+    earlier layers are still being computed. Nothing is left to hide the last all-reduce; if an
+    all-reduce takes longer than a layer, a backlog builds up.
 
         B = (layers - 1) * max(0, layer_communication_time - layer_compute_time)
         E = layer_communication_time + B
 
     Convention:
-        One bucket for each layer, all layers alike, and links that computation does not slow down.
+        One bucket per layer, identical layers, and links that computation does not slow down.
 
     Args:
         layers: layers of the model.
@@ -61,16 +61,16 @@ def exposed_communication_time(
 def overlapped_fraction(
     layers: Count, layer_compute_time: Seconds, layer_communication_time: Seconds
 ) -> Ratio:
-    """Share of a backward pass's communication that hides behind its computation.
+    """Share of a backward pass's communication that its computation hides.
 
-    E is the part that shows.
+    E is the exposed part.
 
         B = (layers - 1) * max(0, layer_communication_time - layer_compute_time)
         E = layer_communication_time + B
         F = 1 - E / (layers * layer_communication_time)
 
     Convention:
-        As exposed_communication_time. The last bucket never hides: at most 1 - 1/L.
+        As in exposed_communication_time. The last bucket is never hidden: at most 1 - 1/L.
 
     Args:
         layers: layers of the model.
@@ -89,13 +89,13 @@ def overlapped_fraction(
 
 
 def exposed_gather_time(gather_time: Seconds, compute_time: Seconds) -> Seconds:
-    """Time by which fetching the next layer's weights outlasts computing this one.
+    """Time by which gathering the next layer's weights outlasts the current layer's computation.
 
         E = max(0, gather_time - compute_time)
 
     Convention:
-        Fully sharded data parallelism that fetches one layer ahead, in its steady state; the first
-        layer's fetch always shows.
+        Fully sharded data parallelism that prefetches one layer, in its steady state; the first
+        layer's all-gather is always exposed.
 
     Args:
         gather_time: seconds of one layer's all-gather.
@@ -112,25 +112,26 @@ def exposed_gather_time(gather_time: Seconds, compute_time: Seconds) -> Seconds:
 
 
 def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPerSecond) -> Ratio:
-    """Tokens on a GPU with which a layer's forward pass takes as long as fetching the next.
+    """Tokens on a GPU at which a layer's forward pass takes as long as gathering the next layer.
 
-    The pass costs two FLOP for each parameter and token.
+    The pass costs two FLOP per parameter and token.
 
         T = gather_time * rate / (2 FLOP * layer_parameters)
 
     Convention:
-        Of one GPU, forward; the backward pass takes twice as long, so it hides with half as many.
+        For one GPU and the forward pass. The backward pass takes twice as long, so it needs half
+        as many tokens.
 
     Args:
         gather_time: seconds of one layer's all-gather.
         layer_parameters: parameters of the layer.
-        rate: what the GPU really computes in a second.
+        rate: FLOP per second that the GPU reaches.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Solved from 2 N FLOP a token; Kaplan et al., arXiv:2001.08361, section 2.1.
+        Solved from 2 N FLOP per token; Kaplan et al., arXiv:2001.08361, section 2.1.
     """
     work = at_least("gather_time", gather_time, 0) * positive("rate", rate)
     return work / (2 * whole("layer_parameters", layer_parameters))

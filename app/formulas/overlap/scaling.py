@@ -1,4 +1,4 @@
-"""What waiting costs, as utilization, efficiency and speed."""
+"""The cost of waiting: utilization, scaling efficiency and speedup."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
 from app.units import Count, PerSecond, Ratio, Seconds
@@ -7,25 +7,25 @@ from app.units import Count, PerSecond, Ratio, Seconds
 def utilization_with_exposed(
     utilization: Ratio, compute_time: Seconds, exposed_time: Seconds
 ) -> Ratio:
-    """Utilization once communication shows.
+    """Utilization of a step with exposed communication.
 
     The same work in a longer step.
 
         U = utilization * compute_time / (compute_time + exposed_time)
 
     Convention:
-        *utilization* is that of the computing alone; the result is that of the step.
+        The argument *utilization* is that of the computation alone; the result is that of the step.
 
     Args:
         utilization: share of peak while computing, at most 1.
         compute_time: seconds of computation in a step.
-        exposed_time: seconds of communication that do not hide behind it.
+        exposed_time: seconds of communication that computation does not hide.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition of MFU: Chowdhery et al., arXiv:2204.02311, appendix B.
+        From the definition of MFU: Chowdhery et al., arXiv:2204.02311, appendix B.
     """
     working = positive("compute_time", compute_time)
     step = working + at_least("exposed_time", exposed_time, 0)
@@ -33,18 +33,18 @@ def utilization_with_exposed(
 
 
 def scaling_efficiency(ranks: Count, rate_of_one: PerSecond, rate: PerSecond) -> Ratio:
-    """Throughput of many ranks, relative to as many ranks each on its own.
+    """Throughput of many ranks, relative to the same number of independent ranks.
 
         E = rate / (ranks * rate_of_one)
 
     Convention:
-        Of throughput. With the work of each rank kept it is weak scaling, with the whole work kept
-        strong scaling; the batch of the run says which.
+        Weak scaling if the work per rank stays the same, strong scaling if the total work stays
+        the same; the batch size of the run says which.
 
     Args:
         ranks: ranks that work together.
         rate_of_one: samples per second of one rank alone.
-        rate: samples per second of all together.
+        rate: samples per second of all ranks.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -57,16 +57,17 @@ def scaling_efficiency(ranks: Count, rate_of_one: PerSecond, rate: PerSecond) ->
 
 
 def amdahl_speedup(serial_fraction: Ratio, ranks: Count) -> Ratio:
-    """How much faster many ranks are when a part of the work does not divide.
+    """Speedup of many ranks when a part of the work cannot be divided.
 
         S = 1 / (serial_fraction + (1 - serial_fraction) / ranks)
 
     Convention:
-        The work stays the same. However many ranks, never more than 1 / serial_fraction: a step
-        that waits for 40 % of its time is at best 1 / 0.6 times as fast without waiting.
+        The total work stays the same. The speedup never exceeds 1 / serial_fraction, however many
+        ranks there are: a step that waits for 40 % of its time is at best 1 / 0.6 times as fast
+        without waiting.
 
     Args:
-        serial_fraction: share of the time on one rank that does not divide, at most 1.
+        serial_fraction: share of the time on one rank that cannot be divided, at most 1.
         ranks: ranks that share the rest.
 
     Raises:
@@ -77,5 +78,5 @@ def amdahl_speedup(serial_fraction: Ratio, ranks: Count) -> Ratio:
     """
     serial = at_least("serial_fraction", serial_fraction, 0)
     if serial > 1:
-        raise ValueError(f"serial_fraction must be at most 1, all of it, not {serial_fraction!r}")
+        raise ValueError(f"serial_fraction must be at most 1, not {serial_fraction!r}")
     return 1 / (serial + (1 - serial) / whole("ranks", ranks))

@@ -7,21 +7,21 @@ from app.units import Count, Ratio
 
 
 def bubble_ratio(stages: Count, microbatches: Count, virtual: Count = 1) -> Ratio:
-    """Idle time of a pipeline stage, relative to the time that its work takes.
+    """Idle time of a pipeline stage, relative to the time of its work.
 
-    A stage waits for the first micro-batch to come down to it and for the last gradient to come
-    back: stages - 1 passes there and back in all, each 1 / virtual as long when a device holds that
-    many chunks. Its work is all micro-batches.
+    A stage waits for the first micro-batch to reach it and for the last gradient to come back:
+    stages - 1 forward and backward passes in total, each 1 / virtual as long if a device holds
+    that many chunks. Its work is all micro-batches.
 
         r = (stages - 1) / (virtual * microbatches)
 
     Convention:
-        Idle over ideal time, as Megatron-LM and the Llama 3 report write it. It may exceed 1; it is
-        not a share of the step. For that see bubble_fraction. GPipe and 1F1B have the same.
+        Idle over ideal time, as in Megatron-LM and the Llama 3 report. It may exceed 1; it is not a
+        share of the step. For that see bubble_fraction. GPipe and 1F1B have the same ratio.
 
     Args:
         stages: devices of the pipeline.
-        microbatches: micro-batches that go through the pipeline in one step.
+        microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
 
     Raises:
@@ -38,17 +38,17 @@ def bubble_ratio(stages: Count, microbatches: Count, virtual: Count = 1) -> Rati
 def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> Ratio:
     """Share of a step in which a pipeline stage is idle.
 
-    The idle time of stages - 1 passes, over idle time and work together.
+    The idle time of stages - 1 passes, over the sum of idle time and work.
 
         f = (stages - 1) / (virtual * microbatches + stages - 1)
 
     Convention:
-        Idle over the whole step, as GPipe and the zero-bubble papers write it; below 1. The ratio r
-        of bubble_ratio is the same bubble over ideal time: f = r / (1 + r).
+        Idle over the whole step, as in the GPipe and zero-bubble papers; below 1. bubble_ratio, r,
+        is the same bubble over ideal time: f = r / (1 + r).
 
     Args:
         stages: devices of the pipeline.
-        microbatches: micro-batches that go through the pipeline in one step.
+        microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
 
     Raises:
@@ -66,22 +66,23 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
 def microbatches_for_ratio(
     stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False
 ) -> Count:
-    """Fewest micro-batches with which the bubble ratio is no more than a limit.
+    """Fewest micro-batches at which the bubble ratio is within a limit.
 
-    The ratio falls as one over the micro-batches. M just meets the limit; S stays below it.
+    The ratio is inversely proportional to the micro-batches. M just meets the limit; S stays below
+    it.
 
         M = ceil((stages - 1) / (virtual * limit))
         S = floor((stages - 1) / (virtual * limit)) + 1
 
     Convention:
-        Of idle over ideal time, as in bubble_ratio. Megatron-LM's interleaved schedule also wants a
-        multiple of the stages.
+        Idle over ideal time, as in bubble_ratio. Megatron-LM's interleaved schedule also requires
+        a multiple of the stages.
 
     Args:
         stages: devices of the pipeline.
-        limit: largest ratio that is allowed.
+        limit: largest allowed ratio.
         virtual: chunks of layers that each device holds.
-        strict: whether the ratio must stay below the limit, not just meet it.
+        strict: whether the ratio must be below the limit, not equal to it.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -97,7 +98,7 @@ def microbatches_for_ratio(
 def microbatches_for_fraction(
     stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False
 ) -> Count:
-    """Fewest micro-batches with which the bubble is no more than a share of the step.
+    """Fewest micro-batches at which the bubble is within a share of the step.
 
     M just meets the limit; S stays below it.
 
@@ -106,13 +107,13 @@ def microbatches_for_fraction(
         S = floor(X) + 1
 
     Convention:
-        Of idle over the whole step, as in bubble_fraction.
+        Idle over the whole step, as in bubble_fraction.
 
     Args:
         stages: devices of the pipeline.
         limit: largest share of the step that may be idle, at most 1.
         virtual: chunks of layers that each device holds.
-        strict: whether the fraction must stay below the limit, not just meet it.
+        strict: whether the fraction must be below the limit, not equal to it.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -128,7 +129,7 @@ def microbatches_for_fraction(
 
 
 def _decimal(limit: float) -> Fraction:
-    """*limit* as it is written: 0.05 is one twentieth, so that equality can be told."""
+    """*limit* as written: 0.05 is exactly one twentieth, so that equality can be tested."""
     return Fraction(repr(limit))
 
 

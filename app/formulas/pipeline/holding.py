@@ -1,4 +1,4 @@
-"""Activations that a stage keeps between a forward pass and its backward pass."""
+"""Activations that a stage holds between a forward pass and its backward pass."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.formulas.pipeline.schedules import Schedule, Sizes
@@ -12,12 +12,12 @@ def in_flight_microbatches(
     stage: Count = 0,
     virtual: Count = 1,
 ) -> Ratio:
-    """Most micro-batches whose activations a stage keeps at once.
+    """Most micro-batches whose activations a stage holds at the same time.
 
-    A micro-batch is kept from its forward pass until the last of its backward pass is done. N is
-    the naive schedule, G GPipe, A 1F1B; B interleaved 1F1B, which runs ahead by whole rounds of
-    chunks; C ZB-H1, which delays weight gradients until every device keeps as much as the first; D
-    ZB-H2; V ZB-V; E DualPipe; H DualPipeV.
+    A micro-batch is held from its forward pass until the end of its backward pass. N is the naive
+    schedule, G GPipe, A 1F1B; B interleaved 1F1B, which runs ahead by whole rounds of chunks; C
+    ZB-H1, which delays weight gradients until every device holds as much as the first; D ZB-H2; V
+    ZB-V; E DualPipe; H DualPipeV.
 
         N = 1
         G = microbatches
@@ -30,14 +30,14 @@ def in_flight_microbatches(
         H = stages + 1 / 2
 
     Convention:
-        In micro-batches of one device's share of the model: a chunk counts as its part of it.
-        DualPipe counts in micro-batches of one of the two stages that a device holds; DualPipeV's
+        In micro-batches of one device's share of the model: a chunk counts as its part of that.
+        DualPipe counts in micro-batches of one of the two stages that a device holds. DualPipeV's
         stages are devices, half as many as chunks in a row, so H is half of the report's PP + 1.
 
     Args:
         schedule: order of the passes.
         stages: devices of the pipeline.
-        microbatches: micro-batches that go through the pipeline in one step.
+        microbatches: micro-batches per step.
         stage: which device, from 0.
         virtual: chunks of layers that each device holds; only the interleaved schedule has several.
 
@@ -70,16 +70,16 @@ def in_flight_microbatches(
 
 
 def stage_activation_bytes(bytes_per_microbatch: Bytes, in_flight: Ratio) -> Bytes:
-    """Bytes of activations that a stage keeps at its fullest.
+    """Bytes of activations that a stage holds at its peak.
 
         M = bytes_per_microbatch * in_flight
 
     Convention:
-        The stash alone: what a pass needs only while it runs is left out.
+        Stored activations alone: memory that a pass needs only while it runs is not included.
 
     Args:
-        bytes_per_microbatch: bytes that one micro-batch leaves on the stage.
-        in_flight: micro-batches kept at the same time; not whole where chunks interleave.
+        bytes_per_microbatch: bytes of one micro-batch's activations on the stage.
+        in_flight: micro-batches held at the same time; may be fractional if chunks interleave.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -1,4 +1,4 @@
-"""Idle time of every schedule, in closed form where one is known."""
+"""Idle time of every schedule for which a closed form is known."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -16,7 +16,7 @@ Schedule = Literal[
     "dualpipe",
     "dualpipe_v",
 ]
-_PLAY_IT = "for other values play it out with `wallclock schedule`"
+_PLAY_IT = "for other values simulate it with `wallclock schedule`"
 
 
 def schedule_bubble(
@@ -31,12 +31,12 @@ def schedule_bubble(
 ) -> Seconds:
     """Idle time of a device in one step of a pipeline schedule.
 
-    T is the work of a micro-batch on a device and c a message's time, communication. N is the naive
-    schedule, where one micro-batch at a time goes down and comes back; G GPipe; A 1F1B, whose
-    forward and backward passes wait for a message each nearly every time; I interleaved 1F1B, whose
-    longer lead hides all but the first and last messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split
-    the backward pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV. One device
-    alone waits for nothing.
+    T is the work of a micro-batch on a device; communication is the time of a message. N is the
+    naive schedule, with one micro-batch in the pipeline at a time; G GPipe; A 1F1B, whose forward
+    and backward passes nearly always wait for a message; I interleaved 1F1B, whose longer lead
+    hides all but the first and last messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split the backward
+    pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV. A single device never
+    waits.
 
         T = forward + backward_input + backward_weight
         N = (stages - 1) * microbatches * (T + 2 communication)
@@ -56,19 +56,20 @@ def schedule_bubble(
         B is the input gradient in zero bubble and the whole backward pass in DualPipe. A step lasts
         from a device's first pass to its own last: zero-bubble devices do not wait for one another
         between steps. The stages of dualpipe_v are devices, half of the report's PP; a forward
-        beside a backward pass takes the sum of both, so with equal passes D is the report's
-        (PP/2 - 1)(F&B + B - 3W). Closed forms for I want messages no longer than a chunk; Z, Y, V,
-        D and E no communication time; V weight gradients no longer than a forward and that no
-        longer than an input gradient; D and E a forward no shorter than an input gradient.
+        pass that overlaps a backward pass takes the sum of both, so with equal passes D is the
+        report's (PP/2 - 1)(F&B + B - 3W). The closed forms require: I, messages no longer than a
+        chunk; Z, Y, V, D and E, no communication time; V, weight gradients no longer than a forward
+        pass, and that no longer than an input gradient; D and E, a forward pass no shorter than an
+        input gradient.
 
     Args:
         schedule: order of the passes.
         stages: devices of the pipeline.
-        microbatches: micro-batches that go through the pipeline in one step.
+        microbatches: micro-batches per step.
         forward: seconds of a micro-batch's forward pass on a device.
-        backward_input: seconds until the gradient of its input is there.
-        backward_weight: seconds for the gradient of its weights.
-        communication: seconds that a message takes to the next device, beside any computation.
+        backward_input: seconds to compute the gradient of the input.
+        backward_weight: seconds to compute the gradient of the weights.
+        communication: seconds of a message to the next device, overlapped with computation.
         virtual: chunks of layers that each device holds; only the interleaved schedule has several.
 
     Raises:
@@ -79,7 +80,7 @@ def schedule_bubble(
         Huang et al., GPipe, arXiv:1811.06965, section 2.3; Narayanan et al., arXiv:2104.04473,
         section 2.2; Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2 and
         table 1; DeepSeek-V3 Technical Report, arXiv:2412.19437, table 2. The terms with
-        communication, and beyond equal times, are read off the schedules played out.
+        communication and for unequal times are derived from simulated schedules.
     """
     p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
     f = positive("forward", forward)
@@ -104,7 +105,7 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, schedule: Schedule, stages: Count, microbatches: Count, virtual: Count) -> "Sizes":
-        """The sizes of *schedule*, when there is one of these."""
+        """The sizes of *schedule*, which must exist for them."""
         one_of("schedule", schedule, get_args(Schedule))
         p, m, v = (
             whole("stages", stages),
@@ -133,7 +134,7 @@ def _whole_backward(
     schedule: Schedule, p: int, m: int, v: int, forward: float, backward: float, c: float
 ) -> float:
     if p == 1:
-        return 0.0  # nobody to wait for, however many chunks
+        return 0.0  # a single device waits for nothing, however many chunks it holds
     work = forward + backward
     if schedule == "naive":
         return (p - 1) * m * (work + 2 * c)

@@ -1,4 +1,4 @@
-"""Which layers a stage holds, and what crosses from one to the next."""
+"""The layers of a pipeline stage, and the traffic between stages."""
 
 from app.formulas.checks import at_least, whole
 from app.units import Bytes, Count
@@ -7,17 +7,17 @@ _MOST_STAGES = 10**6
 
 
 def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
-    """Layers of each pipeline stage, spread as evenly as can be.
+    """Layers of each pipeline stage, spread as evenly as possible.
 
-    Each stage has the floor of the mean or one more. The shorter ones are put at the ends in turn,
-    last and first, since those also hold the output head and the embedding.
+    Each stage has the floor of the mean or one more. The shorter stages are placed at the ends,
+    last and first in turn, since these also hold the output head and the embedding.
 
         L = floor(layers / stages)
         H = ceil(layers / stages)
 
     Convention:
-        The order is ours except that Llama 3 405B does the same: of 126 layers over 16 stages the
-        first and the last have 7 and the others 8.
+        The order is a choice; Llama 3 405B makes the same one: of 126 layers over 16 stages, the
+        first and the last stage have 7 and the others 8.
 
     Args:
         layers: layers of the whole model.
@@ -47,20 +47,20 @@ def point_to_point_bytes(
 ) -> Bytes:
     """Bytes that all stages of a pipeline together send in a step.
 
-    With several chunks on each device there are stages * virtual pieces of model in a row, and one
-    boundary fewer. Over each goes an activation forward and its gradient back, for every
-    micro-batch.
+    With several chunks per device there are stages * virtual chunks in a row, and one boundary
+    fewer. For every micro-batch, an activation crosses each boundary forward and its gradient
+    crosses it backward.
 
         V = 2 * boundary_bytes * microbatches * (stages * virtual - 1)
 
     Convention:
-        The sum over all boundaries, both directions. Interleaving multiplies it by
-        (p v - 1) / (p - 1), which is more than the factor v that is often quoted.
+        The sum over all boundaries and both directions. Interleaving multiplies it by
+        (p v - 1) / (p - 1), which is more than the often quoted factor v.
 
     Args:
         boundary_bytes: bytes of one micro-batch's activation between two stages.
         stages: devices of the pipeline.
-        microbatches: micro-batches that go through the pipeline in one step.
+        microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
 
     Raises:

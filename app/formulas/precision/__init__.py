@@ -1,4 +1,4 @@
-"""Number formats: what they can hold, what rounding loses, and what training in few bits keeps.
+"""Number formats: their range, rounding, loss scaling, and the memory that fewer bits save.
 
 Spacing is relative: a format has as many steps between 1 and 2 as between 1024 and 2048.
 """

@@ -1,4 +1,4 @@
-"""The formats that training uses, each as its standard lays it out."""
+"""The number formats of training, by their standards."""
 
 import math
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from app.formulas.checks import one_of
 from app.units import Count
 
 Format = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4"]
-# What the largest codes are kept for: a whole exponent for infinity and not-a-number, one code for
+# The largest codes that are reserved: a whole exponent for infinity and not-a-number, one code for
 # not-a-number, or nothing.
 Reserved = Literal["exponent", "code", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """A binary floating-point format with one bit of sign."""
+    """A binary floating-point format with one sign bit."""
 
     name: Format
     exponent_bits: Count
@@ -31,19 +31,19 @@ class NumberFormat:
         """The format called *name*.
 
         Raises:
-            ValueError: there is none.
+            ValueError: there is no such format.
         """
         one_of("format", name, FORMATS)
         return FORMATS[name]
 
     @property
     def bias(self) -> int:
-        """What is taken off the stored exponent."""
+        """The number that is subtracted from the stored exponent."""
         return int(2 ** (self.exponent_bits - 1)) - 1
 
     @property
     def least_exponent(self) -> int:
-        """The exponent of the smallest normal number, and of all subnormal ones."""
+        """The exponent of the smallest normal number and of all subnormal numbers."""
         return 1 - self.bias
 
     @property

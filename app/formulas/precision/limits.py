@@ -1,4 +1,4 @@
-"""The largest and the smallest that a format can hold, and the steps between."""
+"""The largest and smallest numbers of a format, and its spacing."""
 
 import math
 
@@ -8,21 +8,21 @@ from app.units import Ratio
 
 
 def largest_finite(format: Format) -> Ratio:
-    """Largest number that a format can hold.
+    """Largest finite number of a format.
 
-    All bits of the mantissa, m of them, at the largest exponent E. IEEE formats keep the top
-    exponent for infinity, L; E4M3 uses it but for the one code that is not a number, K; the
-    elements of MXFP4 use every code, L again.
+    All m bits of the mantissa set, at the largest exponent E. IEEE formats reserve the top
+    exponent for infinity (L); E4M3 uses it except for one code, not-a-number (K); the elements of
+    MXFP4 use every code (L).
 
         L = (2 - 2^(-m)) * 2^E
         K = (2 - 2 * 2^(-m)) * 2^E
 
     Convention:
-        fp8_e4m3 as the OCP has it, 448; the FNUZ variant of other vendors ends at 240. For mxfp4
-        the element alone, without the scale that 32 of them share.
+        fp8_e4m3 follows the OCP: 448. The FNUZ variant of other vendors ends at 240. mxfp4 is one
+        element, without the scale that 32 elements share.
 
     Args:
-        format: which format.
+        format: the format.
 
     Raises:
         ValueError: *format* is unknown.
@@ -36,17 +36,17 @@ def largest_finite(format: Format) -> Ratio:
 
 
 def smallest_normal(format: Format) -> Ratio:
-    """Smallest positive number that a format holds with all its bits.
+    """Smallest positive number of a format at full precision.
 
-    The stored exponent 1, less the bias b, and a mantissa of one.
+    A stored exponent of 1, minus the bias b, and a mantissa of one.
 
         S = 2^(1 - b)
 
     Convention:
-        Not the smallest number: below it there are subnormal ones, with fewer bits.
+        Not the smallest number: below it there are subnormal numbers, with fewer bits.
 
     Args:
-        format: which format.
+        format: the format.
 
     Raises:
         ValueError: *format* is unknown.
@@ -58,17 +58,17 @@ def smallest_normal(format: Format) -> Ratio:
 
 
 def smallest_subnormal(format: Format) -> Ratio:
-    """Smallest positive number that a format can hold at all.
+    """Smallest positive number of a format, subnormals included.
 
-    The last of m bits of the mantissa at the exponent of the smallest normal number.
+    The last of the m bits of the mantissa, at the exponent of the smallest normal number.
 
         S = 2^(1 - b - m)
 
     Convention:
-        Half of it, and less, rounds to zero; hardware that flushes subnormals to zero holds none.
+        Half of it or less rounds to zero. Hardware that flushes subnormals to zero has none.
 
     Args:
-        format: which format.
+        format: the format.
 
     Raises:
         ValueError: *format* is unknown.
@@ -83,16 +83,16 @@ def smallest_subnormal(format: Format) -> Ratio:
 def epsilon(format: Format) -> Ratio:
     """Distance from 1 to the next larger number of a format.
 
-    One in the last of m bits.
+    A one in the last of the m bits of the mantissa.
 
         X = 2^(-m)
 
     Convention:
-        The spacing, as finfo.eps has it; rounding is off by at most half of it. It is relative to
-        the number: 0.0078 in BF16 says nothing against 1e-6.
+        The spacing at 1, as finfo.eps; rounding is off by at most half of it. It is relative:
+        0.0078 in BF16 does not mean that 1e-6 cannot be represented.
 
     Args:
-        format: which format.
+        format: the format.
 
     Raises:
         ValueError: *format* is unknown.
@@ -104,22 +104,22 @@ def epsilon(format: Format) -> Ratio:
 
 
 def spacing(value: Ratio, format: Format) -> Ratio:
-    """Distance between the numbers of a format around a value.
+    """Distance between adjacent numbers of a format near a value.
 
-    With E the exponent of the value, floor(log2(abs(value))), but never below that of the smallest
-    normal number, and m bits of mantissa:
+    E is the exponent of the value, floor(log2(abs(value))), but at least that of the smallest
+    normal number; m are the bits of the mantissa.
 
         X = 2^(E - m)
 
     Convention:
-        From the value away from zero; just below a power of two it is half as much.
+        Measured away from zero; just below a power of two it is half as much.
 
     Args:
-        value: where to look.
-        format: which format.
+        value: the value.
+        format: the format.
 
     Raises:
-        ValueError: *format* is unknown, or *value* lies beyond its largest number.
+        ValueError: *format* is unknown, or *value* is beyond its largest number.
 
     Source:
         IEEE 754-2019, section 3.3.

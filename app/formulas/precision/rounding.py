@@ -1,4 +1,4 @@
-"""The nearest number of a format, and whether a small update changes anything."""
+"""Rounding to a format, and whether a small update survives it."""
 
 import math
 
@@ -8,17 +8,17 @@ from app.units import Ratio
 
 
 def round_to(value: Ratio, format: Format) -> Ratio:
-    """The number of a format that is nearest to a value.
+    """Number of a format that is nearest to a value.
 
-    Numbers of the format around the value are X apart, its spacing there; a value half-way between
-    two goes to the one whose last bit is zero. Below the smallest normal number the spacing stays.
+    X is the spacing of the format near the value. A value half-way between two numbers is rounded
+    to the one whose last bit is zero. Below the smallest normal number the spacing is constant.
 
         R = X * round(value / X)
 
     Convention:
-        Ties to even. What is too large becomes the largest number in the formats of 8 and 4 bits,
-        as the OCP's saturating conversion has it; in the others it would be infinite and is
-        refused.
+        Ties to even. A value that is too large becomes the largest number in the 8-bit and 4-bit
+        formats, as in the OCP's saturating conversion; in the others it would be infinite and is
+        an error.
 
     Args:
         value: number to be stored.
@@ -46,21 +46,21 @@ def round_to(value: Ratio, format: Format) -> Ratio:
 
 
 def update_survives(weight: Ratio, update: Ratio, format: Format) -> bool:
-    """Whether adding an update to a weight changes the weight, when it is kept in a format.
+    """Whether adding an update changes a weight that is stored in a format.
 
-    The sum is rounded back to the format; an update of less than half of the spacing around the
-    weight is rounded away. With R the weight as stored, and S the sum of R and the update, rounded:
+    The sum is rounded to the format; an update of less than half of the spacing near the weight
+    is rounded away. R is the stored weight, S the rounded sum of R and the update.
 
         D = S - R
 
     Convention:
-        The update survives where D is not zero. The sum itself is exact before it is rounded; what
-        counts is the spacing around the weight, not whether the format can hold the update.
+        The update survives if D is not zero. The sum is exact before it is rounded; the spacing
+        near the weight matters, not whether the format can represent the update.
 
     Args:
         weight: weight that is updated.
-        update: what is added to it, of either sign.
-        format: format in which the weight is kept.
+        update: change of the weight, of either sign.
+        format: format in which the weight is stored.
 
     Raises:
         ValueError: an argument is outside its domain, or a number would overflow to infinity.

@@ -1,4 +1,4 @@
-"""The factor that lifts gradients out of the range where FP16 loses them."""
+"""Loss scaling, which keeps small gradients in the range of FP16."""
 
 import math
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ def loss_scale(
 ) -> tuple[Ratio, ...]:
     """Loss scale at the start and after each step.
 
-    A step whose gradients overflow is skipped and shrinks the scale; after as many steps in a row
-    without one as the interval has, the scale grows. Either starts the count anew. After O steps
-    with an overflow and G growths it is
+    A step whose gradients overflow is skipped, and the scale shrinks; after growth_interval clean
+    steps in a row, the scale grows. Either restarts the count. After O overflows and G growths,
+    the scale is S.
 
         S = initial * backoff^O * growth^G
 
     Convention:
-        The first value is the initial scale, the last the scale after all steps. The count is that
-        of PyTorch's GradScaler: its defaults are 65536, 2000, 2 and 0.5.
+        The first value is the initial scale, the last one the scale after all steps. As PyTorch's
+        GradScaler, whose defaults are 65536, 2000, 2 and 0.5.
 
     Args:
         overflows: for each step, whether a gradient overflowed.
@@ -36,7 +36,7 @@ def loss_scale(
         backoff: factor by which it shrinks, at most 1.
 
     Raises:
-        ValueError: an argument is outside its domain, or the scale leaves all bounds.
+        ValueError: an argument is outside its domain, or the scale is out of bounds.
 
     Source:
         PyTorch, torch.amp.GradScaler; Micikevicius et al., arXiv:1710.03740, section 3.2.
@@ -64,17 +64,17 @@ def loss_scale(
 def smallest_loss_scale(gradient: Ratio, format: Format) -> Ratio:
     """Smallest power of two that lifts a gradient into the normal range of a format.
 
-    With N the smallest normal number of the format:
+    N is the smallest normal number of the format.
 
         S = 2^(ceil(log2(N / gradient)))
 
     Convention:
-        The normal range, where the format has all its bits. Never below 1: a gradient that is
-        already there needs no scale.
+        The normal range is where the format has full precision. Never below 1: a gradient that is
+        already in the range needs no scale.
 
     Args:
         gradient: size of the gradient.
-        format: format in which it is kept.
+        format: format in which it is stored.
 
     Raises:
         ValueError: an argument is outside its domain.

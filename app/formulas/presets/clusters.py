@@ -1,4 +1,4 @@
-"""Clusters: how many GPUs, and what joins them."""
+"""Clusters: GPUs and the links between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class Cluster(Record):
     """GPUs in nodes, nodes in pods.
 
     *intra_bandwidth* and *inter_bandwidth* are one direction of one GPU, inside a node and to other
-    nodes; between pods the network gives *oversubscription* times less at worst. *rack* and *pod*
-    count GPUs; 0 means that there is no such level.
+    nodes; between pods the bandwidth is *oversubscription* times lower in the worst case. *rack*
+    and *pod* are numbers of GPUs; 0 means that there is no such level.
     """
 
     what: ClassVar[str] = "cluster"
@@ -51,12 +51,12 @@ class Cluster(Record):
 
     @property
     def memory(self) -> Bytes:
-        """Of all GPUs together."""
+        """Total memory of all GPUs."""
         return self.gpus * self.gpu.memory
 
     @property
     def peak(self) -> FlopsPerSecond:
-        """Of all GPUs together, dense, in 16 bits."""
+        """Total peak of all GPUs, dense, in 16 bits."""
         return self.gpus * self.gpu.peak
 
     @property
@@ -72,7 +72,7 @@ class Cluster(Record):
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """All that are listed here."""
+        """The records in this module, by name."""
         return CLUSTERS  # type: ignore[return-value]
 
 
@@ -80,15 +80,15 @@ _LLAMA = "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, sect
 _CLUSTERS = (
     Cluster(
         name="One node of 8 A100", gpu=GPUS["A100"], gpus=8, intra_bandwidth=300 * _GIGA,
-        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX A100 data sheet",
+        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX A100 datasheet",
     ),
     Cluster(
         name="One node of 8 H100", gpu=GPUS["H100"], gpus=8, intra_bandwidth=450 * _GIGA,
-        inter_bandwidth=50 * _GIGA, source="NVIDIA DGX H100 data sheet",
+        inter_bandwidth=50 * _GIGA, source="NVIDIA DGX H100 datasheet",
     ),
     Cluster(
         name="64 H100", gpu=GPUS["H100"], gpus=64, intra_bandwidth=450 * _GIGA,
-        inter_bandwidth=50 * _GIGA, source="eight nodes of the NVIDIA DGX H100 data sheet",
+        inter_bandwidth=50 * _GIGA, source="eight nodes of the NVIDIA DGX H100 datasheet",
     ),
     Cluster(
         name="Llama 3 405B, 16384 H100", gpu=GPUS["H100"], gpus=16384, rack=16, pod=3072,
@@ -98,7 +98,7 @@ _CLUSTERS = (
     Cluster(
         name="Meta 24K H100", gpu=GPUS["H100"], gpus=24576, rack=16, pod=3072,
         intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
-        source=f"{_LLAMA}: 2 servers a rack, 192 racks a pod, 8 pods; RoCE, 400 Gbit/s a GPU",
+        source=f"{_LLAMA}: 2 servers per rack, 192 racks per pod, 8 pods; RoCE, 400 Gbit/s per GPU",
     ),
     Cluster(
         name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=160 * _GIGA,

@@ -1,4 +1,4 @@
-"""Accelerators, as their makers' data sheets have them."""
+"""Accelerators, with the numbers of their datasheets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Gpu(Record):
     """An accelerator.
 
     *peak* is dense, in 16 bits (BF16; FP16 for V100, FP32 for K40, which has no tensor cores), at
-    the boost clock; *peak_8bit* the same in 8 bits, 0 where there is none. *nvlink* is one
-    direction, to all peers of the node together. *power* is the GPU's own; 0 is unknown.
+    the boost clock; *peak_8bit* is the same in 8 bits, 0 if not supported. *nvlink* is one
+    direction, to all peers of the node together. *power* is the GPU's own; 0 if unknown.
     """
 
     what: ClassVar[str] = "GPU"
@@ -45,22 +45,22 @@ class Gpu(Record):
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """All that are listed here."""
+        """The records in this module, by name."""
         return GPUS  # type: ignore[return-value]
 
 
-_ML_ENGINEERING = "stas00/ml-engineering, accelerator and network chapters, citing the data sheet"
-_A100 = "NVIDIA A100 data sheet"
-_H100 = "NVIDIA H100 data sheet (dense figures: half of those with sparsity)"
+_ML_ENGINEERING = "stas00/ml-engineering, accelerator and network chapters, citing the datasheet"
+_A100 = "NVIDIA A100 datasheet"
+_H100 = "NVIDIA H100 datasheet (dense: half of the numbers with sparsity)"
 _GPUS = (
     Gpu(
         name="K40", year=2013, peak=5.0 * _TERA, memory=12 * _GIGA, memory_bandwidth=288 * _GIGA,
-        power=235, source="NVIDIA Tesla K40 data sheet: FP32 at boost clock (4.29 at base)",
+        power=235, source="NVIDIA Tesla K40 datasheet: FP32 at boost clock (4.29 at base)",
     ),
     Gpu(
         name="V100 SXM2", year=2017, peak=125 * _TERA, memory=32 * _GIGA, tensor_cores=640,
         memory_bandwidth=900 * _GIGA, nvlink=150 * _GIGA, power=300,
-        source="NVIDIA V100 data sheet: FP16, there is no BF16; first sold with 16 GB",
+        source="NVIDIA V100 datasheet: FP16, there is no BF16; first sold with 16 GB",
     ),
     Gpu(
         name="A100 SXM 40GB", year=2020, peak=312 * _TERA, memory=40 * _GIGA, tensor_cores=432,
@@ -116,7 +116,7 @@ _GPUS = (
     Gpu(
         name="MI300X", year=2023, peak=1300 * _TERA, peak_8bit=2610 * _TERA, memory=192 * _GIGA,
         memory_bandwidth=5300 * _GIGA, power=750, tensor_cores=1216,
-        source=f"{_ML_ENGINEERING}; AMD Instinct MI300X data sheet: 750 W",
+        source=f"{_ML_ENGINEERING}; AMD Instinct MI300X datasheet: 750 W",
     ),
 )  # fmt: skip
 _SHORT = {"V100": "V100 SXM2", "A100": "A100 SXM 80GB", "H100": "H100 SXM", "H800": "H800 SXM",

@@ -1,4 +1,4 @@
-"""How a run is laid out over its GPUs, and how many bytes each kind of number takes."""
+"""Layouts of runs over their GPUs, and recipes: the bytes of each kind of number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from app.units import Bytes, Count
 
 @dataclass(frozen=True, kw_only=True)
 class Layout(Record):
-    """Degrees of every parallelism, and what goes through in one step.
+    """The degree of each kind of parallelism, and the batch of a step.
 
-    Their product without *expert* is the number of GPUs: experts are spread over data and context
-    parallel ranks. A step has *microbatches* of *micro_batch* sequences on each data parallel rank.
+    The product of the degrees without *expert* is the number of GPUs: experts are spread over data
+    and context parallel ranks. A step has *microbatches* micro-batches of *micro_batch* sequences
+    on each data parallel rank.
     """
 
     what: ClassVar[str] = "layout"
@@ -62,7 +63,7 @@ class Layout(Record):
 
     @property
     def shards(self) -> int:
-        """Ranks that hold the same weights, among which ZeRO divides."""
+        """Ranks that hold the same weights, over which ZeRO shards."""
         return self.context * self.data
 
     @property
@@ -72,7 +73,7 @@ class Layout(Record):
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """All that are listed here."""
+        """The records in this module, by name."""
         return LAYOUTS  # type: ignore[return-value]
 
 
@@ -97,13 +98,13 @@ class Recipe(Record):
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """All that are listed here."""
+        """The records in this module, by name."""
         return RECIPES  # type: ignore[return-value]
 
 
 _TABLE_4 = (
-    "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4; 8 chunks a device"
-    " follow from section 3.3.2, where a chunk that gives up one layer has only the embedding left"
+    "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4; 8 chunks per device"
+    " follow from section 3.3.2, where a chunk that loses one layer has only the embedding left"
 )
 _LAYOUTS = (
     Layout(
@@ -130,7 +131,7 @@ _RECIPES = (
     Recipe(name="mixed", source="Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1: 16"),
     Recipe(
         name="mixed, FP32 gradients", gradient_bytes=4.0,
-        source="Grattafiori et al., arXiv:2407.21783, section 3.3.2: 18 bytes a parameter",
+        source="Grattafiori et al., arXiv:2407.21783, section 3.3.2: 18 bytes per parameter",
     ),
     Recipe(name="no master copy", optimizer_bytes=8.0, source="BF16 weights updated in place: 12"),
     Recipe(

@@ -1,4 +1,4 @@
-"""What a rank can send in one direction while it receives as much in the other."""
+"""Links: the bandwidth and latency of one GPU to others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ _GIGA, _MICRO = 1e9, 1e-6
 class Link(Record):
     """A link of one GPU.
 
-    *bandwidth* is one direction of the wire; *effective* what NCCL has been seen to reach, 0 where
-    nobody says; *latency* that of one step, 0 where nobody says.
+    *bandwidth* is one direction of the link; *effective* is what NCCL has been measured to reach, 0
+    if unpublished; *latency* is that of one step, 0 if unpublished.
     """
 
     what: ClassVar[str] = "link"
@@ -36,7 +36,7 @@ class Link(Record):
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """All that are listed here."""
+        """The records in this module, by name."""
         return LINKS  # type: ignore[return-value]
 
 
@@ -44,15 +44,15 @@ _TUNER = "NCCL, src/graph/tuning.cc (latency of a ring's step, protocol Simple)"
 _LINKS = (
     Link(
         name="NVLink 2", bandwidth=150 * _GIGA, latency=3.4 * _MICRO,
-        source=f"V100 data sheet: 300 GB/s both ways added; {_TUNER}",
+        source=f"V100 datasheet: 300 GB/s both ways added; {_TUNER}",
     ),
     Link(
         name="NVLink 3", bandwidth=300 * _GIGA, effective=230 * _GIGA, latency=3.4 * _MICRO,
-        source=f"A100 data sheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}",
+        source=f"A100 datasheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}",
     ),
     Link(
         name="NVLink 4", bandwidth=450 * _GIGA, effective=370 * _GIGA, latency=3.4 * _MICRO,
-        source=f"H100 data sheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER}",
+        source=f"H100 datasheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER}",
     ),
     Link(
         name="NVLink 4, H800", bandwidth=200 * _GIGA, effective=160 * _GIGA, latency=3.4 * _MICRO,
@@ -60,15 +60,15 @@ _LINKS = (
     ),
     Link(
         name="NVLink 5", bandwidth=900 * _GIGA, latency=3.4 * _MICRO,
-        source=f"B200 data sheet: 1.8 TB/s both ways added; {_TUNER}",
+        source=f"B200 datasheet: 1.8 TB/s both ways added; {_TUNER}",
     ),
     Link(
         name="400 Gbit/s network", bandwidth=50 * _GIGA, latency=14 * _MICRO,
-        source=f"one NIC a GPU, InfiniBand NDR or RoCE; {_TUNER}",
+        source=f"one NIC per GPU, InfiniBand NDR or RoCE; {_TUNER}",
     ),
     Link(
         name="200 Gbit/s network", bandwidth=25 * _GIGA, latency=14 * _MICRO,
-        source=f"one NIC a GPU, InfiniBand HDR; {_TUNER}",
+        source=f"one NIC per GPU, InfiniBand HDR; {_TUNER}",
     ),
     Link(
         name="Cross-pod 1:7", bandwidth=50 * _GIGA / 7, latency=14 * _MICRO,
@@ -76,7 +76,7 @@ _LINKS = (
     ),
     Link(
         name="TPU v5p ICI", bandwidth=600 * _GIGA,
-        source="Cloud TPU v5p documentation: 1,200 GB/s a chip, both ways added",
+        source="Cloud TPU v5p documentation: 1,200 GB/s per chip, both ways added",
     ),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What a transformer's weights are, dimension by dimension, and models of a published shape."""
+"""Shapes of transformers, and models with published shapes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ Norm = Literal["rms", "layer"]
 class ModelShape(Record):
     """A decoder-only transformer.
 
-    A layer is dense, with a feed-forward of width *feed_forward*, or a mixture of *experts* of
-    width *expert_feed_forward* each, of which a token meets *active_experts* and those that are
-    *shared*; *dense_layers* of a mixture are dense. Where *latent* is not 0, keys and values are
-    compressed to it (multi-head latent attention): queries to *query_latent*, with *rope* of each
-    head's dimensions for positions. *positions* counts learned ones.
+    A layer is dense, with a feed-forward of size *feed_forward*, or a mixture of *experts* of size
+    *expert_feed_forward* each, of which *active_experts* and the *shared* ones process a token;
+    *dense_layers* layers of a mixture model are dense. If *latent* is not 0, keys and values are
+    compressed to that size (multi-head latent attention) and queries to *query_latent*, with *rope*
+    more dimensions per head for positions. *positions* is the number of learned positions.
     """
 
     what: ClassVar[str] = "model shape"
@@ -89,7 +89,7 @@ class ModelShape(Record):
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
-        """All that are listed here."""
+        """The records in this module, by name."""
         return MODELS  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""The chance that one of several answers is right."""
+"""The probability that one of several answers is correct."""
 
 from app.formulas.checks import whole
 from app.units import Count, Ratio
@@ -7,10 +7,10 @@ _MOST = 10**6
 
 
 def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
-    """Chance that at least one of k answers is right, estimated from more answers without bias.
+    """Unbiased estimate of the probability that at least one of k answers is correct.
 
-    Of all ways to pick k of the samples, those that pick only wrong ones are left out. With W the
-    wrong ones, and the product over i from W + 1 to samples:
+    One minus the share of the ways to pick k samples that pick only wrong ones. W are the wrong
+    samples; the product runs over i from W + 1 to samples.
 
         W = samples - correct
         P = 1 - product
@@ -18,13 +18,13 @@ def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
     where product is that of 1 - k / i, which is C(W, k) / C(samples, k) without large numbers.
 
     Convention:
-        Unbiased for any number of samples from k up. Putting the share c/n into 1 - (1 - c/n)^k
-        instead is biased: too low.
+        Unbiased for any number of samples of at least k. The simpler 1 - (1 - c/n)^k is biased:
+        too low.
 
     Args:
         samples: answers that were drawn and checked.
-        correct: how many of them are right.
-        k: answers that may be drawn, at most as many as samples.
+        correct: how many of them are correct.
+        k: answers that are picked, at most as many as samples.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -1,4 +1,4 @@
-"""Computation for training and for everything that is served afterwards."""
+"""Computation for training a model and for serving it."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Count, Flops, Ratio
@@ -7,7 +7,7 @@ from app.units import Count, Flops, Ratio
 def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
     """Computation of a forward pass over tokens.
 
-    A multiplication and an addition with each parameter for each token.
+    One multiplication and one addition per parameter and token.
 
         C = 2 * parameters * tokens * 1 FLOP
 
@@ -16,8 +16,8 @@ def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
         active parameters count.
 
     Args:
-        parameters: parameters that a token meets.
-        tokens: tokens that are read or written.
+        parameters: parameters that process a token.
+        tokens: tokens read or generated.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -31,22 +31,21 @@ def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
 def lifetime_flops(
     parameters: Count, training_tokens: Ratio, served_tokens: Ratio, samples: Count = 1
 ) -> Flops:
-    """Computation for training a model and for serving it ever after.
+    """Computation for training a model and for serving it over its lifetime.
 
-    Six for each parameter and training token, two for each token that is served, as often as
-    answers are drawn.
+    Six FLOP per parameter and training token, two per parameter and served token, times the
+    number of samples.
 
         C = (6 * training_tokens + 2 * served_tokens * samples) * parameters * 1 FLOP
 
     Convention:
-        *served_tokens* counts one answer to every question; with several samples each costs as
-        much again.
+        *served_tokens* counts one answer per question; each further sample costs as much again.
 
     Args:
-        parameters: parameters that a token meets.
+        parameters: parameters that process a token.
         training_tokens: tokens of training.
-        served_tokens: tokens served over the model's life, for one sample each.
-        samples: answers drawn to every question.
+        served_tokens: tokens served over the model's lifetime, at one sample per question.
+        samples: answers drawn per question.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -67,23 +66,23 @@ def smaller_model_breakeven(
     large_tokens: Ratio,
     samples: Count = 1,
 ) -> Ratio:
-    """Tokens served after which a smaller model that was trained longer has cost less in all.
+    """Served tokens after which a smaller model, trained longer, has cost less in total.
 
-    The smaller model's training costs E more, and every token that it serves costs less.
+    Training the smaller model costs E more, but each token that it serves costs less.
 
         E = 6 * (small_parameters * small_tokens - large_parameters * large_tokens)
         T = max(0, E) / (2 * (large_parameters - small_parameters) * samples)
 
     Convention:
-        Counted for one sample to every question. Zero where the smaller model is cheaper from the
-        start. That both are equally good is for the reader to know.
+        Tokens at one sample per question. Zero if the smaller model is cheaper from the start.
+        Whether both models are equally good is not part of the formula.
 
     Args:
         small_parameters: parameters of the smaller model.
         small_tokens: tokens it is trained on.
         large_parameters: parameters of the larger model.
-        large_tokens: tokens that one is trained on.
-        samples: answers drawn to every question.
+        large_tokens: tokens it is trained on.
+        samples: answers drawn per question.
 
     Raises:
         ValueError: an argument is outside its domain, or the smaller model is not smaller.

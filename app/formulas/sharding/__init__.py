@@ -1,7 +1,7 @@
 """Splitting one layer over ranks: shapes, traffic and loads.
 
 Tensor parallelism splits matrices, context parallelism the sequence, expert parallelism the
-experts. *size* is one micro-batch's activation, all of it.
+experts. *size* is the whole activation of one micro-batch.
 """
 
 from app.formulas.sharding.context import *

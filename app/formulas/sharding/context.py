@@ -1,4 +1,4 @@
-"""A long sequence in parts: what keys and values have to travel."""
+"""Context parallelism: the traffic of keys and values."""
 
 from app.formulas.checks import divides, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond
@@ -14,21 +14,20 @@ def context_ring_bytes(
 ) -> Bytes:
     """Bytes that each rank sends in ring attention, in one layer, forward.
 
-    Each rank has a part of the sequence. Keys and values of a part go round the ring: in each of
-    ranks - 1 steps a rank passes on the block that it has.
+    Each rank has a part of the sequence. The keys and values of a part (B) move around the ring:
+    in each of ranks - 1 steps, a rank sends the block that it holds to the next rank.
 
         B = 2 batch * sequence / ranks * key_value_heads * head_size * element_bytes
         V = (ranks - 1) * B
 
     Convention:
-        Forward, for one layer and micro-batch. With the key and value heads that are kept, not the
-        query heads.
+        Forward, for one layer and micro-batch. With the key and value heads, not the query heads.
 
     Args:
         batch: sequences in one micro-batch.
         sequence: tokens of one whole sequence.
         key_value_heads: heads of keys and values.
-        head_size: width of a head.
+        head_size: size of a head.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
 
@@ -52,21 +51,21 @@ def context_gather_bytes(
 ) -> Bytes:
     """Bytes that each rank sends when keys and values are gathered, in one layer, forward.
 
-    All keys and values are gathered to every rank before attention starts; a ring's all-gather of
-    an array of S bytes.
+    All keys and values are gathered on every rank before attention starts: a ring all-gather of an
+    array of S bytes.
 
         S = 2 batch * sequence * key_value_heads * head_size * element_bytes
         V = S * (ranks - 1) / ranks
 
     Convention:
-        As Llama 3 does it, with few key and value heads. The bytes are those of ring attention; the
-        difference is that nothing hides behind the attention, and any mask is easy.
+        As in Llama 3, which has few key and value heads. The bytes are those of ring attention;
+        but attention hides none of the communication, and any mask is easy to support.
 
     Args:
         batch: sequences in one micro-batch.
         sequence: tokens of one whole sequence.
         key_value_heads: heads of keys and values.
-        head_size: width of a head.
+        head_size: size of a head.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
 
@@ -89,25 +88,25 @@ def context_ring_hides(
     bandwidth: BytesPerSecond,
     element_bytes: Bytes = 2,
 ) -> bool:
-    """Whether passing a block on takes no longer than attending to it.
+    """Whether ring attention can hide its communication: a block is sent while one is computed.
 
-    With c tokens of the sequence on a rank, attending to a block costs 4 c² FLOP for each query
-    head and element of a head, and the next block has 2 c numbers for each key and value head and
-    element. Width cancels out; left over is
+    With C tokens of the sequence on a rank, attention to a block costs 4 C² FLOP per query head and
+    element of a head; the next block has 2 C numbers per key and value head and element. The size
+    of a head cancels out, which leaves
 
         C = sequence / ranks
         L = key_value_heads * element_bytes * rate / (2 heads * bandwidth * 1 FLOP)
 
     Convention:
-        It hides where C is at least L. Without a causal mask, and with the rate that attention
-        really reaches.
+        The communication is hidden if C is at least L. Without a causal mask, and at the rate that
+        attention really reaches.
 
     Args:
         sequence: tokens of one whole sequence.
         heads: query heads.
         key_value_heads: heads of keys and values; must divide the heads.
         ranks: ranks of context parallelism; must divide the sequence.
-        rate: what the GPU really computes in a second.
+        rate: FLOP per second that the GPU reaches.
         bandwidth: bytes per second that one rank sends.
         element_bytes: bytes of one number.
 

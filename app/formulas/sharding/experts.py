@@ -1,4 +1,4 @@
-"""Experts on different ranks: what tokens travel, what they find, and who waits."""
+"""Expert parallelism: traffic, capacity, and load imbalance."""
 
 import math
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from app.units import Bytes, Count, Ratio
 def expert_all_to_all_bytes(
     tokens: Count, hidden: Count, top_k: Count, element_bytes: Bytes, ranks: Count
 ) -> Bytes:
-    """Bytes that each rank sends to take its tokens to their experts.
+    """Bytes that each rank sends to dispatch its tokens to their experts.
 
-    A copy of a token goes to each of its experts; when all ranks hold equally many of the experts
-    that are chosen, one of ranks copies stays at home.
+    A copy of a token goes to each of its experts; with even routing, one in *ranks* copies stays
+    on its own rank.
 
         V = tokens * top_k * hidden * element_bytes * (ranks - 1) / ranks
 
     Convention:
-        One way, in one layer: bringing the results back costs as much again, in its own number
-        format, and the backward pass both once more. A token that meets several experts on one rank
-        is sent once for each here; DeepSeek-V3 sends it once to each node.
+        One way, in one layer: returning the results costs as much again, in its own number format,
+        and the backward pass repeats both. Here, a token with several experts on one rank is sent
+        once for each of them; DeepSeek-V3 sends it once per node.
 
     Args:
         tokens: tokens of one rank.
-        hidden: width of the model.
+        hidden: hidden size of the model.
         top_k: experts that each token is sent to.
         element_bytes: bytes of one number.
         ranks: ranks that the experts are spread over.
@@ -42,10 +42,10 @@ def expert_all_to_all_bytes(
 
 
 def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio = 1.0) -> Count:
-    """Most tokens that an expert takes.
+    """Most tokens that an expert accepts.
 
-    Its fair share of all copies of tokens, times a factor of safety; what comes beyond is dropped
-    or goes elsewhere.
+    Its even share of all copies of tokens, times a capacity factor; tokens beyond that are dropped
+    or rerouted.
 
         C = ceil(tokens * top_k * factor / experts)
 
@@ -56,7 +56,7 @@ def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio =
         tokens: tokens that are routed together.
         experts: experts that they are spread over.
         top_k: experts that each token is sent to.
-        factor: room over the fair share.
+        factor: capacity relative to an even share.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -70,17 +70,17 @@ def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio =
 
 
 def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
-    """How much longer the fullest expert works than all would with equal loads.
+    """Load of the busiest expert, relative to the mean load.
 
-    The largest load over the mean. Everybody waits for the fullest.
+    All ranks wait for the busiest expert, so this is the factor by which imbalance slows a layer.
 
         I = largest / mean
 
     Convention:
-        1 is perfect; as many as there are experts when one takes all.
+        1 is perfect balance; the number of experts if one expert gets every token.
 
     Args:
-        loads: tokens that each expert got, not all zero.
+        loads: tokens of each expert, not all zero.
 
     Raises:
         ValueError: *loads* is empty, or a load is outside its domain.

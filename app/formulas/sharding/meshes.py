@@ -1,4 +1,4 @@
-"""How the GPUs of a run are divided, and which division goes where."""
+"""How the kinds of parallelism divide the GPUs of a run."""
 
 from app.formulas.checks import whole
 from app.units import Count
@@ -7,15 +7,14 @@ from app.units import Count
 def data_parallel_degree(
     gpus: Count, tensor: Count, pipeline: Count, context: Count = 1, expert: Count = 1
 ) -> Count:
-    """Copies of the model that work at once.
+    """Data-parallel degree: copies of the model that work in parallel.
 
-    Tensor, pipeline, context and data parallelism share out the GPUs, so their product is all of
-    them.
+    The product of the tensor, pipeline, context and data-parallel degrees is the number of GPUs.
 
         D = gpus / (tensor * pipeline * context)
 
     Convention:
-        Expert parallelism is no further factor: experts are spread over ranks that are data or
+        Expert parallelism is not another factor: experts are spread over ranks that are data or
         context parallel for everything else, so it has to divide those.
 
     Args:
@@ -50,17 +49,17 @@ def data_parallel_degree(
 
 
 def parallelism_order() -> tuple[str, ...]:
-    """Kinds of parallelism from the fastest links to the slowest.
+    """Kinds of parallelism, from the fastest links to the slowest.
 
-    Who talks most often, and waits for the answer, sits closest. In a layer, N all-reduces of
-    tensor parallelism; context parallelism gathers keys and values once a layer; the pipeline sends
-    one activation a stage; data parallelism talks once a step.
+    The kind that communicates most often, and waits for it, gets the fastest links. Tensor
+    parallelism needs N all-reduces per layer; context parallelism gathers keys and values once per
+    layer; the pipeline sends one activation per stage; data parallelism communicates once per step.
 
         N = 4
 
     Convention:
         The order of Llama 3: tensor, context, pipeline, data. Others put context outside the
-        pipeline; it talks for every layer, the pipeline only between stages.
+        pipeline, although it communicates in every layer and the pipeline only between stages.
 
     Source:
         Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 and

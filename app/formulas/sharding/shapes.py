@@ -1,4 +1,4 @@
-"""The part of a matrix, or of the heads, that a rank has."""
+"""The shard of a matrix, and the attention heads, of a rank."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from app.units import Count
 
 
 class Shard(NamedTuple):
-    """A rank's part of a matrix."""
+    """A rank's shard of a matrix."""
 
     rows: Count
     columns: Count
@@ -22,17 +22,17 @@ class Heads(NamedTuple):
 
 
 def column_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
-    """Shape of a rank's part when a weight matrix is split by columns.
+    """Shape of a rank's shard of a weight matrix that is split by columns.
 
-    Each rank computes some columns of the result from the whole input; put side by side they are
-    the result, and nothing is added up.
+    Each rank computes some columns of the result from the whole input; side by side they are the
+    result, and nothing has to be summed.
 
         R = rows
         C = columns / ranks
 
     Convention:
-        For a product X A with A of rows by columns. PyTorch stores a Linear's weight the other way
-        round.
+        For a product X A, where A has *rows* rows and *columns* columns. PyTorch stores the weight
+        of a Linear layer transposed.
 
     Args:
         rows: rows of the whole matrix.
@@ -51,17 +51,17 @@ def column_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
 
 
 def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
-    """Shape of a rank's part when a weight matrix is split by rows.
+    """Shape of a rank's shard of a weight matrix that is split by rows.
 
     Each rank has some columns of the input and computes a partial sum of the whole result; an
-    all-reduce adds them up.
+    all-reduce adds the partial sums.
 
         R = rows / ranks
         C = columns
 
     Convention:
-        For a product X A with A of rows by columns. After a column split it needs no communication
-        in between.
+        For a product X A, where A has *rows* rows and *columns* columns. After a column split, no
+        communication is needed in between.
 
     Args:
         rows: rows of the whole matrix.
@@ -80,18 +80,18 @@ def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
 
 
 def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> Heads:
-    """Attention heads of a rank of tensor parallelism.
+    """Attention heads of a tensor-parallel rank.
 
-    Query heads are dealt out evenly. Where there are fewer key and value heads than ranks, several
-    ranks hold a copy of the same one.
+    Query heads are divided evenly. If there are fewer key and value heads than ranks, several ranks
+    hold a copy of the same head.
 
         Q = query_heads / ranks
         K = max(1, key_value_heads / ranks)
         C = max(1, ranks / key_value_heads)
 
     Convention:
-        Copies count the ranks that hold one head. Sequence parallelism does not split heads: it
-        cannot take the place of copies.
+        Copies are the ranks that hold the same key and value head. Sequence parallelism does not
+        split heads, so it does not avoid copies.
 
     Args:
         query_heads: query heads of the layer.

@@ -1,4 +1,4 @@
-"""What tensor parallelism sends, and what that costs."""
+"""Traffic and overhead of tensor parallelism."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio, Seconds
@@ -13,12 +13,12 @@ def tensor_all_reduce_size(
 
     Convention:
         The whole array, as in the size column of nccl-tests; each rank sends 2 (n - 1) / n of it.
-        64 MiB are 67.1 MB.
+        Note that 64 MiB are 67.1 MB.
 
     Args:
         batch: sequences in one micro-batch.
         sequence: tokens of one sequence.
-        hidden: width of the model.
+        hidden: hidden size of the model.
         element_bytes: bytes of one number.
 
     Raises:
@@ -39,11 +39,11 @@ def tensor_all_reduces(layers: Count, passes: Count = 2) -> Count:
         N = 2 * passes * layers
 
     Convention:
-        For one micro-batch and the layers that a rank has. Two passes, forward and backward, make
-        four a layer; full recomputation makes three passes and six.
+        For one micro-batch and the layers of a rank. Two passes, forward and backward, make four
+        per layer; full recomputation makes three passes and six per layer.
 
     Args:
-        layers: layers that the micro-batch goes through.
+        layers: layers that process the micro-batch.
         passes: 2 for forward and backward, 3 with full recomputation.
 
     Raises:
@@ -61,20 +61,20 @@ def tensor_traffic_bytes(
 ) -> Bytes:
     """Bytes that each rank of tensor parallelism sends in a step.
 
-    Two all-reduces in each pass through a layer, for each micro-batch; in each a rank sends the
-    ring's share of the activation.
+    Two all-reduces per layer, pass and micro-batch; in each, a rank sends a ring's share of the
+    activation.
 
         V = 2 * passes * layers * microbatches * 2 size * (ranks - 1) / ranks
 
     Convention:
         Sent by one rank, with ring all-reduces. Without recomputation it is 8 b s h (t - 1) / t
-        elements for a layer and micro-batch.
+        elements per layer and micro-batch.
 
     Args:
         size: bytes of one micro-batch's activation.
-        layers: layers of one rank; a mean where stages differ.
+        layers: layers of one rank; the mean if stages differ.
         ranks: ranks of tensor parallelism.
-        microbatches: micro-batches of the step.
+        microbatches: micro-batches per step.
         passes: 2 for forward and backward, 3 with full recomputation.
 
     Raises:
@@ -91,24 +91,24 @@ def tensor_traffic_bytes(
 def sequence_parallel_traffic_bytes(
     size: Bytes, layers: Ratio, ranks: Count, microbatches: Count = 1, passes: Count = 2
 ) -> Bytes:
-    """Bytes that each rank sends in a step when sequence parallelism joins tensor parallelism.
+    """Bytes that each rank sends in a step with tensor and sequence parallelism.
 
-    Each all-reduce becomes a reduce-scatter and an all-gather around it, each with half of the
-    bytes: R and G.
+    A reduce-scatter (R) and an all-gather (G) take the place of each all-reduce, each with half of
+    its bytes.
 
         R = size * (ranks - 1) / ranks
         G = size * (ranks - 1) / ranks
         V = 2 * passes * layers * microbatches * (R + G)
 
     Convention:
-        The same as tensor parallelism alone. The input that is kept in parts is gathered once more
-        in the backward pass, beside other work; as in the paper, that is not counted.
+        The same as tensor parallelism alone. In the backward pass, the sharded input is gathered
+        once more, overlapped with other work; as in the paper, this is not counted.
 
     Args:
         size: bytes of one micro-batch's activation.
-        layers: layers of one rank; a mean where stages differ.
+        layers: layers of one rank; the mean if stages differ.
         ranks: ranks of tensor parallelism.
-        microbatches: micro-batches of the step.
+        microbatches: micro-batches per step.
         passes: 2 for forward and backward, 3 with full recomputation.
 
     Raises:
@@ -130,12 +130,12 @@ def tensor_overhead(
         R = 2 * passes * layers * all_reduce_time / compute_time
 
     Convention:
-        Of the compute, not of the step, with nothing overlapped. The forward ones are on the
-        critical path; parts of the backward ones can hide behind weight gradients.
+        Relative to the computation, not to the step, with nothing overlapped. The forward
+        all-reduces are on the critical path; weight gradients can hide part of the backward ones.
 
     Args:
         all_reduce_time: seconds of one all-reduce.
-        layers: layers that the micro-batch goes through.
+        layers: layers that process the micro-batch.
         compute_time: seconds of computation of the same micro-batch.
         passes: 2 for forward and backward, 3 with full recomputation.
 

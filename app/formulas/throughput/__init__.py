@@ -1,7 +1,7 @@
-"""How fast a machine could compute, how fast it does, and what holds it up.
+"""Training time, utilization, and the roofline.
 
-Peaks are dense and in the format that is computed in; twice as much is printed for sparsity, which
-training does not use.
+Peaks are dense and in the format of the computation; datasheets print twice as much for sparsity,
+which training does not use.
 """
 
 from app.formulas.throughput.attention import *

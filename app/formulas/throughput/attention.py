@@ -1,4 +1,4 @@
-"""Bytes between a GPU's memory and its chip for attention, unfused and fused."""
+"""Bytes that attention moves between a GPU's memory and its chip, unfused and fused."""
 
 import math
 
@@ -9,17 +9,17 @@ from app.units import Bytes, Count, Ratio
 def standard_attention_bytes(sequence: Count, head_size: Count, element_bytes: Bytes = 2) -> Bytes:
     """Bytes that unfused attention moves for one head, forward.
 
-    Queries, keys and values are read and the result is written, each once. The scores are written,
-    read by the softmax, written again and read for the product with the values.
+    Queries, keys and values are read once and the result is written once. The scores are written,
+    read by the softmax, written again, and read for the product with the values.
 
         V = (4 sequence * head_size + 4 sequence^2) * element_bytes
 
     Convention:
-        One head of one sequence, all scores; no dropout, no mask that is read.
+        One head of one sequence, all scores; no dropout, and no mask in memory.
 
     Args:
         sequence: tokens of the sequence.
-        head_size: width of the head.
+        head_size: size of the head.
         element_bytes: bytes of one number.
 
     Raises:
@@ -37,22 +37,22 @@ def flash_attention_bytes(
 ) -> Bytes:
     """Bytes that FlashAttention moves for one head, forward.
 
-    A block of keys and values stays on the chip, C tokens of them, while all queries pass by: with
-    each block, queries and partial results are read and results written, and for each token two
-    numbers of the softmax are read and written. T blocks are needed.
+    A block of keys and values of C tokens stays on the chip while all queries are streamed
+    through. For each of the T blocks, queries and partial results are read and results are
+    written; for each token, two numbers of the softmax are read and written.
 
         C = ceil(on_chip_bytes / (4 head_size * element_bytes))
         T = ceil(sequence / C)
         V = (2 sequence * head_size + T * (3 sequence * head_size + 4 sequence)) * element_bytes
 
     Convention:
-        Algorithm 1 as printed, where M is the chip's memory in numbers, not bytes. Later versions
+        Algorithm 1 as printed, where M is the on-chip memory in numbers, not bytes. Later versions
         keep the queries on the chip instead and write each result once.
 
     Args:
         sequence: tokens of the sequence.
-        head_size: width of the head.
-        on_chip_bytes: bytes of memory on the chip, from one row of four blocks up.
+        head_size: size of the head.
+        on_chip_bytes: bytes of on-chip memory, at least one row of each of four blocks.
         element_bytes: bytes of one number.
 
     Raises:
@@ -73,19 +73,19 @@ def flash_attention_share(
 ) -> Ratio:
     """Traffic of FlashAttention relative to unfused attention, up to a constant.
 
-    N² d² / M against N²: with M numbers on the chip,
+    N² d² / M over N², where M is the number of elements that fit on the chip.
 
         M = on_chip_bytes / element_bytes
         F = head_size^2 / M
 
     Convention:
         The ratio of the two orders of growth, for long sequences; M counts numbers, not bytes.
-        Algorithm 1 itself tends to 3 F, since three arrays of N d pass with each of 4 N d / M
-        blocks, against 4 N²; for its bytes see flash_attention_bytes.
+        Algorithm 1 itself tends to 3 F: it moves three arrays of N d for each of 4 N d / M blocks,
+        where unfused attention moves 4 N². For its bytes see flash_attention_bytes.
 
     Args:
-        head_size: width of the head.
-        on_chip_bytes: bytes of memory on the chip.
+        head_size: size of the head.
+        on_chip_bytes: bytes of on-chip memory.
         element_bytes: bytes of one number.
 
     Raises:

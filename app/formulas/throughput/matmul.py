@@ -1,4 +1,4 @@
-"""Matrix products: computation, traffic and the ratio of the two."""
+"""Matrix products: computation, traffic, and arithmetic intensity."""
 
 import math
 
@@ -9,12 +9,12 @@ from app.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPe
 def matmul_flops(m: Count, n: Count, k: Count) -> Flops:
     """Computation of a product of an m by k matrix with a k by n matrix.
 
-    Each of m n results is a sum of k products.
+    Each of the m n results is a sum of k products.
 
         C = 2 m * n * k * 1 FLOP
 
     Convention:
-        A multiply-add is two FLOP, as data sheets have it.
+        A multiply-add is two FLOP, as in datasheets.
 
     Args:
         m: rows of the result.
@@ -33,16 +33,16 @@ def matmul_flops(m: Count, n: Count, k: Count) -> Flops:
 def matmul_bytes(
     m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True
 ) -> Bytes:
-    """Bytes that a matrix product has to move, at least.
+    """Least bytes that a matrix product moves.
 
-    Both factors are read and the result is written, once each. A is with the result, I without.
+    Both factors are read and the result is written, once each. A counts the result, I does not.
 
         A = (m * k + k * n + m * n) * element_bytes
         I = (m * k + k * n) * element_bytes
 
     Convention:
-        The least: a cache that is too small reads factors again. Some books count only what is
-        read; the result has to be written too.
+        A lower bound: with too small a cache, factors are read more than once. Some books count
+        only reads, but the result has to be written too.
 
     Args:
         m: rows of the result.
@@ -67,7 +67,7 @@ def matmul_bytes(
 def matmul_intensity(
     m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True
 ) -> FlopsPerByte:
-    """Computation of a matrix product for each byte that it moves.
+    """Arithmetic intensity of a matrix product: FLOP per byte moved.
 
     C is the computation and V the traffic.
 
@@ -76,8 +76,8 @@ def matmul_intensity(
         I = C / V
 
     Convention:
-        With the result written unless *count_output* is off: 1,365 for 4096³ in 16 bits, where
-        2,048 counts the factors alone.
+        The result counts unless *count_output* is off: 1,365 for 4096³ in 16 bits, and 2,048 with
+        the factors alone.
 
     Args:
         m: rows of the result.
@@ -100,17 +100,17 @@ def matmul_intensity(
 def smallest_square_matmul(
     peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
 ) -> Count:
-    """Smallest square matrices whose product computes for longer than it moves bytes.
+    """Side of the smallest square matrices whose product is compute-bound.
 
-    2 n³ FLOP over 3 n² elements is an intensity of 2 n / (3 e); it has to reach the ridge.
+    2 n³ FLOP over 3 n² elements of e bytes is an intensity of 2 n / (3 e); it must reach the ridge.
 
         N = ceil(3 * element_bytes * peak / (2 * bandwidth * 1 FLOP))
 
     Convention:
-        Factors read and result written once each, at dense peak.
+        Factors read once, result written once, at the dense peak.
 
     Args:
-        peak: what the GPU could compute in a second.
+        peak: peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
         element_bytes: bytes of one number.
 
@@ -128,19 +128,18 @@ def smallest_square_matmul(
 def elementwise_intensity(
     element_bytes: Bytes, reads: Count = 1, writes: Count = 1, operations: Count = 1
 ) -> FlopsPerByte:
-    """Computation for each byte of an operation that works number by number.
+    """Arithmetic intensity of an elementwise operation: FLOP per byte moved.
 
         I = operations * 1 FLOP / ((reads + writes) * element_bytes)
 
     Convention:
-        What is read and what is written: 0.25 for a ReLU in 16 bits, where 0.5 counts the reading
-        alone.
+        Reads and writes both count: 0.25 for a ReLU in 16 bits, and 0.5 with reads alone.
 
     Args:
         element_bytes: bytes of one number.
-        reads: numbers read for each result.
-        writes: numbers written for each result; 0 where it stays on the chip.
-        operations: FLOP for each result.
+        reads: numbers read per result.
+        writes: numbers written per result; 0 if the result stays on the chip.
+        operations: FLOP per result.
 
     Raises:
         ValueError: an argument is outside its domain.

@@ -1,11 +1,11 @@
-"""The faster of two limits: arithmetic, and memory."""
+"""The roofline: the lower of two limits, compute and memory bandwidth."""
 
 from app.formulas.checks import positive
 from app.units import Bytes, BytesPerSecond, Flops, FlopsPerByte, FlopsPerSecond, Seconds
 
 
 def ridge_intensity(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPerByte:
-    """Computation for each byte from which on arithmetic is the limit.
+    """Arithmetic intensity from which on a kernel is compute-bound.
 
         I = peak / bandwidth
 
@@ -13,7 +13,7 @@ def ridge_intensity(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPer
         Dense peak of the format over the bandwidth of device memory: 295 for an H100 in 16 bits.
 
     Args:
-        peak: what the GPU could compute in a second.
+        peak: peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
     Raises:
@@ -28,16 +28,16 @@ def ridge_intensity(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPer
 def attainable_flops(
     intensity: FlopsPerByte, peak: FlopsPerSecond, bandwidth: BytesPerSecond
 ) -> FlopsPerSecond:
-    """What a GPU can compute in a second at a given intensity, at best.
+    """FLOP per second that a GPU can reach at a given arithmetic intensity, at most.
 
         R = min(peak, intensity * bandwidth)
 
     Convention:
-        A bound: kernels stay below it.
+        An upper bound: real kernels stay below it.
 
     Args:
-        intensity: computation for each byte that is moved.
-        peak: what the GPU could compute in a second.
+        intensity: FLOP per byte moved.
+        peak: peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
     Raises:
@@ -53,17 +53,17 @@ def attainable_flops(
 def roofline_time(
     flops: Flops, bytes: Bytes, peak: FlopsPerSecond, bandwidth: BytesPerSecond
 ) -> Seconds:
-    """Time that computing and moving bytes take, at least, when they overlap fully.
+    """Least time to compute and to move bytes, when both overlap fully.
 
         T = max(flops / peak, bytes / bandwidth)
 
     Convention:
-        Full overlap of arithmetic and memory. Their sum is the time without any.
+        Full overlap of compute and memory traffic. Without overlap, the two times add up.
 
     Args:
         flops: computation.
         bytes: bytes read and written.
-        peak: what the GPU could compute in a second.
+        peak: peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
     Raises:

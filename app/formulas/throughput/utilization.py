@@ -1,4 +1,4 @@
-"""The time of a run, and how much of the machine it uses."""
+"""The time of a run, and its utilization."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
 from app.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
@@ -7,19 +7,19 @@ _MOST_SPANS = 10**6
 
 
 def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: Ratio) -> Seconds:
-    """Time of a run that uses a share of its GPUs' peak.
+    """Time of a training run at a given utilization.
 
         T = flops / (gpus * peak * utilization)
 
     Convention:
-        With model FLOP and MFU, or with hardware FLOP and HFU, never one of each. The peak is dense
-        and of one GPU. Restarts and repairs come on top.
+        With model FLOP and MFU, or with hardware FLOP and HFU; do not mix them. The peak is dense
+        and that of one GPU. Restarts and repairs are not included.
 
     Args:
         flops: computation of the run.
         gpus: GPUs of the run.
-        peak: what one GPU could compute in a second.
-        utilization: share of it that is reached, at most 1.
+        peak: peak FLOP per second of one GPU.
+        utilization: share of the peak that is reached, at most 1.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -34,21 +34,21 @@ def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: 
 def model_utilization(
     model_flops: Flops, time: Seconds, gpus: Count, peak: FlopsPerSecond
 ) -> Ratio:
-    """Share of the peak that goes into the model: MFU.
+    """Model FLOPs utilization (MFU): share of the peak that goes into the model.
 
-    What the model's mathematics needs, over what the GPUs could have computed in the time.
+    The FLOP that the model needs, over the FLOP that the GPUs could have computed in the time.
 
         U = model_flops / (time * gpus * peak)
 
     Convention:
-        Recomputation does not count: it is no part of the model. Some papers count attention (PaLM
-        prints both), few halve it for the causal mask. The peak is dense.
+        Recomputation does not count: it is not part of the model. Some papers count attention
+        (PaLM reports both); few halve it for the causal mask. The peak is dense.
 
     Args:
         model_flops: computation that the model needs, forward and backward.
         time: seconds that it took.
-        gpus: GPUs that worked on it.
-        peak: what one GPU could compute in a second.
+        gpus: GPUs that it ran on.
+        peak: peak FLOP per second of one GPU.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -63,21 +63,21 @@ def model_utilization(
 def hardware_utilization(
     hardware_flops: Flops, time: Seconds, gpus: Count, peak: FlopsPerSecond
 ) -> Ratio:
-    """Share of the peak that the hardware computes: HFU.
+    """Hardware FLOPs utilization (HFU): share of the peak that the hardware computes.
 
-    As MFU, but what is computed again counts again.
+    As MFU, but recomputation counts.
 
         U = hardware_flops / (time * gpus * peak)
 
     Convention:
-        At least MFU, and equal to it without recomputation: with full recomputation a third more.
-        The per cent of peak in Megatron's table of 2021 is this.
+        At least MFU, and equal to it without recomputation; a third more with full recomputation.
+        The percentage of peak in Megatron's table of 2021 is HFU.
 
     Args:
         hardware_flops: computation that was done, recomputation included.
         time: seconds that it took.
-        gpus: GPUs that worked on it.
-        peak: what one GPU could compute in a second.
+        gpus: GPUs that it took.
+        peak: peak FLOP per second of one GPU.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -93,21 +93,21 @@ def hardware_utilization(
 def tokens_per_second(
     parameters: Count, gpus: Count, peak: FlopsPerSecond, utilization: Ratio
 ) -> PerSecond:
-    """Tokens that training goes through per second.
+    """Tokens per second that training processes.
 
-    Each costs six FLOP for each parameter.
+    Each token costs six FLOP per parameter.
 
         R = gpus * peak * utilization / (6 FLOP * parameters)
 
     Convention:
-        Of all GPUs together. Without attention's own products, so MFU has to be taken without them
-        too.
+        All GPUs together. Attention scores are not counted, so use an MFU that does not count them
+        either.
 
     Args:
-        parameters: parameters that a token meets.
+        parameters: parameters that process a token.
         gpus: GPUs of the run.
-        peak: what one GPU could compute in a second.
-        utilization: share of it that is reached, at most 1.
+        peak: peak FLOP per second of one GPU.
+        utilization: share of the peak that is reached, at most 1.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -120,11 +120,11 @@ def tokens_per_second(
 
 
 def utilization_comb(busy: Seconds, idle: Seconds, repeats: Count) -> tuple[Seconds, ...]:
-    """Busy and idle spans of a rank, one after the other.
+    """Busy and idle spans of a rank, in turn.
 
-    A rank that waits again and again for the same thing draws a comb: teeth of work, gaps of
-    waiting. How far apart the gaps are says what it waits for: micro-batches, optimizer steps,
-    checkpoints. The spans are these two, over and over:
+    The utilization trace of a rank that waits repeatedly for the same thing looks like a comb:
+    teeth of work, gaps of waiting. The distance between gaps shows what it waits for:
+    micro-batches, optimizer steps or checkpoints. The spans repeat these two:
 
         S = busy
         G = idle
@@ -135,13 +135,13 @@ def utilization_comb(busy: Seconds, idle: Seconds, repeats: Count) -> tuple[Seco
     Args:
         busy: seconds of work between two waits.
         idle: seconds of each wait.
-        repeats: how often.
+        repeats: number of repetitions.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Counted from the definition.
+        From the definition.
     """
     times = whole("repeats", repeats)
     if times > _MOST_SPANS:

@@ -1,7 +1,7 @@
-"""What a transformer is made of, and how much there is to compute.
+"""Parameters and computation of a transformer.
 
-A multiply-add is two FLOP. Training costs three forward passes: one forward, and a backward pass of
-twice as much.
+A multiply-add is two FLOP. Training costs as much as three forward passes: one forward pass, and a
+backward pass of twice its cost.
 """
 
 from app.formulas.transformer.budget import *

@@ -1,4 +1,4 @@
-"""Computation of a whole run, and how to spend it."""
+"""Computation of a training run, and how to spend a budget of it."""
 
 import math
 from typing import NamedTuple
@@ -10,25 +10,25 @@ _PETAFLOP_DAY = 1e15 * 86400
 
 
 class Optimum(NamedTuple):
-    """The best size of a model for a budget, and the tokens to train it on."""
+    """The best number of parameters and training tokens for a budget."""
 
     parameters: Ratio
     tokens: Ratio
 
 
 def training_flops(parameters: Count, tokens: Ratio) -> Flops:
-    """Computation of training on so many tokens.
+    """Computation of a training run.
 
-    A multiplication and an addition with each parameter forward, and twice that backward.
+    One multiplication and one addition per parameter and token forward, and twice that backward.
 
         C = 6 * parameters * tokens * 1 FLOP
 
     Convention:
-        Without attention's own products; see attention_share. Of a mixture of experts the active
-        parameters count. It is model FLOP: recomputation does not add to it.
+        Attention scores are not counted: see attention_share. For a mixture of experts, use the
+        active parameters. The result is model FLOP: recomputation is not included.
 
     Args:
-        parameters: parameters that a token meets.
+        parameters: parameters that process a token.
         tokens: tokens of training.
 
     Raises:
@@ -41,14 +41,14 @@ def training_flops(parameters: Count, tokens: Ratio) -> Flops:
 
 
 def petaflop_days(flops: Flops) -> Ratio:
-    """Days that one petaFLOP per second would take.
+    """Days that the computation would take at one petaFLOP per second.
 
     A day has 86,400 seconds, so a petaFLOP-day is 8.64e19 FLOP.
 
         D = flops / 1 PF-days
 
     Convention:
-        A measure of work, not of time: it says nothing of utilization.
+        A measure of work, not of time: it does not depend on utilization.
 
     Args:
         flops: computation.
@@ -63,20 +63,21 @@ def petaflop_days(flops: Flops) -> Ratio:
 
 
 def compute_optimal(flops: Flops, tokens_per_parameter: Ratio = 20) -> Optimum:
-    """Parameters and tokens that make the best of a budget for training alone.
+    """Best parameters and tokens for a budget that is spent on training alone.
 
-    The best tokens grow in step with the best parameters, so 6 N D with D = k N is solved for N.
+    The best number of tokens is proportional to the best number of parameters, so 6 N D with
+    D = k N is solved for N.
 
         N = sqrt(flops / (6 FLOP * tokens_per_parameter))
         D = tokens_per_parameter * N
 
     Convention:
-        About 20 tokens a parameter is the rule read off Chinchilla's first approach. It leaves out
-        what is served later: models are trained far longer for that.
+        About 20 tokens per parameter is the rule of Chinchilla's first approach. It ignores the
+        cost of serving, for which models are trained far longer.
 
     Args:
         flops: computation of training.
-        tokens_per_parameter: tokens for each parameter at the best.
+        tokens_per_parameter: best number of tokens per parameter.
 
     Raises:
         ValueError: an argument is outside its domain.

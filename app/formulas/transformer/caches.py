@@ -1,4 +1,4 @@
-"""What a model keeps of each token that it has read, so as to write the next."""
+"""The key-value cache of inference."""
 
 from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio
@@ -11,21 +11,21 @@ def key_value_cache_bytes(
     head_size: Count,
     element_bytes: Bytes = 2,
 ) -> Bytes:
-    """Bytes of keys and values of so many tokens.
+    """Bytes of the keys and values of a number of tokens.
 
-    A key and a value for each head, in every layer.
+    One key and one value per head, in every layer.
 
         M = 2 tokens * layers * key_value_heads * head_size * element_bytes
 
     Convention:
-        With the heads that are kept: grouped queries keep 8 of 128 in Llama 3.1 405B, 16 times
-        less.
+        With the key and value heads, not the query heads: grouped-query attention has 8 for 128
+        query heads in Llama 3.1 405B, 16 times fewer.
 
     Args:
-        tokens: tokens of all sequences together.
+        tokens: tokens of all sequences.
         layers: layers of the model.
         key_value_heads: heads of keys and values.
-        head_size: width of a head.
+        head_size: size of a head.
         element_bytes: bytes of one number.
 
     Raises:
@@ -42,22 +42,22 @@ def key_value_cache_bytes(
 def latent_cache_bytes(
     tokens: Ratio, layers: Count, latent: Count, rope: Count, element_bytes: Bytes = 2
 ) -> Bytes:
-    """Bytes that multi-head latent attention keeps of so many tokens.
+    """Bytes of the cache of multi-head latent attention for a number of tokens.
 
-    One compressed vector, from which keys and values of all heads are made, and one part of a key
-    that carries the position.
+    One compressed vector, from which the keys and values of all heads are computed, and a part of
+    the key that encodes the position.
 
         M = tokens * layers * (latent + rope) * element_bytes
 
     Convention:
-        No factor two and no heads: both are made from the same vector. DeepSeek-V3 keeps 512 + 64
-        numbers in each of 61 layers, 57 times less than 128 full heads would.
+        No factor of two and no heads: keys and values come from the same vector. DeepSeek-V3 stores
+        512 + 64 numbers in each of 61 layers, 57 times fewer than 128 full heads.
 
     Args:
-        tokens: tokens of all sequences together.
+        tokens: tokens of all sequences.
         layers: layers of the model.
-        latent: width of the compressed vector.
-        rope: width of the key's part for the position.
+        latent: size of the compressed vector.
+        rope: size of the key's part for the position.
         element_bytes: bytes of one number.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Computation of a layer, of a step and of a token, with the term for attention."""
+"""Computation of a layer, of a step and of a token, including attention."""
 
 from typing import get_args
 
@@ -15,10 +15,10 @@ def layer_flops(
 ) -> Flops:
     """Computation of one transformer layer, forward and backward.
 
-    Products with the weights, 12 h² of them, cost 24 h² a token; scores and their products with
-    values 4 s h, which a causal mask can halve: A is without, C with it. The backward pass costs
-    twice as much again, 3 F; selective recomputation adds the attention once more, and full
-    recomputation a whole forward pass, 4 F.
+    Products with the 12 h² weights cost 24 h² per token; attention scores and their products with
+    the values cost 4 s h, which a causal mask can halve: A is without a mask, C with it. The
+    backward pass costs twice as much as the forward pass F, so both cost 3 F. Selective
+    recomputation adds the attention once more, full recomputation a whole forward pass: 4 F.
 
         W = 24 batch * sequence * hidden^2
         A = 4 batch * sequence^2 * hidden
@@ -27,14 +27,14 @@ def layer_flops(
     Convention:
         For a layer of 12 h² parameters: a feed-forward of four times the hidden size, no gate, no
         grouped heads. The papers of Megatron and FlashAttention do not halve attention for causal
-        masks; Megatron's code does now. With recomputation it is hardware FLOP, which MFU leaves
-        out.
+        masks; Megatron's code now does. With recomputation, the result is hardware FLOP, for HFU
+        and not for MFU.
 
     Args:
         sequence: tokens of one sequence.
-        batch: sequences.
-        hidden: width of the layer.
-        causal: whether only the half of the scores that a causal mask leaves is counted.
+        batch: number of sequences.
+        hidden: hidden size of the layer.
+        causal: whether to count only the half of the scores that a causal mask keeps.
         recompute: none, selective (attention scores) or full (everything).
 
     Raises:
@@ -63,8 +63,8 @@ def step_flops(
 ) -> Flops:
     """Computation of a training step of a whole model.
 
-    The layers, and the products with the output head, which are not recomputed. With V for it, and
-    the three cases none, N, selective, S, and full recomputation, R:
+    The layers, and the products with the output head (V), which are not recomputed. N is without
+    recomputation, S with selective and R with full recomputation.
 
         B = 72 FLOP * batch * sequence * layers * hidden^2
         V = vocabulary / (12 hidden * layers)
@@ -74,14 +74,14 @@ def step_flops(
 
     Convention:
         N is model FLOP, for MFU; S and R are hardware FLOP, for HFU. Megatron's table of 2021 is R,
-        so its per cent of peak is no MFU. S counts the attention once more forward and, as the
-        paper does, its backward pass too. Attention is not halved for the causal mask.
+        so its percentage of peak is not an MFU. S counts the attention again forward and, as in
+        the paper, also backward. Attention is not halved for the causal mask.
 
     Args:
-        batch: sequences of the step.
+        batch: sequences per step.
         sequence: tokens of one sequence.
         layers: layers of the model.
-        hidden: width of the model.
+        hidden: hidden size of the model.
         vocabulary: entries of the vocabulary.
         recompute: none, selective (attention scores) or full (every layer).
 
@@ -111,26 +111,26 @@ def token_flops(
     sequence: Count,
     causal: bool = False,
 ) -> Flops:
-    """Computation of training for each token, with attention.
+    """Computation of training per token, including attention.
 
-    Six for each parameter: two forward, four backward. In each layer a token's query meets the keys
-    and values of the sequence: 12 a d s in all, half of that under a causal mask. T is without a
-    mask, C with it.
+    Six FLOP per parameter: two forward, four backward. In each layer, a token's query is multiplied
+    with the keys and values of the sequence: 12 a d s in total, half of that with a causal mask. T
+    is without a mask, C with it.
 
         C = (6 parameters + 6 layers * heads * head_size * sequence) * 1 FLOP
         T = (6 parameters + 12 layers * heads * head_size * sequence) * 1 FLOP
 
     Convention:
-        PaLM, whose MFU this is, and the FlashAttention papers do not halve it. Of a mixture of
-        experts the active parameters count.
+        PaLM, which defined MFU with this count, and the FlashAttention papers do not halve it. For
+        a mixture of experts, use the active parameters.
 
     Args:
-        parameters: parameters that a token meets.
+        parameters: parameters that process a token.
         layers: layers of the model.
         heads: query heads.
-        head_size: width of a head.
+        head_size: size of a head.
         sequence: tokens of one sequence.
-        causal: whether only the half of the scores that a causal mask leaves is counted.
+        causal: whether to count only the half of the scores that a causal mask keeps.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -152,24 +152,24 @@ def attention_share(
     sequence: Count,
     causal: bool = False,
 ) -> Ratio:
-    """Computation for attention scores, relative to the six FLOP for each parameter.
+    """Computation for attention scores, relative to the six FLOP per parameter.
 
-    What 6 N D leaves out. T is without a causal mask, C with it.
+    The part that 6 N D does not count. T is without a causal mask, C with it.
 
         C = layers * heads * head_size * sequence / parameters
         T = 2 layers * heads * head_size * sequence / parameters
 
     Convention:
-        Relative to 6 N D, not a share of the whole. For Llama 3.1 405B, causal: 4.2 % at 8,192
+        Relative to 6 N D, not a share of the total. For Llama 3.1 405B, causal: 4.2 % at 8,192
         tokens and 66.8 % at 131,072.
 
     Args:
-        parameters: parameters that a token meets.
+        parameters: parameters that process a token.
         layers: layers of the model.
         heads: query heads.
-        head_size: width of a head.
+        head_size: size of a head.
         sequence: tokens of one sequence.
-        causal: whether only the half of the scores that a causal mask leaves is counted.
+        causal: whether to count only the half of the scores that a causal mask keeps.
 
     Raises:
         ValueError: an argument is outside its domain.

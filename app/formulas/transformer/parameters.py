@@ -1,4 +1,4 @@
-"""Parameters of a layer and of a whole model, to the last one."""
+"""Parameters of a layer and of a whole model, counted exactly."""
 
 from typing import NamedTuple
 
@@ -12,20 +12,20 @@ def attention_parameters(
 ) -> Count:
     """Parameters of a layer's attention.
 
-    Matrices to queries and back from the heads, d wide for each head, and to keys and values, which
-    several heads may share.
+    Projections to queries and from the heads' output, d elements per head, and projections to keys
+    and values, which several query heads may share.
 
         P = 2 hidden * heads * d + 2 hidden * key_value_heads * d
 
     Convention:
-        Without biases and norms. 4 h² is this with as many key and value heads as heads: for
-        Llama 3.1 405B, with 8 of 128, it would be 1.9 times too many.
+        Without biases and norms. The common 4 h² assumes as many key and value heads as query
+        heads: for Llama 3.1 405B, with 8 and 128, it would be 1.9 times too large.
 
     Args:
-        hidden: width of the model.
+        hidden: hidden size of the model.
         heads: query heads.
         key_value_heads: heads of keys and values; must divide the heads.
-        head_size: width of a head, d; by default hidden / heads.
+        head_size: size of a head, d; by default hidden / heads.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -37,7 +37,7 @@ def attention_parameters(
     shared = whole("key_value_heads", key_value_heads)
     divides("key_value_heads", shared, "heads", queries)
     if head_size is None:
-        divides("heads", queries, "width of the model", wide)
+        divides("heads", queries, "hidden size of the model", wide)
         return 2 * wide * wide + 2 * wide * shared * (wide // queries)
     return 2 * wide * whole("head_size", head_size) * (queries + shared)
 
@@ -45,19 +45,19 @@ def attention_parameters(
 def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = True) -> Count:
     """Parameters of a layer's feed-forward network.
 
-    A matrix up and one down; a gated one, as SwiGLU, has a second one up. U is without a gate, G
-    with it.
+    One matrix up and one down; a gated network, such as SwiGLU, has a second matrix up. U is
+    without a gate, G with it.
 
         G = 3 hidden * feed_forward
         U = 2 hidden * feed_forward
 
     Convention:
-        Without biases. The 8 h² of older papers is U at a width of 4 h.
+        Without biases. The 8 h² of older papers is U at an inner size of 4 h.
 
     Args:
-        hidden: width of the model.
-        feed_forward: width inside.
-        gated: whether there is a gate.
+        hidden: hidden size of the model.
+        feed_forward: inner size of the feed-forward network.
+        gated: whether it has a gate.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -79,22 +79,22 @@ def layer_parameters(
 ) -> Count:
     """Parameters of one dense transformer layer.
 
-    Attention, feed-forward and two norms with a gain for each element. A and F are the parameters
-    of attention and feed-forward.
+    Attention, feed-forward and two norms with one gain per element. A and F are the parameters of
+    attention and feed-forward.
 
         L = A + F + 2 hidden
 
     Convention:
-        Without biases, norms by root mean square. With 8 of 128 heads for keys and values, a layer
-        of Llama 3.1 405B has 3.188 billion.
+        Without biases; norms are RMSNorm. A layer of Llama 3.1 405B, with 8 key and value heads,
+        has 3.188 billion parameters.
 
     Args:
-        hidden: width of the model.
+        hidden: hidden size of the model.
         heads: query heads.
         key_value_heads: heads of keys and values; must divide the heads.
-        feed_forward: width of the feed-forward network.
-        gated: whether the feed-forward has a gate.
-        head_size: width of a head; by default hidden / heads.
+        feed_forward: inner size of the feed-forward network.
+        gated: whether the feed-forward network has a gate.
+        head_size: size of a head; by default hidden / heads.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -109,20 +109,20 @@ def layer_parameters(
 def model_parameters(shape: ModelShape) -> Count:
     """Parameters of a whole model.
 
-    Its layers, L each on average, the last norm, and the embedding, which is the output head too
-    where the two are tied, and else there twice, E times.
+    The layers, with L parameters each on average, the last norm, and E embedding tables: one if
+    the embedding is tied to the output head, otherwise two.
 
         P = layers * L + hidden + E * vocabulary * hidden
 
     Convention:
-        All parameters, embeddings included, as the released weights have them. The vocabulary is
-        the one of the weights: 128,256 for Llama 3, whose paper says 128,000.
+        All parameters, embeddings included, as in the released weights. The vocabulary is that of
+        the weights: 128,256 for Llama 3, whose paper says 128,000.
 
     Args:
         shape: the model.
 
     Raises:
-        ValueError: *shape* is no model shape.
+        ValueError: *shape* is not a model shape.
 
     Source:
         Counted from the released weights; Grattafiori et al., arXiv:2407.21783, table 3;
@@ -133,22 +133,22 @@ def model_parameters(shape: ModelShape) -> Count:
 
 
 def active_parameters(shape: ModelShape) -> Count:
-    """Parameters of a model that one token meets.
+    """Parameters of a model that process one token.
 
-    Of the experts only those that a token is sent to; all else is there for every token. N are the
-    parameters of the model, X those of one expert, M its layers with experts.
+    Of the experts, only those that a token is sent to; all other parameters process every token. N
+    are the parameters of the model, X those of one expert, M the layers with experts.
 
         P = N - M * (experts - active_experts) * X
 
     Convention:
-        With embeddings and the router. Reports often leave the embeddings out: 37 billion for
-        DeepSeek-V3 are 37.55 with them.
+        With embeddings and the router. Reports often leave out the embeddings: DeepSeek-V3's 37
+        billion are 37.55 billion with them.
 
     Args:
         shape: the model.
 
     Raises:
-        ValueError: *shape* is no model shape.
+        ValueError: *shape* is not a model shape.
 
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; Qwen3 Technical Report,
@@ -159,7 +159,7 @@ def active_parameters(shape: ModelShape) -> Count:
 
 
 class LayerParts(NamedTuple):
-    """Parameters of a layer by what parallelism does with them; *expert* is one of many."""
+    """Parameters of a layer by how parallelism splits them; *expert* is a single expert."""
 
     attention: int
     norms: int
@@ -170,7 +170,7 @@ class LayerParts(NamedTuple):
 
     @classmethod
     def of(cls, shape: ModelShape) -> "LayerParts":
-        """The parts of a layer of *shape*; feed_forward is that of a dense layer."""
+        """The parts of a layer of *shape*; *feed_forward* is that of a dense layer."""
         expert = _feed_forward(shape, shape.expert_feed_forward)
         router = shape.hidden * shape.experts + (shape.experts if shape.router_bias else 0)
         norms = 2 * shape.hidden * (1 if shape.norm == "rms" else 2)

@@ -20,6 +20,7 @@ from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/exercises")
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
@@ -43,7 +44,7 @@ async def another(site: Here, topic: str, slug: str) -> Response:
     """A new drawing."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     seed = 1 + secrets.randbelow(_NEW_SEEDS)
-    return Response(status_code=303, headers={"Location": f"/exercises/{exercise.id}?seed={seed}"})
+    return Response(status_code=303, headers={"Location": exercise_url(exercise.id, seed)})
 
 
 @router.post("/{topic}/{slug}", dependencies=[FromHere])

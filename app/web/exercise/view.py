@@ -27,12 +27,12 @@ from app.web.progress.standing import (
     Mark,
     Standings,
     Suggested,
-    address_of,
     mark_of,
     memories_of,
     next_for,
     standings_of,
 )
+from app.web.urls import chapter_url, exercise_url
 
 _HEADINGS: Mapping[State, str] = {
     "none": "",
@@ -172,7 +172,7 @@ def exercise_page(
         level=exercise.level,
         mark=mark_of(known.get(exercise.id)),
         seed=seed,
-        action=address_of(exercise, seed),
+        action=exercise_url(exercise.id, seed),
         begun=begun_at(given) or int(now().timestamp()),
         prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
         form=view_of(exercise).form(site, exercise, filled),
@@ -208,15 +208,15 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
 
 def _around(site: Site, exercise: Exercise, topic: Topic) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    again = Link(f"/exercises/{exercise.id}/another", exercise.variation)
+    again = Link(f"{exercise_url(exercise.id)}/another", exercise.variation)
     return Around(
-        topic=Link(f"/chapters/{topic.id}", topic.title),
+        topic=Link(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         sources=tuple(Link(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Link(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,
-        earlier=Link(address_of(before), before.title) if before else None,
-        later=Link(address_of(after), after.title) if after else None,
+        earlier=Link(exercise_url(before.id), before.title) if before else None,
+        later=Link(exercise_url(after.id), after.title) if after else None,
     )
 
 
@@ -243,7 +243,7 @@ def _history(
                 at=row.at,
                 correct=row.correct,
                 answer=_short(row.answer),
-                href=address_of(exercise, row.seed),
+                href=exercise_url(exercise.id, row.seed),
                 same=row.seed == seed,
             )
             for row in attempts_at(session, learner, exercise.id)

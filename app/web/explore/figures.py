@@ -26,6 +26,7 @@ from app.explorers import (
 )
 from app.kinds.base import Embedded
 from app.markdown import inline_html
+from app.web.urls import explorer_url
 
 _KEPT = 64  # figures of chapters and exercises that are kept drawn
 
@@ -78,7 +79,7 @@ def _embedded(
     guess = guess_form(explorer, found.values) if predict else None
     return EmbeddedView(
         explorer.title,
-        address_of_state(explorer, found.values),
+        explorer_url(name, state_of(explorer, found.values)),
         () if guess else _chosen(number, found),
         guess,
     )
@@ -93,7 +94,7 @@ def taste() -> EmbeddedView:
         timeline = replace(timeline, summary="")
     views = figure_views(found.explorer, found.values, (timeline,))
     guess = guess_form(found.explorer, found.values)
-    return EmbeddedView(found.explorer.title, "/explore/pipeline", views, guess)
+    return EmbeddedView(found.explorer.title, explorer_url(found.explorer.name), views, guess)
 
 
 def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
@@ -105,7 +106,7 @@ def figure_views(
     explorer: Explorer, values: Values, figures: Iterable[Figure]
 ) -> tuple[FigureView, ...]:
     """All *figures* of *explorer*, drawn."""
-    base, query = f"/explore/{explorer.name}", f"?{query_of(explorer, values)}"
+    base, query = explorer_url(explorer.name), f"?{urlencode(state_of(explorer, values))}"
     return tuple(
         figure_view(figure, base, n, query, explorer.name) for n, figure in enumerate(figures)
     )
@@ -116,7 +117,7 @@ def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
     if not explorer.predicts:
         return None
     return GuessForm(
-        f"/explore/{explorer.name}",
+        explorer_url(explorer.name),
         mark(inline_html(question(explorer, values))),
         explorer.predicts,
         tuple(state_of(explorer, values).items()),
@@ -126,16 +127,6 @@ def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
 def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
     """The controls as an address has them."""
     return {c.name: address_text(c, values[c.name]) for c in explorer.controls}
-
-
-def query_of(explorer: Explorer, values: Values) -> str:
-    """The query of the address that shows *values*."""
-    return urlencode(state_of(explorer, values))
-
-
-def address_of_state(explorer: Explorer, values: Values) -> str:
-    """The address that shows *values*."""
-    return f"/explore/{explorer.name}?{query_of(explorer, values)}"
 
 
 def figure_view(

@@ -35,12 +35,13 @@ from app.site import Here
 from app.web.explore.figures import (
     FigureView,
     GuessForm,
-    address_of_state,
     figure_file,
     figure_views,
     guess_form,
+    state_of,
 )
 from app.web.frame.rendering import Link, frame, render
+from app.web.urls import chapter_url, explorer_url, formula_url
 
 router = APIRouter(prefix="/explore")
 _LONGEST = 200  # characters of a value in an address
@@ -154,15 +155,15 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         typed=typed,
         hidden=hidden,
         question=mark(inline_html(question(explorer, values))),
-        chapter=Link(f"/chapters/{topic.id}", topic.title),
-        formulas=tuple(Link(f"/formulas/{formula}", formula) for formula in explorer.formulas),
+        chapter=Link(chapter_url(topic.id), topic.title),
+        formulas=tuple(Link(formula_url(formula), formula) for formula in explorer.formulas),
         controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
         corrections=corrections,
         problem=problem,
         says=html(shown.says),
         facts=shown.facts,
         figures=figure_views(explorer, values, figures),
-        address=address_of_state(explorer, values),
+        address=explorer_url(explorer.name, state_of(explorer, values)),
         ended=shown.ended,
     )
     fragment = request.headers.get("x-fragment") == "1"

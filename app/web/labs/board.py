@@ -22,6 +22,7 @@ from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
 from app.web.labs.compared import LETTERS, MachineRow, RunGroup, entries_of, figure_of, groups_of
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
+from app.web.urls import lab_url, run_url
 
 router = APIRouter(prefix="/labs")
 _GROUPS = 12  # on one page
@@ -72,7 +73,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         return await aside(_page, request, site, lab, error)
-    response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
     remember(request, response, learner, site.secret)
     return response
 
@@ -125,7 +126,7 @@ def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
 def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None) -> Response:
     groups = groups_of(site, lab)
     page = BoardPage(
-        lab=Link(f"/labs/{lab.name}", lab.title),
+        lab=Link(lab_url(lab.name), lab.title),
         kind=KINDS[lab.links],
         asks=guess_label(lab, lab.asked_of(lab.starts)),
         groups=tuple(_view(lab, group, number) for number, group in enumerate(_shown(groups))),
@@ -146,7 +147,7 @@ def _shown(groups: Sequence[RunGroup]) -> Sequence[RunGroup]:
 def _view(lab: Lab, group: RunGroup, number: int) -> GroupView:
     return GroupView(
         parameters=group.parameters,
-        figure=figure_view(figure_of(lab, group), f"/labs/{lab.name}/board", number),
+        figure=figure_view(figure_of(lab, group), f"{lab_url(lab.name)}/board", number),
         held=HELD[group.held],
         over=held_over(group.held, "formula"),
         entries=tuple(entries_of(lab, group)),

@@ -16,6 +16,7 @@ from app.units import RATIO, scale_of
 from app.web.frame.rendering import Link
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import place_of
+from app.web.urls import run_url
 
 LETTERS = string.ascii_uppercase  # one per machine of a group; the others are not shown
 _COLORS = tuple(color for color in Color if color is not Color.PALE)
@@ -74,7 +75,7 @@ def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
         at = {name: value for name, value in one.where.items() if name != "late"}
         yield MachineRow(
             letter=letter,
-            machine=Link(f"/labs/{lab.name}/{report.id}", f"{place_of(report)}, {report.backend}"),
+            machine=Link(run_url(lab.name, report.id), f"{place_of(report)}, {report.backend}"),
             what=", ".join(f"{name} {lab.shown_at(name, value)}" for name, value in at.items()),
             origin=f"{result.origin}, {report.at[:10]}",
             predicted="" if one.predicted is None else shown(lab, one.name, one.predicted),

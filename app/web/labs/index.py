@@ -26,6 +26,7 @@ from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
+from app.web.urls import run_url
 
 router = APIRouter(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
@@ -137,7 +138,7 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
             note_trouble(request, error, error.cause)
         return await aside(_refused, request, site, lab, fields, error)
     site.labs.wake()
-    response = Response(status_code=303, headers={"Location": f"/labs/{lab.name}/{row.name}"})
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
     remember(request, response, learner, site.secret)
     return response
 
@@ -190,7 +191,7 @@ def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
         if report := result.report:
             what = " ".join(f"{name}={text}" for name, text in report.given.items())
             short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 1]}…"
-            href = f"/labs/{report.lab}/{report.id}"
+            href = run_url(report.lab, report.id)
             yield RunItem(
                 href=href,
                 machine=place_of(report),

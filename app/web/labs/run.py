@@ -34,6 +34,7 @@ from app.web.labs.wording import (
     place_of,
     query_of,
 )
+from app.web.urls import exercise_url, lab_url, run_url
 
 router = APIRouter(prefix="/labs")
 
@@ -84,7 +85,7 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
         raise NotFoundError("you did not start a run of that name, so you cannot cancel it")
     request_cancel(site.engine, run)
     site.labs.wake()
-    return Response(status_code=303, headers={"Location": f"/labs/{name}/{run}"})
+    return Response(status_code=303, headers={"Location": run_url(name, run)})
 
 
 @router.get("/{name}/{run}")
@@ -133,9 +134,9 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
     report, row = result.report, result.row
     measured = report is not None and bool(report.measures)
     header, *rows = table_of(lab, report) if report and measured else ((),)
-    address = f"/labs/{lab.name}/{name}"
+    address = run_url(lab.name, name)
     return RunPage(
-        lab=Link(f"/labs/{lab.name}", lab.title),
+        lab=Link(lab_url(lab.name), lab.title),
         address=address,
         title=f"{lab.title}, {place_of(report)}" if report else lab.title,
         kind=KINDS[lab.links],
@@ -148,7 +149,7 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
         log=result.log,
-        again=f"/labs/{lab.name}?{query_of(row.parameters)}" if row else "",
+        again=f"{lab_url(lab.name)}?{query_of(row.parameters)}" if row else "",
         back=_back(site, row),
         report=report,
         compared=_compared(lab, result),
@@ -184,7 +185,7 @@ def _back(site: Site, row: LabRunRow | None) -> Link | None:
     if not row or not row.origin:
         return None
     exercise = row.origin.partition("?")[0]
-    return Link(f"/exercises/{row.origin}#result", site.catalog.exercise(exercise).title)
+    return Link(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
 
 
 def _compared(lab: Lab, result: RunResult) -> GuessTable | None:

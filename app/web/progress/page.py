@@ -19,7 +19,6 @@ from app.learning import Mastery, Memory, due, mastery_by_skill, mastery_of
 from app.site import Here, Site
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import COOKIE, FromHere, Visiting
-from app.web.progress.clock import today
 from app.web.progress.standing import (
     Card,
     ExerciseRow,
@@ -29,7 +28,9 @@ from app.web.progress.standing import (
     memories_of,
     row_of,
     standings_of,
+    today,
 )
+from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/progress")
 _WEEKS = 26
@@ -238,7 +239,7 @@ def _history(
     recent = tuple(
         Recent(
             row.at,
-            Link(f"/exercises/{row.exercise}?seed={row.seed}", titles[row.exercise]),
+            Link(exercise_url(row.exercise, row.seed), titles[row.exercise]),
             row.correct,
             " ".join(row.answer.split())[:60],
         )

@@ -11,7 +11,7 @@ from app.db.session import open_session
 from app.kinds import Exercise
 from app.learning import Day, Memory, Suggestion, memories, suggestion
 from app.site import Site
-from app.web.progress.clock import today
+from app.web.urls import chapter_url, exercise_url
 
 Mark = Literal["new", "tried", "solved", "unaided"]
 Standings = Mapping[str, Standing]
@@ -59,6 +59,11 @@ class Card:
     extras: int
 
 
+def today() -> date:
+    """Today's date, in UTC."""
+    return datetime.now(UTC).date()
+
+
 def standings_of(site: Site, learner: str) -> Standings:
     """How *learner* stands with every exercise; nothing for nobody."""
     if not learner:
@@ -100,7 +105,7 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
     """*exercise* in a list."""
     mark = mark_of(known.get(exercise.id))
     return ExerciseRow(
-        href=address_of(exercise),
+        href=exercise_url(exercise.id),
         title=exercise.title,
         label=exercise.label,
         kind=exercise.kind_title,
@@ -115,7 +120,7 @@ def card_of(topic: Topic, known: Standings) -> Card:
     solved = [e.core for e in topic.exercises if is_solved(e, known)]
     core = sum(e.core for e in topic.exercises)
     return Card(
-        href=f"/chapters/{topic.id}",
+        href=chapter_url(topic.id),
         title=topic.title,
         summary=topic.summary,
         solved=sum(solved),
@@ -130,11 +135,6 @@ def is_solved(exercise: Exercise, known: Standings) -> bool:
     return mark_of(known.get(exercise.id)) in ("solved", "unaided")
 
 
-def address_of(exercise: Exercise, seed: int = 0) -> str:
-    """The page of *exercise*."""
-    return f"/exercises/{exercise.id}" + (f"?seed={seed}" if seed else "")
-
-
 def next_for(
     site: Site, known: Standings, kept: Mapping[str, Memory], current: str = ""
 ) -> Suggested | None:
@@ -146,7 +146,7 @@ def next_for(
 
 def suggested(found: Suggestion) -> Suggested:
     """*found* as pages show it; a review draws new numbers."""
-    address = address_of(found.exercise)
+    address = exercise_url(found.exercise.id)
     renewed = found.review and found.exercise.variation
     return Suggested(
         f"{address}/another" if renewed else address,

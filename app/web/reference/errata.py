@@ -8,7 +8,7 @@ from app.content.errata import Erratum, Worked, errata
 from app.formulas import FORMULAS
 from app.site import Here, Site
 from app.web.frame.rendering import Link, frame, render
-from app.web.progress.standing import address_of
+from app.web.urls import exercise_url, formula_url
 
 router = APIRouter()
 _GROUPS = (
@@ -65,13 +65,11 @@ def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
     return ErratumEntry(
         erratum,
         tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
-        tuple(Link(address_of(exercise), exercise.title) for exercise in known),
+        tuple(Link(exercise_url(exercise.id), exercise.title) for exercise in known),
     )
 
 
 def _links(row: Worked) -> list[Link]:
     return [
-        Link(f"/formulas/{name}", name.partition(".")[2])
-        for name in row.formulas
-        if name in FORMULAS
+        Link(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS
     ]

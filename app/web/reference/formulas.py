@@ -10,8 +10,8 @@ from app.errors import NotFoundError
 from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_default
 from app.site import Here, Site
 from app.web.frame.rendering import Link, frame, render
-from app.web.progress.standing import address_of
 from app.web.reference.docstrings import Documented, documented
+from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/formulas")
 _TITLES = {
@@ -139,7 +139,9 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         parts=parts,
         problem=problem,
         exercises=tuple(
-            Link(address_of(e), e.title) for e in site.catalog.exercises if formula.name in e.dotted
+            Link(exercise_url(e.id), e.title)
+            for e in site.catalog.exercises
+            if formula.name in e.dotted
         ),
         errata=tuple(
             Link(f"/errata#{known.id}", known.title)

@@ -9,6 +9,7 @@ from app.content.glossary import terms
 from app.markdown import inline_html
 from app.site import Here
 from app.web.frame.rendering import Link, frame, render
+from app.web.urls import chapter_url
 
 router = APIRouter()
 
@@ -34,9 +35,7 @@ class GlossaryPage:
 @router.get("/glossary")
 async def glossary(request: Request, site: Here) -> Response:
     """Every term."""
-    chapters = {
-        topic.id: Link(f"/chapters/{topic.id}", topic.title) for topic in site.catalog.topics
-    }
+    chapters = {topic.id: Link(chapter_url(topic.id), topic.title) for topic in site.catalog.topics}
     entries = tuple(
         GlossaryEntry(
             key=key,

@@ -82,7 +82,7 @@ def test_gradient_noise_scale_is_that_of_gradients_with_known_noise(
 
 
 def test_gradient_noise_scale_needs_signal_and_noise() -> None:
-    with pytest.raises(ValueError, match=r"^large_norm_squared must be above 0.5, all noise"):
+    with pytest.raises(ValueError, match=r"^large_norm_squared must be above 0.5 \(all noise\)"):
         gradient_noise_scale(8, 16, 1.0, 0.5)
     with pytest.raises(ValueError, match=r"^large_norm_squared must be above 0.5"):
         gradient_noise_scale(8, 16, 1.0, 1.5)

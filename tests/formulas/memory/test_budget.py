@@ -161,11 +161,11 @@ def test_memory_budget_keeps_as_many_microbatches_as_are_in_flight(
         ),
         (DENSE, "expert=2 data=2", "expert degree that divides the experts, 1, not 2"),
         (MIXTURE, "expert=3 data=3", "expert degree that divides the experts, 4, not 3"),
-        (DENSE, "pipeline=5", "at most as many pieces of pipeline as layers, 4, not 5"),
+        (DENSE, "pipeline=5", "at most as many pipeline chunks as layers, 4, not 5"),
         (
             DENSE,
             "pipeline=4 virtual=2 microbatches=4",
-            "as many pieces of pipeline as layers, embedding and output head, 6, not 8",
+            "as many pipeline chunks as layers, embedding and output head, 6, not 8",
         ),
         (
             DENSE,

@@ -119,6 +119,6 @@ def test_attention_parameters_need_heads_that_divide() -> None:
     with pytest.raises(ValueError, match=r"^key_value_heads must divide the heads, 64, not 7"):
         attention_parameters(8192, 64, 7)
     with pytest.raises(
-        ValueError, match=r"^heads must divide the width of the model, 8191, not 64"
+        ValueError, match=r"^heads must divide the hidden size of the model, 8191, not 64"
     ):
         attention_parameters(8191, 64, 8)

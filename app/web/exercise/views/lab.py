@@ -24,7 +24,7 @@ from app.web.exercise.views.numeric import BoxView, box_views
 from app.web.frame.rendering import Link
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, place_of
-from app.web.progress.standing import address_of
+from app.web.urls import exercise_url, run_url
 
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
@@ -179,7 +179,7 @@ def _runs(
             for name in exercise.predict
         )
         if any(one.value for one in measured):
-            link = Link(f"/labs/{report.lab}/{report.id}", place_of(report))
+            link = Link(run_url(report.lab, report.id), place_of(report))
             origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
             yield RunView(link, origin, measured)
 
@@ -226,7 +226,7 @@ def _hidden(
 ) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
-    yield "origin", address_of(exercise, seed).removeprefix("/exercises/")
+    yield "origin", exercise_url(exercise.id, seed).removeprefix("/exercises/")
     asked_for = job.lab.asked_of(job.given)
     for name, asked in exercise.predict.items():
         if asked.measured == asked_for and name in locked and not asked.at and not asked.over:

@@ -1,0 +1,34 @@
+"""The paths of the site's pages."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+
+def exercise_url(exercise: str, seed: int = 0) -> str:
+    """The page of the exercise with the id *exercise*, drawn with *seed*."""
+    return f"/exercises/{exercise}" + (f"?seed={seed}" if seed else "")
+
+
+def chapter_url(topic: str) -> str:
+    """The page of a chapter."""
+    return f"/chapters/{topic}"
+
+
+def explorer_url(name: str, state: Mapping[str, str] | None = None) -> str:
+    """The page of an explorer, with its controls set to *state*."""
+    return f"/explore/{name}" + (f"?{urlencode(state)}" if state else "")
+
+
+def formula_url(name: str) -> str:
+    """The page of the formula called *name*, such as collectives.ring_all_reduce_time."""
+    return f"/formulas/{name}"
+
+
+def lab_url(name: str) -> str:
+    """The page of a lab."""
+    return f"/labs/{name}"
+
+
+def run_url(lab: str, run: str) -> str:
+    """The page of a run of a lab."""
+    return f"/labs/{lab}/{run}"
