@@ -8,7 +8,7 @@ from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.length import refuse_longer
-from app.sandbox.fair_queue import Turn
+from app.sandbox.fair_queue import Client
 from app.site import Site
 
 
@@ -18,7 +18,7 @@ async def check(
     seed: int,
     answer: Answer,
     learner: str,
-    turn: Turn,
+    client: Client,
     *,
     hints: int = 0,
     revealed: bool = False,
@@ -27,7 +27,7 @@ async def check(
 ) -> Verdict:
     """The verdict on *answer*, kept durably when this returns, with *once* of it.
 
-    Programs take *turn*.
+    Programs are scheduled as those of *client*.
 
     Raises:
         AnswerError: *answer* cannot be read; nothing is kept.
@@ -36,7 +36,7 @@ async def check(
         UnavailableError: the sandbox or the database cannot do its work; nothing is kept.
     """
     refuse_longer(answer, site.settings.answer_limit)
-    verdict = await exercise.grade(seed, answer, site.runner.taking(turn), learner)
+    verdict = await exercise.grade(seed, answer, site.runner.on_behalf_of(client), learner)
     try:
         attempt = Attempt(
             learner=learner,

@@ -13,7 +13,7 @@ from app.kinds.code.edits import Operator
 from app.kinds.code.guilt import equally_guilty
 from app.kinds.code.interpreter import ListingError, Program
 from app.kinds.code.mutation import Listing, Mutant, Mutants
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")
 CODE = """\

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from app.config import Settings
 from app.errors import AnswerError
-from app.sandbox.report import Report, Returned
+from app.sandbox.execution import Execution, Returned
 from app.sandbox.runner import Runner
 
 # The second set was written for an audit of this project: it plays the guest's own protocol.
@@ -87,7 +87,7 @@ async def _replied(runner: Runner, source: str) -> list[str]:
     return list(_revealed(report))
 
 
-def _revealed(report: Report) -> Iterator[str]:
+def _revealed(report: Execution) -> Iterator[str]:
     values = [o.value for o in report.outcomes if isinstance(o, Returned)]
     if len(values) == len(EXPECTED) and all(
         type(v) in (int, float) and v == e for v, e in zip(values, EXPECTED, strict=True)
@@ -111,7 +111,7 @@ async def _next_learner(runner: Runner) -> AsyncIterator[str]:
         yield f"delayed the next learner by {took:.2f} s"
 
 
-async def _honest(runner: Runner) -> tuple[Report, float]:
+async def _honest(runner: Runner) -> tuple[Execution, float]:
     started = time.perf_counter()
     report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
     return report, time.perf_counter() - started

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from app.config import Settings
 from app.errors import AnswerError, UnavailableError
 from app.sandbox.component import check_owner
+from app.sandbox.execution import Execution, Plain, Raised, Returned, Stopped
 from app.sandbox.guest.codec import decode, encode
-from app.sandbox.health import Health
+from app.sandbox.pool import SandboxHealth
 from app.sandbox.process import WorkerProcess
-from app.sandbox.report import Plain, Raised, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 
 Loop = asyncio.AbstractEventLoop
@@ -80,7 +80,7 @@ SOLUTIONS = {
 }  # fmt: skip
 
 
-def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Report:
+def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Execution:
     return loop.run_until_complete(runner.run(source, "f", calls))
 
 
@@ -237,8 +237,8 @@ def test_an_honest_learner_is_served_while_others_loop(loop: Loop, runner: Runne
     assert loop.run_until_complete(mixed())[10] < 0.5
 
 
-def health_of(settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> Health:
-    async def prepare() -> Health:
+def health_of(settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> SandboxHealth:
+    async def prepare() -> SandboxHealth:
         made = Runner(settings, worker)
         await made.start()
         health = await made.ready()
@@ -266,7 +266,7 @@ def test_a_damaged_component_switches_the_sandbox_off_with_a_sentence(
         (copy / "guest.cwasm").chmod(0o600)
     health = health_of(Settings(cache=tmp_path, sandbox_workers=1))
     assert health.state == "off"
-    assert "a worker of the sandbox cannot start" in health.cause
+    assert "a sandbox worker cannot start" in health.cause
     assert str(tmp_path) not in health.says
 
 

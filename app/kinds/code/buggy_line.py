@@ -23,7 +23,7 @@ from app.kinds.code.mutation import SAYS, Effect, Listing, Mutant, Mutants, effe
 from app.kinds.code.searching import combinations
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.strict import Strict
-from app.sandbox.report import Returned
+from app.sandbox.execution import Returned
 from app.sandbox.runner import Runner
 from app.units import figures
 

@@ -13,7 +13,7 @@ from app.expressions import ExpressionError, Quantity, evaluate, holds
 from app.kinds.base import Base, UnitName
 from app.kinds.drawing import Draw, draw
 from app.kinds.strict import Strict
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 from app.units import figures, scale_of
 
 Scalar = bool | int | float | str

@@ -11,7 +11,7 @@ from app.kinds.code.agreement import as_float
 from app.kinds.code.calls import Call, Given, a_type, plain, rounded
 from app.kinds.code.outcomes import code_span, place_of, says_of
 from app.kinds.strict import Strict
-from app.sandbox.report import Outcome, Plain, Returned
+from app.sandbox.execution import Outcome, Plain, Returned
 
 _TENTH_PERCENT = 1e-3
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Call
 from app.kinds.common_mistakes import slip
-from app.sandbox.report import Outcome, Report, Returned, Stopped
+from app.sandbox.execution import Execution, Outcome, Returned, Stopped
 from app.units import Scale
 
 
@@ -18,7 +18,7 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     )
 
 
-def was_stopped(report: Report) -> bool:
+def was_stopped(report: Execution) -> bool:
     """Whether a wall ended the run: on a busy machine another run may come further."""
     return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
 

@@ -25,7 +25,7 @@ from app.kinds.code.feedback import (
 )
 from app.kinds.code.foreseen import common_slip, same_results, was_stopped
 from app.kinds.code.outcomes import in_line, kind_of, says_of
-from app.sandbox.report import Outcome, Report, Returned, Stopped
+from app.sandbox.execution import Execution, Outcome, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
@@ -183,7 +183,7 @@ class Function(Coded):
 
     async def _run(
         self, source: str, calls: Sequence[Call], runner: Runner, learner: str
-    ) -> Report:
+    ) -> Execution:
         report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
         for outcome in (report.body, *report.outcomes):
             if isinstance(outcome, Stopped) and outcome.reason == "lost":
@@ -193,7 +193,7 @@ class Function(Coded):
     def _passes(self, call: Call, outcome: Outcome) -> bool:
         return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
 
-    async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
+    async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
         """The sentence of the foreseen mistake with the same results, or of a common slip."""
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
             return ""
@@ -294,5 +294,5 @@ def _source(answer: Answer) -> str:
     return source
 
 
-def _pairs(calls: Sequence[Call], report: Report) -> Iterator[tuple[Call, Outcome]]:
+def _pairs(calls: Sequence[Call], report: Execution) -> Iterator[tuple[Call, Outcome]]:
     return zip(calls, report.outcomes, strict=False)

@@ -2,7 +2,7 @@
 
 import re
 
-from app.sandbox.report import Outcome, Raised, Returned, Stopped
+from app.sandbox.execution import Outcome, Raised, Returned, Stopped
 
 _LONGEST = 300
 _STOPPED = {

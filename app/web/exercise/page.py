@@ -16,7 +16,7 @@ from app.kinds.code.function import Function
 from app.kinds.lab import Experiment
 from app.kinds.length import TooLongError, refuse_longer
 from app.network.door import note_trouble
-from app.sandbox.fair_queue import Turn
+from app.sandbox.fair_queue import Client
 from app.site import Here, Site
 from app.web.exercise.forms import Given
 from app.web.exercise.lab import answer_of, lock_in
@@ -39,7 +39,7 @@ class _Asked:
     exercise: Exercise
     seed: int
     learner: str
-    turn: Turn
+    client: Client
     given: Given
 
     @property
@@ -77,7 +77,7 @@ async def answer(
     """What one of the buttons does."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     learner = learner_of(visiting)
-    asked = _Asked(exercise, _seed(seed), learner, visiting.turn, await _fields(request))
+    asked = _Asked(exercise, _seed(seed), learner, visiting.client, await _fields(request))
     spend(request, site.allowances.answers, "answers", 1 + asked.size / _PART)
     try:
         outcome = await _act(site, asked)
@@ -114,7 +114,7 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
         case "run" if isinstance(asked.exercise, Function):
             source = next(iter(asked.given.get("answer", ())), "")
             refuse_longer(source, site.settings.answer_limit)
-            runner = site.runner.taking(asked.turn)
+            runner = site.runner.on_behalf_of(asked.client)
             return tried(await asked.exercise.try_out(asked.seed, source, runner, asked.learner))
     return await _check(site, asked, seen)
 
@@ -127,7 +127,7 @@ async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
         asked.seed,
         given,
         asked.learner,
-        asked.turn,
+        asked.client,
         hints=seen.hints,
         revealed=seen.solution,
         seconds=_seconds(asked.given),

@@ -18,7 +18,7 @@ from app.kinds.code.feedback import Trial, TrialRun
 from app.kinds.lab import Experiment
 from app.kinds.length import TooLongError
 from app.markdown import html, inline_html
-from app.sandbox.health import Health
+from app.sandbox.pool import SandboxHealth
 from app.site import Site
 from app.web.exercise.forms import Form, Given, form_of
 from app.web.exercise.lab import ExperimentView, experiment_view
@@ -102,7 +102,7 @@ class Sheet:
     action: str
     prompt: Markup
     form: Form
-    health: Health
+    health: SandboxHealth
     state: State
     heading: str
     feedback: tuple[Markup, ...]
