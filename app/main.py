@@ -15,8 +15,8 @@ from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.packs import exercise_folders
 from app.db.migrations import migrate
-from app.db.secret import signing_secret
 from app.db.session import connect
+from app.db.signing import signing_secret
 from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.errors import AppError, ContentError, UnavailableError

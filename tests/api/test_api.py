@@ -83,7 +83,7 @@ def test_a_lab_shows_its_task_and_the_question_about_the_cause(
     body = {"exercise": shown["id"], "seed": 0, "answer": answer}
     assert client.post("/api/v1/check", json=body, headers=bearer).json()["verdict"] == "correct"
     described = client.get("/api/v1/openapi.json").json()
-    schema = described["components"]["schemas"]["Shown"]
+    schema = described["components"]["schemas"]["DrawnExercise"]
     assert {"prompt", "fields", "cause"} <= schema["properties"].keys()
 
 

@@ -24,7 +24,7 @@ from app.db.replays import REMEMBERED, KeyTakenError, Once, replayed
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow, Replay, ReplayRow, now
 from app.db.tokens import create_token
-from app.db.writer import Writer, keep
+from app.db.writer import Writer, store
 from app.site import Site
 from tests.db.test_rows import attempt
 
@@ -82,7 +82,7 @@ def test_a_key_belongs_to_one_answer(
     assert send(client, bearer, key, "70 ms").status_code == 200
     other = send(client, bearer, key, **{"answer": "70 ms", **change})
     assert other.status_code == 422
-    assert "used for another answer" in other.json()["detail"]
+    assert "used for a different answer" in other.json()["detail"]
     assert send(client, bearer, key, "70 ms").status_code == 200
 
 
@@ -151,8 +151,8 @@ def test_of_many_at_once_one_is_stored(engine: Engine) -> None:
 
 
 def test_a_taken_key_does_not_sink_its_neighbours(engine: Engine) -> None:
-    assert keep(engine, [once("taken", "first of it")]) == [None]
-    kept = keep(
+    assert store(engine, [once("taken", "first of it")]) == [None]
+    kept = store(
         engine, [attempt(answer="before"), once("taken", "second of it"), once("new", "after")]
     )
     assert [type(refusal) for refusal in kept] == [type(None), KeyTakenError, type(None)]
@@ -162,9 +162,9 @@ def test_a_taken_key_does_not_sink_its_neighbours(engine: Engine) -> None:
 
 def test_a_key_is_forgotten_after_a_day(engine: Engine) -> None:
     old = now() - REMEMBERED - timedelta(seconds=1)
-    keep(engine, [once("old", "1", at=old)])
+    store(engine, [once("old", "1", at=old)])
     assert replayed(engine, "l", "old") is None
-    assert keep(engine, [once("old", "2")]) == [None]
+    assert store(engine, [once("old", "2")]) == [None]
     found = replayed(engine, "l", "old")
     assert found is not None
     assert found.verdict == "2"

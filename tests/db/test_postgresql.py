@@ -12,15 +12,13 @@ from alembic import command
 from sqlalchemy import Engine, delete
 
 from app.db.backup import backup
-from app.db.days import attempts_by_day
-from app.db.health import probe
-from app.db.migrations import alembic_configuration, exclusive, migrate
+from app.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.db.personal import delete_everything, everything
-from app.db.queries import Shown, latest_attempts, shown, standings
+from app.db.queries import Revealed, attempts_by_day, latest_attempts, revealed, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal
 from app.db.tokens import Tokens, create_token
-from app.db.writer import Writer, keep
+from app.db.writer import Writer, store
 from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
 from tests.db import test_queue as queue
@@ -74,16 +72,16 @@ def test_a_bad_row_does_not_sink_its_neighbours(server: Engine) -> None:
         connection.exec_driver_sql(
             "ALTER TABLE attempt ADD CONSTRAINT picky CHECK (answer <> 'bad')"
         )
-    kept = keep(server, [attempt(answer=answer) for answer in ("good", "bad", "fine")])
+    kept = store(server, [attempt(answer=answer) for answer in ("good", "bad", "fine")])
     assert [type(refusal) for refusal in kept] == [type(None), ValueError, type(None)]
     with server.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE attempt DROP CONSTRAINT picky")
 
 
 def test_questions_have_the_same_answers(server: Engine) -> None:
-    keep(server, [attempt(), attempt(correct=True, hints=1), attempt(exercise="c", correct=True)])
+    store(server, [attempt(), attempt(correct=True, hints=1), attempt(exercise="c", correct=True)])
     for number in (1, 1, 0):
-        keep(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
+        store(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
     with open_session(server) as session:
         known = standings(session, "l")
         assert {n: (s.tried, s.solved, s.unaided) for n, s in known.items()} == {
@@ -91,7 +89,7 @@ def test_questions_have_the_same_answers(server: Engine) -> None:
             "c": (1, True, True),
         }
         assert known["c"].last == NOON
-        assert shown(session, "l", "a/b", 7) == Shown(1, True)
+        assert revealed(session, "l", "a/b", 7) == Revealed(1, True)
         assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
         assert len(everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")

@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from app.db.backup import backup
-from app.db.health import probe
-from app.db.migrations import migrate
+from app.db.migrations import migrate, probe
 from app.db.queries import latest_attempts
 from app.db.session import open_session
 from app.db.tables import Attempt
@@ -178,7 +177,7 @@ def test_a_backup_taken_under_load_is_whole(engine: Engine, database: str, tmp_p
     copy = sqlite3.connect(tmp_path / "copy.db")
     assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     copy.close()
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         backup(database, tmp_path / "copy.db")
 
 

@@ -72,7 +72,7 @@ def test_memory_is_bounded_and_who_owes_most_is_not_forgotten(clock: Clock) -> N
         pass
     for number in range(3 * _MOST):
         allowance.wait(f"stranger {number}")
-    assert len(allowance._whole) <= _MOST
+    assert len(allowance._full_at) <= _MOST
     assert allowance.wait("spender") > 0
 
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
 from app.config import Settings
-from app.db.errors import unavailable
+from app.db.errors import unavailable_error
 from app.main import create_app
 from app.network.logs import Lines
 
@@ -47,7 +47,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
 
     monkeypatch.setattr("app.web.home.standings_of", fail)
     monkeypatch.setattr("app.web.exercise.page.sheet_of", fail)
-    monkeypatch.setattr("app.api.exercises.Listed", fail)
+    monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
 
 
@@ -56,11 +56,11 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
     cause = OperationalError("", {}, Exception(f'connection to "{HOST}" failed: {DRIVER}'))
 
     def fail(*_: object, **__: object) -> None:
-        raise unavailable(cause)
+        raise unavailable_error(cause)
 
     monkeypatch.setattr("app.web.home.standings_of", fail)
     monkeypatch.setattr("app.web.exercise.page.sheet_of", fail)
-    monkeypatch.setattr("app.api.exercises.Listed", fail)
+    monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
 
 

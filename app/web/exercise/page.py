@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from app.db.queries import SOLUTION, Shown, shown
+from app.db.queries import SOLUTION, Revealed, revealed
 from app.db.session import open_session
 from app.db.tables import Reveal, now
 from app.errors import AnswerError, NotFoundError, UnavailableError
@@ -102,7 +102,7 @@ async def _sheet(
 
 async def _act(site: Site, asked: _Asked) -> Outcome:
     with open_session(site.engine) as session:
-        seen = shown(session, asked.learner, asked.exercise.id, asked.seed)
+        seen = revealed(session, asked.learner, asked.exercise.id, asked.seed)
     match asked.action:
         case "hint":
             return await _reveal(site, asked, min(seen.hints + 1, len(asked.exercise.hints)))
@@ -119,7 +119,7 @@ async def _act(site: Site, asked: _Asked) -> Outcome:
     return await _check(site, asked, seen)
 
 
-async def _check(site: Site, asked: _Asked, seen: Shown) -> Outcome:
+async def _check(site: Site, asked: _Asked, seen: Revealed) -> Outcome:
     given = _given(site, asked)
     verdict = await check(
         site,

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Topic
-from app.db.queries import Answered, Standing, answers, standings
+from app.db.queries import PastAnswer, Standing, answers, standings
 from app.db.session import open_session
 from app.kinds import Exercise
 from app.learning import Day, Memory, Suggestion, memories, suggestion
@@ -87,9 +87,9 @@ def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
     return memories(_days(given), datetime.now(UTC))
 
 
-def _days(given: Iterable[Answered]) -> Iterator[Day]:
+def _days(given: Iterable[PastAnswer]) -> Iterator[Day]:
     """What came of each exercise on each day (of UTC)."""
-    days: dict[tuple[date, str], list[Answered]] = {}
+    days: dict[tuple[date, str], list[PastAnswer]] = {}
     for answer in given:
         days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
     for (_, exercise), those in days.items():
