@@ -1,4 +1,4 @@
-"""How every template is read: strictly, and escaped."""
+"""The Jinja environment: undefined names are errors, and everything is escaped."""
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -6,7 +6,7 @@ from app.config import ROOT
 
 
 def environment() -> Environment:
-    """Templates from the folder of that name; what is not defined is an error."""
+    """An environment with the templates in templates/."""
     return Environment(
         loader=FileSystemLoader(ROOT / "templates"),
         autoescape=True,

@@ -31,7 +31,7 @@ class ExerciseSummary(BaseModel):
     level: int
 
 
-class CauseQuestion(BaseModel):
+class MultipleChoice(BaseModel):
     """A question with options; the answer is the key of one of them."""
 
     prompt: str = Field(description="Markdown")
@@ -81,7 +81,7 @@ class DrawnExercise(BaseModel):
     fields: list[dict[str, str]] = Field(
         default=[], description="kinds numeric and lab: the quantities to answer with, by name"
     )
-    cause: CauseQuestion | None = Field(
+    cause: MultipleChoice | None = Field(
         default=None,
         description="kind lab: the question about the cause, asked after the prediction; an answer "
         'is {NAME: number, ..., "cause": KEY}, with one NAME per item of fields',

@@ -17,7 +17,7 @@ from app.site import Here, Site
 
 IDEMPOTENCY = "Idempotency-Key"
 _BEARER = HTTPBearer(auto_error=False, description="`wallclock token create NAME` creates one")
-_LONGEST = 200  # characters of a token
+_TOKEN_LENGTH = 200  # characters of a token
 _REQUIRED = "a valid token is required: Authorization: Bearer wc_... (wallclock token create NAME)"
 _VISIBLE = range(0x21, 0x7F)  # of ASCII
 
@@ -30,7 +30,7 @@ def grader_of(request: Request, site: Site) -> str:
     """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     secret = secret.strip()
-    if scheme.lower() == "bearer" and 0 < len(secret) <= _LONGEST:
+    if scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH:
         # A lookup by index takes less time here than a trip to another thread.
         name = site.tokens.name(secret)
         if name is not None:

@@ -21,7 +21,7 @@ _CURES: Mapping[str, str] = {
     ),
     r"compares nothing": "write a comparison: ranks <= 64",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",
-    r"is no mathematics": "LaTeX between $ signs; a price is written \\$5",
+    r"is not valid LaTeX": "LaTeX between $ signs; a price is written \\$5",
     r"every option is right|reads the same as": "change or leave out one of the options",
     r"the `when` of no option holds": "give one option a `when` that holds for the rest: 1 == 1",
     r"any order is right|are not written in an order": "say under `after` what comes before",

@@ -15,7 +15,7 @@ from app.db.errors import connected, translated_errors
 from app.db.session import BEGIN, connect
 from app.errors import UnavailableError
 
-_PATIENCE = 60.0  # seconds to wait while another server migrates
+_LOCK_WAIT = 60.0  # seconds to wait while another server migrates
 _LOCK = 0x77616C6C  # any number, as long as every version of the app uses the same one
 
 
@@ -57,7 +57,7 @@ def alembic_configuration() -> Config:
 @contextmanager
 def exclusive(database: str) -> Iterator[Connection]:
     """A transaction on *database* that excludes other migrations; committed on exit."""
-    engine = connect(database, _PATIENCE)
+    engine = connect(database, _LOCK_WAIT)
     try:
         immediate = {BEGIN: "BEGIN IMMEDIATE"}
         with translated_errors(), engine.connect().execution_options(**immediate) as connection:

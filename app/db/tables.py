@@ -68,11 +68,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class _Record(SQLModel):
+class _FrozenRow(SQLModel):
     model_config = {"frozen": True, "strict": True, "extra": "forbid"}
 
 
-class Attempt(_Record):
+class Attempt(_FrozenRow):
     """One submitted answer: written once, never changed.
 
     Raises:
@@ -108,7 +108,7 @@ class AttemptRow(Attempt, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 
 
-class Reveal(_Record):
+class Reveal(_FrozenRow):
     """A hint that a learner has been shown, or with number 0 the worked solution.
 
     Raises:
@@ -161,7 +161,7 @@ class SecretRow(SQLModel, table=True):
     digest: str = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
 
 
-class Prediction(_Record):
+class Prediction(_FrozenRow):
     """A learner's prediction, made before anything was measured: the first one stays.
 
     Raises:
@@ -186,7 +186,7 @@ class PredictionRow(Prediction, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 
 
-class Replay(_Record):
+class Replay(_FrozenRow):
     """The verdict on a check that had an Idempotency-Key, to be sent again if it is repeated.
 
     Raises:

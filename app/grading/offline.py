@@ -27,7 +27,7 @@ _RUNS = 64  # programs that run, or wait for a slot, at once
 _NAMED = 5  # disagreements that are listed
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Tally:
     """Counts of each verdict, and the lines where a different one was expected."""
 

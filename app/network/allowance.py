@@ -9,8 +9,8 @@ from typing import Self
 from app.config import Settings
 
 _MINUTE, _HOUR = 60.0, 3600.0  # seconds
-_MOST = 20_000  # addresses that are remembered, about 3 MB
-_LONGEST = 64  # characters of an address
+_REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
+_ADDRESS_LENGTH = 64  # characters of an address
 _NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
 
 
@@ -45,8 +45,8 @@ class Allowance:
 
     def _remember(self, name: str, full_at: float) -> None:
         self._full_at[name] = full_at
-        if len(self._full_at) > _MOST:
-            latest = sorted(self._full_at.items(), key=lambda entry: entry[1])[_MOST // 2 :]
+        if len(self._full_at) > _REMEMBERED:
+            latest = sorted(self._full_at.items(), key=lambda entry: entry[1])[_REMEMBERED // 2 :]
             self._full_at = dict(latest)
 
 
@@ -77,7 +77,7 @@ def network(address: str) -> str:
     try:
         known = ip_address(address.partition("%")[0])
     except ValueError:
-        return address[:_LONGEST]
+        return address[:_ADDRESS_LENGTH]
     if not isinstance(known, IPv6Address):
         return str(known)
     if known.ipv4_mapped is not None:

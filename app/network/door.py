@@ -29,7 +29,7 @@ _ALWAYS: _Headers = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
-_FEW = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
+_NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class Door:
             if nul:
                 if nul in last + body:
                     raise HTTPException(422, "the form contains the character NUL; remove it")
-                last = (last + body)[-_FEW:]
+                last = (last + body)[-_NUL_OVERLAP:]
             return message
 
         return counted

@@ -18,7 +18,7 @@ from app.sandbox.self_test import verify_isolation, verify_lockdown
 _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the processor
 # Exponential backoff, in seconds, until a failed start is tried again.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-_LONGEST = 60.0  # seconds; no run uses more
+_LONGEST_RUN = 60.0  # seconds; no run uses more
 _GONE = "the sandbox's files are missing from WALLCLOCK_CACHE; they are being built again"
 _log = logging.getLogger(__name__)
 
@@ -202,4 +202,4 @@ class Pool:
 
 def _seconds(used: object) -> float | None:
     """The processor time that a worker reports, if it is plausible."""
-    return used if isinstance(used, float) and 0 <= used <= _LONGEST else None
+    return used if isinstance(used, float) and 0 <= used <= _LONGEST_RUN else None

@@ -50,9 +50,9 @@ sources: [https://example.org/]
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "seed 0 (x 1): comes to 2, within twice the tolerance of the right answer, 2", "drop one"),
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "mistakes.2 * x", "drop one"),
         (DESIGN, 8, "seed 0 (x 1): decides nothing alone: no choice fails it only", "leave it out"),
-        (GOOD.replace("level: 1", "level: 1\n\tlabel: x"), 4, "is no YAML: a tab", "spaces"),
-        (GOOD.replace("How much is", "Note: how much is"), 4, "is no YAML: a colon inside a text", "quotes"),
-        (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is no YAML: a control character", "delete"),
+        (GOOD.replace("level: 1", "level: 1\n\tlabel: x"), 4, "is not valid YAML: a tab", "spaces"),
+        (GOOD.replace("How much is", "Note: how much is"), 4, "is not valid YAML: a colon inside a text", "quotes"),
+        (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is not valid YAML: a control character", "delete"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told_in_plain_words(
@@ -135,4 +135,4 @@ def test_a_chapters_own_file_is_told_its_keys(exercise_file: Write) -> None:
         topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")
     )
     says = " ".join(problem.says for problem in lint_topic(topic).problems)
-    assert "the image b.png is not there" in says
+    assert "the image b.png does not exist" in says

@@ -127,7 +127,7 @@ def test_a_number_that_is_drawn_or_is_none_of_those_drawn(found: Lint, old: str,
 )
 def test_a_title_with_the_answer_in_it(found: Lint, text: str, title: str) -> None:
     (problem,) = found(re.sub("title: .*", f"title: {title}", text))
-    assert "and that is the answer" in problem.says
+    assert "which is the answer" in problem.says
     assert problem.line == 2
 
 
@@ -187,7 +187,7 @@ def test_a_value_that_the_answer_needs_and_the_prompt_never_shows(found: Lint) -
 )
 def test_a_prompt_that_leans_on_another_exercise(found: Lint, prompt: str, phrase: str) -> None:
     (problem,) = found(GOOD.replace(PROMPT, f"prompt: >\n  {prompt}"))
-    assert f"leans on another exercise: '{phrase}" in problem.says
+    assert f"depends on another exercise: '{phrase}" in problem.says
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_a_prompt_that_leans_on_another_exercise(found: Lint, prompt: str, phras
 )
 def test_a_text_that_speaks_of_other_drawings(found: Lint, aside: str) -> None:
     (problem,) = found(GOOD.replace(SOLUTION, f"{SOLUTION} {aside}"))
-    assert "speaks of other drawings" in problem.says
+    assert "mentions other drawings" in problem.says
 
 
 def test_a_source_does_not_say_what_is_drawn(found: Lint) -> None:
     (problem,) = found(GOOD.replace(PROMPT, f"{PROMPT[:-1]}, when a paper reports {{x}}?"))
-    assert "lets a source say x, which is drawn" in problem.says
+    assert "makes a source state x, which is drawn" in problem.says
     tied = GOOD.replace(
         "given: {x: [1, 2, 3]}", "cases: [{x: 1, who: A paper}, {x: 2, who: A friend}]"
     )
@@ -210,9 +210,9 @@ def test_a_source_does_not_say_what_is_drawn(found: Lint) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("![a ring](ring.png)", "the image ring.png is not there"),
+        ("![a ring](ring.png)", "the image ring.png does not exist"),
         ("![a ring](https://example.org/ring.png)", "is on another site"),
-        ("![a ring](/static/rings.png)", "the image /static/rings.png is not there"),
+        ("![a ring](/static/rings.png)", "the image /static/rings.png does not exist"),
         ("[it](/formulas/memory.state_byte)", "did you mean 'memory.state_bytes'"),
         ("[it](/explore/rings)", "did you mean 'ring'"),
         ("[it](/explore/pipeline?stage=4)", "did you mean 'stages'"),
@@ -221,8 +221,8 @@ def test_a_source_does_not_say_what_is_drawn(found: Lint) -> None:
         ("[it](/chapters/memroy)", "did you mean 'memory'"),
         ("[it](/exercises/memory/stage-4)", "no exercise is called 'memory/stage-4'"),
         ("[it](/labs/all-reduces)", "did you mean 'all-reduce'"),
-        ("[it](/hardwares)", "leads nowhere; did you mean 'hardware'"),
-        ("[it](stage-1)", "a link begins with https:// or with /"),
+        ("[it](/hardwares)", "is broken; did you mean 'hardware'"),
+        ("[it](stage-1)", "a link must begin with https:// or /"),
     ],
 )
 def test_links_and_images_that_lead_nowhere(found: Lint, text: str, says: str) -> None:

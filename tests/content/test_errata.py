@@ -68,7 +68,7 @@ def test_an_exercise_knows_the_errata_that_touch_it() -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("The bytes memory.state_bytes(7e9)", "must read: what it is, a colon"),
+        ("The bytes memory.state_bytes(7e9)", "must have the form: description, colon"),
         ("Bytes: memory.state_byte(7e9) | GB", "did you mean 'memory.state_bytes'"),
         ("Bytes: memory.state_bytes(7e9) | s", "not in s"),
         ("Bytes: memory.state_bytes(-7) | GB", "parameters must be"),

@@ -3,8 +3,7 @@ from fastapi.testclient import TestClient
 from markupsafe import Markup
 
 from app.content.catalog import Catalog
-from app.content.glossary import terms
-from app.content.marking import mark, marked
+from app.content.glossary import mark, marked, terms
 
 
 def test_every_term_belongs_to_a_chapter(catalog: Catalog) -> None:

@@ -4,15 +4,15 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from app.content.catalog import Catalog
-from app.learning import Day, due, mastery_by_skill, mastery_of, memories, suggestion
+from app.learning import Review, due, mastery_by_skill, mastery_of, memories, suggestion
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"
 BYTES = "collectives/bytes-sent-by-a-ring"
 
 
-def day(after: int, exercise: str = RING, *, solved: bool = True, at_once: bool = True) -> Day:
-    return Day(exercise, NOON + timedelta(days=after), solved, solved and at_once)
+def day(after: int, exercise: str = RING, *, solved: bool = True, at_once: bool = True) -> Review:
+    return Review(exercise, NOON + timedelta(days=after), solved, solved and at_once)
 
 
 def test_an_exercise_is_due_when_the_model_says_ninety_per_cent() -> None:
@@ -20,7 +20,7 @@ def test_an_exercise_is_due_when_the_model_says_ninety_per_cent() -> None:
     scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
     card, days = Card(card_id=1, due=NOON), []
     for _ in range(3):
-        days.append(Day(RING, card.due, solved=True, at_once=True))
+        days.append(Review(RING, card.due, solved=True, at_once=True))
         card, _ = scheduler.review_card(card, Rating.Good, card.due)
     memory = memories(days, card.due)[RING]
     assert memory.due == card.due.date()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from app.config import Settings
 from app.main import create_app
-from app.network.allowance import _MOST, Allowance, network
+from app.network.allowance import _REMEMBERED, Allowance, network
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 
@@ -70,9 +70,9 @@ def test_memory_is_bounded_and_who_owes_most_is_not_forgotten(clock: Clock) -> N
     allowance = Allowance(10, 60, clock)
     while not allowance.wait("spender"):
         pass
-    for number in range(3 * _MOST):
+    for number in range(3 * _REMEMBERED):
         allowance.wait(f"stranger {number}")
-    assert len(allowance._full_at) <= _MOST
+    assert len(allowance._full_at) <= _REMEMBERED
     assert allowance.wait("spender") > 0
 
 

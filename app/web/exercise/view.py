@@ -8,7 +8,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from app.content.errata import of_exercise
-from app.content.marking import mark
+from app.content.glossary import mark
 from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now

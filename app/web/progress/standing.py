@@ -9,7 +9,7 @@ from app.content.catalog import Topic
 from app.db.queries import PastAnswer, Standing, answers, standings
 from app.db.session import open_session
 from app.kinds import Exercise
-from app.learning import Day, Memory, Suggestion, memories, suggestion
+from app.learning import Memory, Review, Suggestion, memories, suggestion
 from app.site import Site
 from app.web.progress.clock import today
 
@@ -87,7 +87,7 @@ def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
     return memories(_days(given), datetime.now(UTC))
 
 
-def _days(given: Iterable[PastAnswer]) -> Iterator[Day]:
+def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
     """What came of each exercise on each day (of UTC)."""
     days: dict[tuple[date, str], list[PastAnswer]] = {}
     for answer in given:
@@ -95,7 +95,7 @@ def _days(given: Iterable[PastAnswer]) -> Iterator[Day]:
     for (_, exercise), those in days.items():
         first = those[0]
         solved = any(answer.own for answer in those)
-        yield Day(exercise, first.at.astimezone(UTC), solved, first.unaided)
+        yield Review(exercise, first.at.astimezone(UTC), solved, first.unaided)
 
 
 def mark_of(standing: Standing | None) -> Mark:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from app.content.errata import Erratum, Worked, errata
+from app.content.errata import DerivationLine, Erratum, errata
 from app.formulas import FORMULAS
 from app.site import Here, Site
 from app.web.frame.rendering import Link, frame, render
@@ -22,7 +22,7 @@ _GROUPS = (
 class Row:
     """A line of a derivation, with the formulas that are called in it."""
 
-    worked: Worked
+    worked: DerivationLine
     formulas: tuple[Link, ...]
 
 
@@ -65,7 +65,7 @@ def _entry(site: Site, erratum: Erratum) -> Entry:
     )
 
 
-def _links(row: Worked) -> list[Link]:
+def _links(row: DerivationLine) -> list[Link]:
     return [
         Link(f"/formulas/{name}", name.partition(".")[2])
         for name in row.formulas
