@@ -1,4 +1,4 @@
-"""What mends a finding whose finder does not say."""
+"""Cures for findings that come without one."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _NAME = re.compile(r"'([^']+)' is not known here")
 
 
 def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
-    """*finding* with a cure, where one can be said."""
+    """*finding* with a cure, if one is known."""
     if exercise is not None and (circular := _circular(finding, exercise)):
         return circular
     if finding.cure:
@@ -55,7 +55,7 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
 
 
 def _circular(finding: Finding, exercise: Exercise) -> Finding | None:
-    """What to say of a value that needs one that is worked out after it, or itself."""
+    """A clearer finding for a value that depends on itself, or on one computed after it."""
     found = _NAME.search(finding.says)
     later = [*exercise.let, *(exercise.answers if isinstance(exercise, Numeric) else ())]
     if not found or found[1] not in later:

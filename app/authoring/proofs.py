@@ -1,4 +1,4 @@
-"""What is proven of one exercise: it draws sense, accepts its answer and refuses its mistakes."""
+"""Proofs of one exercise: it can be drawn, accepts its answer, and refuses its mistakes."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _SAME = 1e-9  # of two ways to work out a number
-_PATIENCE = 10  # seconds for an address to answer
+_TIMEOUT = 10  # seconds for an address to answer
 _NUDGE = "say how to get there instead"
 
 
@@ -41,7 +41,7 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
     """
     findings: list[Finding] = []
     for seed in SEEDS:
-        await asyncio.sleep(0)  # what is worked out here must not keep a run's answer waiting
+        await asyncio.sleep(0)  # these computations must not delay the sandbox's replies
         if findings := await _prove_seed(exercise, seed, runner):
             break  # other drawings would mostly say the same again
     if not findings and (alike := _always_alike(exercise)):
@@ -50,25 +50,25 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
 
 
 def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
-    """What is drawn or named, and not used anywhere."""
+    """Values that are drawn or named, but not used."""
     used = str({key: value for key, value in values.items() if key not in ("given", "cases")})
     names = {name: ("given", name) for name in exercise.given}
     names |= {name: ("cases", "0") for case in exercise.cases for name in case}
     for name, where in names.items():
         if not re.search(rf"\b{re.escape(name)}\b", used):
             says = f"{name} is drawn, and nothing uses it"
-            yield Finding(where, says, "use it in the prompt, or leave it out")
+            yield Finding(where, says, "use it in the prompt, or remove it")
     for name in exercise.let:
         if len(re.findall(rf"\b{re.escape(name)}\b", used)) < len(("its name", "a use")):
-            yield Finding(("let", name), "is named, and nothing uses it", "leave it out")
+            yield Finding(("let", name), "is named, and nothing uses it", "remove it")
 
 
 def prove_links(exercise: Exercise, places: Places) -> Iterator[Finding]:
-    """Links and images of variant 0 that lead nowhere."""
+    """Broken links and missing images of variant 0."""
     for where, text in (*exercise.texts(), (("solution",), exercise.solution)):
         try:
             filled = exercise.fill(text, exercise.draw(0))
-        except ExpressionError:  # names an answer, or is told where it is proven
+        except ExpressionError:  # names an answer, or is reported by another proof
             filled = text
         for says, cure in trouble_of_addresses(filled, places):
             yield Finding(where, says, cure)
@@ -90,7 +90,7 @@ def prove_figures(exercise: Exercise) -> Iterator[Finding]:
 
 
 def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
-    """Why *figure* cannot be drawn in *state*; nothing where it can."""
+    """Why *figure* cannot be drawn in *state*; empty if it can."""
     try:
         shown = opened(EXPLORERS, figure.explorer, state).shown
     except ValueError as error:
@@ -140,22 +140,22 @@ def _prove_runs(exercise: Experiment, seed: int, job: Job) -> Iterator[Finding]:
 
 
 def prove_sources(exercise: Exercise) -> Iterator[Finding]:
-    """Sources that do not answer; this asks the network."""
+    """Sources that cannot be reached; this uses the network."""
     for index, url in enumerate(exercise.sources):
         if says := _trouble_of(str(url)):
-            yield Finding(("sources", index), says, "name where it is now, or another source")
+            yield Finding(("sources", index), says, "give its current address, or another source")
 
 
 @lru_cache(maxsize=1024)
 def _trouble_of(url: str) -> str:
-    """Why *url* leads nowhere; nothing where it answers, or will not talk to a program."""
-    asked = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
+    """Why *url* is broken; empty if it answers, or refuses to answer programs."""
+    request = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
     try:
-        with urlopen(asked, timeout=_PATIENCE):
+        with urlopen(request, timeout=_TIMEOUT):
             return ""
     except HTTPError as error:
         gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
-        return f"{url} leads nowhere: {error.code} {error.reason}" if gone else ""
+        return f"{url} does not exist: {error.code} {error.reason}" if gone else ""
     except OSError as error:
         return f"{url} cannot be reached: {getattr(error, 'reason', error)}"
 
@@ -176,13 +176,13 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
 
 
 def _drawn(exercise: Exercise, seed: int) -> str:
-    """What *seed* draws, in brackets; nothing where nothing is drawn."""
+    """The values that *seed* draws, in parentheses; empty if there are none."""
     shown = ", ".join(f"{name} {text}" for name, text in exercise.draw(seed).shown.items() if text)
     return f" ({shown[:_LONGEST]})" if shown else ""
 
 
 def _always_alike(exercise: Exercise) -> Finding | None:
-    """A finding if choices of values are there, and all seeds draw the same."""
+    """A finding if there are values to choose from, but all seeds draw the same ones."""
     choices = [len(values) for values in exercise.given.values()] + [len(exercise.cases)]
     drawn = {tuple(exercise.draw(seed).shown.items()) for seed in SEEDS}
     if max(choices) > 1 and len(drawn) == 1:
@@ -206,7 +206,7 @@ def _prove_solution(exercise: Exercise, seed: int, said: set[str]) -> list[Findi
     try:
         html(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
     except (ExpressionError, MathematicsError) as error:
-        # A wrong key is told where it stands; that the solution mentions it adds nothing.
+        # An invalid key is reported where it is; that the solution uses it adds nothing.
         return [] if str(error) in said else [Finding(("solution",), str(error))]
     return []
 

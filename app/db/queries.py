@@ -80,7 +80,7 @@ def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
 
 
 def revealed(session: Session, learner: str, exercise: str, seed: int) -> Revealed:
-    """How many hints, and whether the solution, *learner* has seen of that drawing."""
+    """The number of hints that *learner* has seen of that drawing, and whether the solution."""
     statement = select(RevealRow.number).where(
         RevealRow.learner == learner, RevealRow.exercise == exercise, RevealRow.seed == seed
     )

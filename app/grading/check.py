@@ -25,7 +25,7 @@ async def check(
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
 ) -> Verdict:
-    """The verdict on *answer*, stored durably when this returns, together with *once* of it.
+    """The verdict on *answer*, stored durably when this returns, with the replay *once* makes.
 
     Programs are scheduled as those of *client*.
 

@@ -53,7 +53,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def lock_down(write_to: int) -> int:
-    """Lock this process down for good; it may still read, and write to the descriptor *write_to*.
+    """Lock this process down permanently; it may still read, and write to descriptor *write_to*.
 
     Returns:
         The landlock ABI in use; 0 if the kernel has none.

@@ -56,7 +56,7 @@ sources: [https://example.org/]
 
 
 @pytest.mark.parametrize("text", [GOOD, FUNCTION, BUG])
-def test_a_right_file_has_no_problem(
+def test_a_valid_file_has_no_problem(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, text: str
 ) -> None:
     assert loop.run_until_complete(lint([exercise_file(text)], runner)).problems == ()
@@ -80,7 +80,7 @@ def test_a_right_file_has_no_problem(
         (BUG, "    y = 3 * x", "    y = x * 2", 10, "changes no result"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_told_where_and_what(
+def test_an_invalid_file_is_reported_with_line_and_reason(
     exercise_file: Write,
     runner: Runner,
     loop: asyncio.AbstractEventLoop,
@@ -131,7 +131,7 @@ def test_a_wrong_file_is_told_where_and_what(
         (BUG + "mutate: [swop]\n", "mutate.0"),
     ],
 )  # fmt: skip
-def test_whatever_a_file_holds_is_a_finding(
+def test_whatever_a_file_contains_is_a_finding(
     tmp_path: Path, runner: Runner, loop: asyncio.AbstractEventLoop, text: str, says: str
 ) -> None:
     path = tmp_path / "one.yaml"
@@ -142,7 +142,7 @@ def test_whatever_a_file_holds_is_a_finding(
     assert time.perf_counter() - begun < 20  # a bound on hanging, not a measurement
 
 
-def test_all_problems_of_a_file_are_told_at_once(
+def test_all_problems_of_a_file_are_reported_at_once(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
 ) -> None:
     text = GOOD.replace("{x} twice", "{z} twice").replace("  5 * x: That", "  1 * x: That")
@@ -160,7 +160,7 @@ class _Shelf(BaseHTTPRequestHandler):
         pass
 
 
-def test_sources_that_are_gone_are_told_when_asked_for(
+def test_missing_sources_are_reported_on_request(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
 ) -> None:
     server = HTTPServer(("127.0.0.1", 0), _Shelf)
@@ -174,7 +174,7 @@ def test_sources_that_are_gone_are_told_when_asked_for(
     server.shutdown()
     server.server_close()
     assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3"]
-    assert "leads nowhere: 404" in problems[0].says
+    assert "does not exist: 404" in problems[0].says
     assert "cannot be reached" in problems[1].says
 
 
@@ -196,7 +196,7 @@ def _free_port() -> int:
         ("[{explorer: pipeline, states: {}}]", "states: is not known here"),
     ],
 )
-def test_a_figure_that_cannot_be_drawn_is_told(
+def test_a_figure_that_cannot_be_drawn_is_reported(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, figures: str, says: str
 ) -> None:
     file = exercise_file(f"{GOOD}figures: {figures}\n")
@@ -212,7 +212,7 @@ def test_a_figure_that_cannot_be_drawn_is_told(
         ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
     ],
 )
-def test_a_chapters_own_file_is_proven_too(
+def test_a_chapters_own_file_is_checked_too(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, line: str, says: str
 ) -> None:
     folder = exercise_file(GOOD).parent
