@@ -27,7 +27,7 @@ SLOTS = 4
 
 
 def programs(catalog: Catalog, count: int) -> list[bytes]:
-    """Right and foreseen wrong programs of several exercises, and some that are no programs."""
+    """Right and foreseen wrong programs of several exercises, and some that are not programs."""
     exercises = [exercise for exercise in catalog.exercises if exercise.kind == "function"]
     rows: list[bytes] = []
     for number in range(count):
@@ -115,7 +115,7 @@ def test_checks_of_one_token_on_many_connections_are_all_answered(tmp_path: Path
     assert in_time(crowd()) == [200] * 40
 
 
-def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
+def test_a_client_that_disconnects_in_the_middle_leaves_nothing_behind(
     catalog: Catalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = programs(catalog, 400)
@@ -141,8 +141,8 @@ def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_a_cookie_gives_a_visitor_a_turn_of_their_own(tmp_path: Path) -> None:
-    """Twenty programs at once are more than one learner may have waiting, and few for strangers."""
+def test_a_cookie_makes_a_visitor_a_client_of_their_own(tmp_path: Path) -> None:
+    """Twenty programs at once are more than one learner may have waiting, and few for visitors without a cookie."""
 
     async def visit() -> list[set[int]]:
         async with serving(tmp_path) as (app, site, _):

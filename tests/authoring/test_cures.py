@@ -1,4 +1,4 @@
-"""What an author is told: in plain words, with the numbers, and with a cure."""
+"""Messages for authors: in plain words, with the numbers, and with a cure."""
 
 import asyncio
 from collections.abc import Callable
@@ -55,7 +55,7 @@ sources: [https://example.org/]
         (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is not valid YAML: a control character", "delete"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_told_in_plain_words(
+def test_an_invalid_file_is_explained_in_plain_words(
     found: Lint, text: str, line: int, says: str, cure: str
 ) -> None:
     told = [one for one in found(text) if says in one.says]
@@ -112,7 +112,7 @@ def test_every_problem_of_code_has_a_cure(
     assert [problem.says for problem in problems if not problem.cure] == []
 
 
-def test_a_file_in_another_encoding_is_told_where(tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_reported_with_its_line(tmp_path: Path) -> None:
     chapter = tmp_path / "course" / "mine"
     chapter.mkdir(parents=True)
     (chapter / "one.yaml").write_bytes(GOOD.replace("A title", "Café").encode("latin-1"))
@@ -125,7 +125,7 @@ def test_a_file_in_another_encoding_is_told_where(tmp_path: Path) -> None:
     assert not any("Errno" in says for says in told)
 
 
-def test_a_chapters_own_file_is_told_its_keys(exercise_file: Write) -> None:
+def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> None:
     topic = exercise_file(GOOD).parent / "topic.yaml"
     topic.write_text(topic.read_text() + "due: tomorrow\n")
     (problem,) = lint_topic(topic).problems

@@ -53,11 +53,13 @@ def test_a_good_file_is_an_exercise_named_after_its_path(exercise_file: Write) -
         (GOOD, "a: 2020-99-99", "1: kind: must be one of"),
     ],
 )
-def test_a_fault_is_told_with_its_line(exercise_file: Write, old: str, new: str, says: str) -> None:
+def test_a_problem_is_reported_with_its_line(
+    exercise_file: Write, old: str, new: str, says: str
+) -> None:
     assert any(says in problem for problem in problems(exercise_file(GOOD.replace(old, new))))
 
 
-def test_all_faults_of_all_files_are_told_at_once(exercise_file: Write) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(exercise_file: Write) -> None:
     file = exercise_file(GOOD.replace("level: 1", "level: 9").replace("title: A title", "title: A"))
     (file.parent / "other.yaml").write_text("kind: choice\n")
     (file.parent / "topic.yaml").write_text("title: T\n")

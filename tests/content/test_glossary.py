@@ -38,7 +38,7 @@ def test_a_term_is_marked_where_it_occurs_first() -> None:
         '<p title="bubble">x</p>', "<p>split and copy</p>",
     ],
 )  # fmt: skip
-def test_what_is_no_prose_stays_as_it_is(text: str) -> None:
+def test_text_that_is_not_prose_stays_as_it_is(text: str) -> None:
     assert mark(Markup(text)) == text
 
 

@@ -1,4 +1,4 @@
-"""What SQLite does, PostgreSQL does too; collected where one is installed."""
+"""PostgreSQL behaves as SQLite does; collected only if it is installed."""
 
 import asyncio
 import subprocess
@@ -53,7 +53,7 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
         command.check(configuration)
 
 
-def test_rows_are_kept_in_their_order(server: Engine) -> None:
+def test_rows_are_stored_in_order(server: Engine) -> None:
     async def write() -> None:
         writer = Writer(server)
         writer.start()
@@ -67,7 +67,7 @@ def test_rows_are_kept_in_their_order(server: Engine) -> None:
     assert rows[0].at == NOON
 
 
-def test_a_bad_row_does_not_sink_its_neighbours(server: Engine) -> None:
+def test_a_bad_row_does_not_sink_its_neighbors(server: Engine) -> None:
     with server.begin() as connection:
         connection.exec_driver_sql(
             "ALTER TABLE attempt ADD CONSTRAINT picky CHECK (answer <> 'bad')"
@@ -78,7 +78,7 @@ def test_a_bad_row_does_not_sink_its_neighbours(server: Engine) -> None:
         connection.exec_driver_sql("ALTER TABLE attempt DROP CONSTRAINT picky")
 
 
-def test_questions_have_the_same_answers(server: Engine) -> None:
+def test_queries_give_the_same_results(server: Engine) -> None:
     store(server, [attempt(), attempt(correct=True, hints=1), attempt(exercise="c", correct=True)])
     for number in (1, 1, 0):
         store(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
@@ -97,7 +97,7 @@ def test_questions_have_the_same_answers(server: Engine) -> None:
     probe(server)
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_an_unreachable_server_is_reported() -> None:
     gone = connect("postgresql+psycopg://wallclock@/postgres?host=/nowhere")
     with pytest.raises(UnavailableError, match="cannot be reached"):
         probe(gone)
@@ -114,7 +114,7 @@ def test_backup_names_the_tool_that_copies_it(url: str, tmp_path: Path) -> None:
     [
         queue.test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices,
         queue.test_runs_take_turns_on_their_devices,
-        queue.test_what_a_dead_server_followed_is_adopted_by_one_other,
+        queue.test_the_runs_of_a_dead_server_are_adopted_by_one_other,
     ],
 )
 def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine], None]) -> None:
@@ -127,7 +127,7 @@ def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine],
     "proof",
     [
         secret.test_servers_that_start_at_once_agree_on_one_secret,
-        secret.test_a_given_secret_is_stored_as_a_digest_alone,
+        secret.test_a_given_secret_is_stored_only_as_a_digest,
         secret.test_servers_that_would_sign_differently_are_refused,
     ],
 )
@@ -140,7 +140,7 @@ def test_the_secret_is_one_for_all_servers(server: Engine, proof: Callable[[Engi
     "proof",
     [
         retries.test_of_many_at_once_one_is_stored,
-        retries.test_a_taken_key_does_not_sink_its_neighbours,
+        retries.test_a_taken_key_does_not_sink_its_neighbors,
         retries.test_a_key_is_forgotten_after_a_day,
     ],
 )

@@ -75,7 +75,7 @@ def test_a_standing_tells_tried_solved_and_unaided(engine: Engine) -> None:
     assert known["a/alone"].last == NOON
 
 
-def test_what_was_shown_is_remembered_once(engine: Engine) -> None:
+def test_a_reveal_is_stored_once(engine: Engine) -> None:
     reveals = [Reveal(learner="l", exercise="a/b", seed=7, number=n) for n in (1, 2, 2, 0)]
     for reveal in reveals:
         store(engine, [reveal])
@@ -133,7 +133,7 @@ def test_everything_is_exported_and_deleted(engine: Engine) -> None:
         assert len(everything(session, "other")["attempts"]) == 1
 
 
-def test_a_token_opens_until_it_is_revoked(engine: Engine) -> None:
+def test_a_token_is_valid_until_it_is_revoked(engine: Engine) -> None:
     with open_session(engine) as session:
         secret = create_token(session, "marie")
         assert Tokens(engine).name(secret) == "marie"
@@ -148,7 +148,7 @@ def test_a_token_opens_until_it_is_revoked(engine: Engine) -> None:
         assert [token.name for token in list_tokens(session)] == ["marie"]
 
 
-def test_a_learner_is_known_by_a_signature_alone() -> None:
+def test_a_learner_is_known_only_by_a_signature() -> None:
     learner = new_learner()
     assert unsign(sign(learner, "a secret"), "a secret") == learner
     assert unsign(sign(learner, "another secret"), "a secret") is None

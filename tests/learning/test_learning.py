@@ -30,7 +30,7 @@ def test_an_exercise_is_due_when_the_model_says_ninety_per_cent() -> None:
     assert (card.due - days[-1].at).days > gaps[-1] > gaps[0] >= 1
 
 
-def test_what_was_never_solved_is_no_memory() -> None:
+def test_what_was_never_solved_is_not_remembered() -> None:
     assert memories([day(0, solved=False), day(1, solved=False)], NOON) == {}
     assert RING in memories([day(0, solved=False), day(1)], NOON + timedelta(days=2))
 
@@ -62,7 +62,7 @@ def test_mastery_is_the_mean_chance_of_solving(catalog: Catalog) -> None:
     assert mastery_of([], {}).share == 0
 
 
-def test_skills_are_told_that_were_begun(catalog: Catalog) -> None:
+def test_only_skills_that_were_begun_are_listed(catalog: Catalog) -> None:
     found = mastery_by_skill(catalog.exercises, memories([day(0)], NOON))
     assert set(found) == set(catalog.exercise(RING).skills)
     assert mastery_by_skill(catalog.exercises, {}) == {}

@@ -1,9 +1,9 @@
-"""A grader as one must not build it: learner code, inputs and answers in one process.
+"""How not to build a grader: learner code, inputs and answers in one process.
 
     python -m tests.sandbox.naive ATTACK
 
 It is the control of the siege: an attack suite that this survives proves nothing. Only attacks
-that harm nobody are tried on it, with limits, in a process of their own.
+that do no harm are tried on it, with limits, in a process of their own.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""All attacks against one runner, and what must hold after every one of them.
+"""Run all attacks against one runner, and check what must hold after each of them.
 
     python -m tests.sandbox.siege CACHE
 
@@ -22,7 +22,7 @@ from app.sandbox.runner import Runner
 
 # The second set was written for an audit of this project: it plays the guest's own protocol.
 ATTACKS = (Path(__file__).parent / "attacks", Path(__file__).parent / "attacks2")
-INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: nobody can know it
+INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: no one can know it
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
 WALL = 0.3
@@ -175,7 +175,7 @@ def _connected(listener: socket.socket) -> bool:
 
 
 def _processes() -> int:
-    """Processes that this one started."""
+    """The child processes of this one."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     return len(children.read_text().split()) if children.exists() else 0
 

@@ -1,4 +1,4 @@
-"""The queue of the sandbox, without a sandbox: slots at numbered resources."""
+"""The queue of the sandbox, without a sandbox: the resources of the slots are numbers."""
 
 import asyncio
 from collections import Counter
@@ -43,7 +43,7 @@ class Run:
 
 
 class Visits(RuleBasedStateMachine):
-    """Runs come, end, lose their place and go away in any order."""
+    """Runs arrive, end, lose their slot and are canceled in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Visits(RuleBasedStateMachine):
     @precondition(lambda self: self.runs)
     @rule(which=st.integers(0, 99), together=st.booleans())
     def go_away(self, which: int, together: bool) -> None:
-        """A caller is canceled, perhaps in the very moment in which a slot comes free."""
+        """A caller is canceled, perhaps at the very moment a slot becomes free."""
         if together and self.in_flight():
             self.in_flight()[which % len(self.in_flight())].over.set()
         list(self.runs)[which % len(self.runs)].cancel()
@@ -99,13 +99,13 @@ class Visits(RuleBasedStateMachine):
         self.queue.remove(place)
 
     @rule()
-    def all_that_wait_are_refused(self) -> None:
+    def all_waiting_runs_are_refused(self) -> None:
         self.queue.refuse(UnavailableError("the sandbox is off"))
         self._settle()
         assert not self.waiting()
 
     @invariant()
-    def nobody_waits_without_a_reason(self) -> None:
+    def no_run_waits_without_a_reason(self) -> None:
         """No run waits while its client has nothing in flight and a slot for it is free."""
         free = self.places - len(self.in_flight())
         busy = {run.client for run in self.in_flight()}
@@ -163,7 +163,7 @@ def test_no_run_waits_without_a_reason_and_every_run_ends() -> None:
 
 
 def in_time(work: Coroutine[Any, Any, Any]) -> Any:
-    """What *work* returns; a queue that forgets somebody fails in a second."""
+    """What *work* returns; a queue that forgets a caller fails in seconds."""
     return asyncio.run(asyncio.wait_for(work, 5))
 
 
@@ -199,7 +199,7 @@ def test_learners_take_turns() -> None:
     assert in_time(order()) == list("abcaaa")
 
 
-def test_who_has_used_more_waits_behind_who_has_used_less() -> None:
+def test_clients_that_used_less_go_first() -> None:
     clock = Clock()
 
     async def order() -> list[str]:
@@ -257,7 +257,7 @@ def test_a_short_run_goes_before_long_ones_that_came_first() -> None:
     assert in_time(order()) == ["short", "a", "b"]
 
 
-def test_what_was_used_is_forgiven_with_time() -> None:
+def test_usage_decays() -> None:
     clock = Clock()
     usage = Usage(clock)
     usage.charge("a", 1.0)
@@ -267,7 +267,7 @@ def test_what_was_used_is_forgiven_with_time() -> None:
     assert usage.of("b") == 0.0
 
 
-def test_what_is_remembered_of_visitors_is_bounded() -> None:
+def test_the_memory_of_usage_is_bounded() -> None:
     usage = Usage(Clock())
     usage.charge("looper", 1.0)
     for number in range(30_000):
@@ -323,7 +323,7 @@ def test_a_shared_client_takes_one_slot_at_a_time_while_learners_wait() -> None:
     assert len(served) == 10
 
 
-def test_a_graders_run_is_never_refused_for_waiting_and_takes_no_room_of_learners() -> None:
+def test_graders_runs_are_never_refused_and_do_not_count_against_learners() -> None:
     async def crowd() -> list[str]:
         queue, served = queue_of(1), list[str]()
         async with queue.slot(Client("x")):

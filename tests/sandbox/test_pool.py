@@ -48,12 +48,14 @@ def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> Non
 
 
 @pytest.mark.parametrize("deaths", [1, 4])
-def test_workers_killed_idle_are_missed_by_nobody(loop: Loop, runner: Runner, deaths: int) -> None:
+def test_no_run_fails_because_idle_workers_were_killed(
+    loop: Loop, runner: Runner, deaths: int
+) -> None:
     async def kill_and_run() -> list[bool]:
         await until(lambda: slots_are_back(runner))
         for worker in list(runner.pool.workers)[:deaths]:
             strike(worker)
-        # At once, before anybody could notice: the pipes are still there.
+        # At once, before the pool can notice: the pipes are still open.
         answers = await asyncio.gather(*(five(runner, f"learner {n}") for n in range(6)))
         await until(lambda: slots_are_back(runner))
         return answers
@@ -61,7 +63,7 @@ def test_workers_killed_idle_are_missed_by_nobody(loop: Loop, runner: Runner, de
     assert in_time(loop, kill_and_run()) == [True] * 6
 
 
-def test_a_worker_killed_idle_is_replaced_before_anybody_comes(loop: Loop, runner: Runner) -> None:
+def test_an_idle_worker_that_is_killed_is_replaced_at_once(loop: Loop, runner: Runner) -> None:
     async def kill() -> bool:
         await until(lambda: slots_are_back(runner))
         (dead, *_) = runner.pool.workers
@@ -86,7 +88,7 @@ def test_a_program_whose_worker_is_killed_runs_again(loop: Loop, runner: Runner)
     assert in_time(loop, kill_busy())
 
 
-def test_a_frozen_worker_is_no_verdict_and_is_replaced(loop: Loop, runner: Runner) -> None:
+def test_a_frozen_worker_gives_no_verdict_and_is_replaced(loop: Loop, runner: Runner) -> None:
     async def freeze() -> tuple[Execution, bool]:
         await until(lambda: slots_are_back(runner))
         for worker in runner.pool.workers:
@@ -156,7 +158,7 @@ def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(
 
 
 async def journey(runner: Runner) -> None:
-    """Two learners, one of them twice at once: each run is right, lost, or told what is wrong."""
+    """Two learners, one of them twice at once: each run is right, lost, or refused with a reason."""
     runs = (runner.run(FIVE, "f", [()], learner) for learner in ("a", "a", "b"))
     for result in await asyncio.gather(*runs, return_exceptions=True):
         if isinstance(result, UnavailableError):
@@ -212,7 +214,7 @@ def test_every_operation_of_a_start_may_fail(operation: str) -> None:
 
 @pytest.fixture
 def own_cache(runner: Runner, tmp_path: Path) -> Path:
-    """A cache with the component in it, which a test may spoil."""
+    """A cache with the component in it, which a test may damage."""
     file = component_file(tmp_path)
     shutil.copytree(component_file(Settings().cache).parent, file.parent)
     return tmp_path

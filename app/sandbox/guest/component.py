@@ -83,7 +83,7 @@ class _DatetimeWithoutNow(datetime.datetime):
 
 
 def _close_doors() -> None:
-    """Replace what cannot work by clear errors.
+    """Replace what cannot work with clear errors.
 
     This is for the message only: the wall is that the host gives this component no import.
     """
