@@ -1,4 +1,4 @@
-"""Settings, read once from the environment."""
+"""The settings, read from environment variables."""
 
 import os
 import re
@@ -13,15 +13,15 @@ from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
 _OTHERS = {"WALLCLOCK_CHROMIUM"}  # read by the tests
-_SHORTEST = 16  # characters of a secret that nobody guesses
+_SHORTEST = 16  # characters of a secret that cannot be guessed
 _PORT = 8000
-# Kubernetes tells each container of each Service, such as one called wallclock or wallclock-db.
+# Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
 _SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
 _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _PACKAGE = Path(__file__).parent
 _BUNDLE = _PACKAGE / "bundle"
 
-# Where templates/, static/, exercises/ and alembic/ are: in an installed wheel, or the checkout.
+# The folder of templates/, static/, exercises/ and alembic/: in a wheel, or in the checkout.
 ROOT = _BUNDLE if _BUNDLE.is_dir() else _PACKAGE.parent
 
 
@@ -30,14 +30,14 @@ def _default_database() -> str:
 
 
 def _of_a_service(name: str, value: object = None) -> bool:
-    """Whether the variable *name* is one that Kubernetes sets, not an operator."""
+    """Whether the variable *name* was set by Kubernetes rather than an operator."""
     value = os.environ.get(name, "") if value is None else value
     address = name.endswith("_PORT") and _ADDRESS.match(str(value))
     return bool(_SERVICE.fullmatch(name) or address)
 
 
 class Settings(BaseSettings):
-    """Every knob; each has a default that works on a laptop."""
+    """Every setting; each has a default that works on a laptop."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
 
@@ -46,81 +46,92 @@ class Settings(BaseSettings):
     address: str = Field(
         default="",
         pattern=r"^(https?://[^/\s]+)?/?$",
-        description="of the site, as visitors type it: https://wallclock.example.org; named in the "
-        "previews of links, which have no picture without it",
+        description="public URL of the site, such as https://wallclock.example.org; link previews "
+        "need it to show a picture",
     )
-    database: str = Field(default_factory=_default_database, description="an SQLAlchemy URL")
+    database: str = Field(
+        default_factory=_default_database, description="SQLAlchemy URL of the database"
+    )
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
-        default=(), description="further folders of exercises, separated as in PATH"
+        default=(), description="additional folders of exercises, separated as in PATH"
     )
     secret: str = Field(
-        default="", description="signs cookies; empty: made once, and stored in the database"
+        default="",
+        description="signs cookies; empty: generated once, and stored in the database",
     )
     runs: Path = Field(
         default_factory=lambda: user_data_path("wallclock", appauthor=False) / "runs",
-        description="where the runs of labs are kept",
+        description="folder of the lab runs",
     )
     lab_launcher: Literal["local", "slurm"] = "local"
     lab_queue: int = Field(
-        default=20, ge=0, description="runs of labs that may wait; 0: none from the browser"
+        default=20,
+        ge=0,
+        description="lab runs that may wait in the queue; 0: labs cannot be run from the browser",
     )
     slurm_partition: str = Field(
-        default="", pattern=r"^[\w.,-]*$", description="empty: Slurm's own"
+        default="",
+        pattern=r"^[\w.,-]*$",
+        description="Slurm partition; empty: Slurm's default partition",
     )
-    slurm_nodes: int = Field(default=1, ge=1, description="nodes of a run, at most")
-    slurm_gpus: int = Field(
-        default=0, ge=0, description="GPUs of a node; 0: labs run on processors"
-    )
+    slurm_nodes: int = Field(default=1, ge=1, description="maximum nodes per run")
+    slurm_gpus: int = Field(default=0, ge=0, description="GPUs per node; 0: labs run on CPUs")
     slurm_site: Path | None = Field(
         default=None,
-        description="a file with #SBATCH lines (account, constraints) and commands (module load) "
-        "that go before the run",
+        description="file with #SBATCH lines (account, constraints) and commands (module load) to "
+        "insert before the run",
     )
     slurm_python: str = Field(default="", description="Python on the nodes; empty: the server's")
-    slurm_patience: float = Field(default=3600, gt=0, description="seconds in Slurm's queue")
+    slurm_patience: float = Field(
+        default=3600, gt=0, description="maximum seconds in Slurm's queue"
+    )
     cache: Path = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
-        description="where the sandbox's interpreter is kept once it is built",
+        description="cache folder for the sandbox's interpreter, which is built once",
     )
-    answer_limit: int = Field(default=20_000, gt=0, description="characters of an answer")
-    body_limit: int = Field(default=1 << 20, gt=0, description="bytes of a request's body")
+    answer_limit: int = Field(default=20_000, gt=0, description="maximum characters per answer")
+    body_limit: int = Field(default=1 << 20, gt=0, description="maximum bytes per request body")
     patience: float = Field(
         default=15.0,
         gt=0,
-        description="seconds for the head of a request to arrive, and for a body that stands still",
+        description="seconds for the head of a request to arrive, and for a body that stalls",
     )
     connections_allowed: int = Field(
-        default=2048, ge=1, description="open connections of one address, proxies excepted"
+        default=2048, ge=1, description="maximum open connections per address, except proxies"
     )
     proxies: str = Field(
         default="127.0.0.1",
-        description="addresses or networks of proxies, with commas, whose X-Forwarded-For and "
-        "X-Forwarded-Proto are believed; empty: none",
+        description="comma-separated addresses or networks of proxies whose X-Forwarded-For and "
+        "X-Forwarded-Proto headers are trusted; empty: none",
     )
-    access_log: bool = Field(default=False, description="a line in the log for every request")
+    access_log: bool = Field(default=False, description="log every request")
     answers_allowed: int = Field(
         default=3600,
         ge=0,
-        description="answers, hints and solutions that one address may ask for in a minute; a "
-        "thousand characters count as one more; 0: no limit",
+        description="maximum answers, hints and solutions per address and minute; each thousand "
+        "characters of an answer count as one more; 0: no limit",
     )
     runs_allowed: int = Field(
-        default=300, ge=0, description="runs of labs that one address may ask for in an hour"
+        default=300,
+        ge=0,
+        description="maximum lab runs started per address and hour; 0: no limit",
     )
     sent_runs_allowed: int = Field(
-        default=300, ge=0, description="runs that one address may send in an hour"
+        default=300,
+        ge=0,
+        description="maximum lab runs uploaded per address and hour; 0: no limit",
     )
-    sandbox_workers: int = Field(default=0, ge=0, description="0: four for each core")
+    sandbox_workers: int = Field(default=0, ge=0, description="worker processes; 0: four per core")
     sandbox_wall: float = Field(
         default=1.0,
         gt=0,
-        description="seconds of processor time of one submission; three times that by the clock",
+        description="maximum seconds of CPU time per submission; three times that in wall time",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _all_are_known(cls, values: object) -> object:
-        """Refuse a misspelled name, which would otherwise leave its setting at the default."""
+        """Refuse a misspelled name, which would otherwise leave the setting at its default."""
         known = {_PREFIX + name.upper() for name in cls.model_fields}
         for name in sorted(os.environ):
             ours = name.upper().startswith(_PREFIX) and not _of_a_service(name)

@@ -1,11 +1,11 @@
-"""What the app raises on purpose.
+"""The errors that the app raises on purpose.
 
 AppError
-  ContentError      a file under exercises/ is wrong: its author must change it
-  AnswerError       the learner's text cannot be read: shown, not graded, not stored
+  ContentError      a file under exercises/ is not valid: its author must change it
+  AnswerError       the learner's text cannot be parsed: shown, neither graded nor stored
   NotFoundError     no such exercise, formula, chapter or token: page 404
-  InputError        an argument of a command or a call is wrong: one line, exit 1 or status 422
-  UnavailableError  a part of the server cannot do its work now: status 503, with the cure
+  InputError        an argument of a command or call is not valid: one line, exit 1 or status 422
+  UnavailableError  a part of the server is unavailable: status 503, with the cure
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from pathlib import Path
 
 
 class AppError(Exception):
-    """Base of every error below; anything else that escapes is a bug."""
+    """Base class of every error below; any other exception is a bug."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a content file, where, and what mends it."""
+    """One problem of a content file: where it is, what is wrong, and the cure."""
 
     path: Path
     line: int
@@ -33,7 +33,7 @@ class Problem:
 
 
 class ContentError(AppError):
-    """Content files do not say what they must; every problem is listed."""
+    """Content files are not valid; every problem is listed."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -41,22 +41,22 @@ class ContentError(AppError):
 
 
 class AnswerError(AppError):
-    """The learner's text is not an answer at all."""
+    """The learner's text cannot be parsed as an answer."""
 
 
 class NotFoundError(AppError):
-    """The address names nothing."""
+    """Nothing has the given name."""
 
 
 class InputError(AppError):
-    """A command or a call was given something that it cannot use."""
+    """An argument of a command or a call is not valid."""
 
 
 class UnavailableError(AppError):
-    """A part of the server is out of order; the message says which, why and what mends it.
+    """A part of the server is unavailable; the message says which, why, and the cure.
 
-    The *cause* is what a driver says. It may name hosts, users and files, and is for the log and
-    the command line alone.
+    The *cause* is the driver's message. It may name hosts, users and files, and is only for the
+    log and the command line.
     """
 
     def __init__(self, says: str, cause: str = "") -> None:
@@ -65,7 +65,7 @@ class UnavailableError(AppError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that offers the known name closest to *name*, or nothing.
+    """The end of a sentence that offers the known name closest to *name*, or an empty string.
 
     >>> nearest("ring_allreduce", ["ring_all_reduce", "tree"])
     "; did you mean 'ring_all_reduce'?"

@@ -1,4 +1,4 @@
-"""Markdown with $mathematics$ and code, as HTML that needs no script and no inline style."""
+"""Markdown with $LaTeX$ and code, as HTML that needs no scripts and no inline styles."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -53,11 +53,11 @@ def mathml(latex: str, *, display: bool = False) -> Markup:
     try:
         return Markup(_MATHEMATICS.convert_with_local_state(latex, displaystyle=display))
     except LatexError as error:
-        raise MathematicsError(f"${latex}$ is no mathematics: {error}") from None
+        raise MathematicsError(f"${latex}$ is not valid LaTeX: {error}") from None
 
 
 def python_html(source: str) -> Markup:
-    """Python *source*, highlighted with classes that begin with h-."""
+    """Python *source* as HTML, highlighted with classes that begin with h-."""
     return Markup(highlight(source, _PYTHON, _BARE))
 
 
@@ -66,17 +66,17 @@ def html(text: str) -> Markup:
     """*text* as HTML blocks.
 
     Raises:
-        MathematicsError: mathematics in it cannot be converted.
+        MathematicsError: its LaTeX cannot be converted.
     """
     return Markup(_STYLED_CELL.sub(r' class="\1"', _MARKDOWN.render(text)))
 
 
 @lru_cache(maxsize=_CACHED)
 def inline_html(text: str) -> Markup:
-    """*text* as HTML for within a line.
+    """*text* as inline HTML.
 
     Raises:
-        MathematicsError: mathematics in it cannot be converted.
+        MathematicsError: its LaTeX cannot be converted.
     """
     return Markup(_MARKDOWN.renderInline(text))
 
@@ -106,7 +106,7 @@ def document(text: str, linked: Callable[[str], str]) -> Document:
 
 
 def addresses(text: str) -> Iterator[tuple[str, str]]:
-    """Where each link and image of *text* leads, as ("link" or "image", address)."""
+    """The target of each link and image in *text*, as ("link" or "image", address)."""
     if not _MAY_LEAD.search(text):
         return
     for block in _MARKDOWN.parse(text):

@@ -1,4 +1,4 @@
-"""What a request works with: one of these in each process of the server."""
+"""The site that requests work with: one per process of the server."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -15,7 +15,7 @@ from app.network.allowance import Allowances
 from app.sandbox.runner import Runner
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """The exercises, the database, the sandbox and the labs of this server."""
 
@@ -33,7 +33,7 @@ class Site:
 async def site_of(request: Request) -> Site:
     """The site that serves *request*.
 
-    (Not a plain function: FastAPI would call that in another thread, for every request.)
+    (Not a plain function: FastAPI would call it in another thread, for every request.)
     """
     return site_in(request)
 
@@ -42,7 +42,7 @@ def site_in(request: Request) -> Site:
     """The site that serves *request*."""
     site = request.app.state.site
     if not isinstance(site, Site):
-        raise TypeError("the app has no site: it is made by create_app")
+        raise TypeError("the app has no site: create the app with create_app")
     return site
 
 

@@ -1,4 +1,4 @@
-"""The Jinja environment: strict about names, with everything escaped."""
+"""The Jinja environment: undefined names are errors, and everything is escaped."""
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -7,7 +7,7 @@ from app.errors import capitalized, sentence
 
 
 def environment() -> Environment:
-    """An environment that reads templates/; an undefined name is an error."""
+    """An environment with the templates in templates/; an undefined name is an error."""
     made = Environment(
         loader=FileSystemLoader(ROOT / "templates"),
         autoescape=True,

@@ -1,7 +1,7 @@
-"""YAML with the line of every value, and nothing lost: a key given twice is an error.
+"""Strict YAML files with the line of every value; a duplicate key is an error.
 
-`yes`, `no`, `on` and dates are words, as in YAML 1.2; anchors are refused, since a few lines of
-them can stand for more than a machine holds.
+`yes`, `no`, `on` and dates are strings, as in YAML 1.2. Anchors are refused, since a few lines of
+them can expand to more than fits into memory.
 """
 
 import hashlib
@@ -18,28 +18,28 @@ from app.errors import ContentError, Problem
 Where = tuple[str | int, ...]
 LARGEST = 1_000_000  # bytes of a file
 _DEEPEST = 40
-_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _WORDS = {_BOOLEAN, "tag:yaml.org,2002:timestamp"}
 
-_QUOTE = "put texts with signs in quotes, or on a line of their own after `>` or `|`"
+_QUOTE = "put text with special characters in quotes, or on its own line after `>` or `|`"
 _SYNTAX = {
     "found character '\\t'": ("a tab", "indent with spaces"),
     "found a tab": ("a tab", "indent with spaces"),
     "mapping values are not allowed": ("a colon inside a text", _QUOTE),
-    "did not find expected key": ("this line is indented otherwise than those around it", _QUOTE),
+    "did not find expected key": ("this line's indentation differs from the lines around", _QUOTE),
     "could not find expected ':'": ("a key without a colon", "write key: value"),
     "did not find expected ',' or": ("a comma or a closing bracket is missing", _QUOTE),
     "special characters are not allowed": ("a control character", "delete it"),
     "control characters are not allowed": ("a control character", "delete it"),
-    "could not determine a constructor": ("tags (!...) are not read", "leave it out"),
+    "could not determine a constructor": ("tags (!...) are not supported", "remove it"),
 }
 
 
-class _Loader(_Base):  # type: ignore[misc, valid-type]  # chosen by what is installed
+class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]  # depends on what is installed
     yaml_implicit_resolvers = {
         letter: [pair for pair in pairs if pair[0] not in _WORDS]
-        for letter, pairs in _Base.yaml_implicit_resolvers.items()
+        for letter, pairs in _SafeLoader.yaml_implicit_resolvers.items()
     }
 
 
@@ -48,7 +48,7 @@ _Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), list("tf
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file says, the line on which each value of it begins, and a hash of its bytes."""
+    """The values of a file, the line on which each of them begins, and a hash of its bytes."""
 
     path: Path
     values: Mapping[str, object]
@@ -63,7 +63,7 @@ class Document:
         return 1
 
     def problem(self, where: Where, says: str, cure: str = "") -> Problem:
-        """Something wrong at *where* in this file."""
+        """A problem at *where* in this file."""
         way = ".".join(str(part) for part in where)
         return Problem(self.path, self.line(where), f"{way}: {says}" if way else says, cure)
 
@@ -72,32 +72,32 @@ def read_document(path: Path) -> Document:
     """The mapping in the YAML file at *path*.
 
     Raises:
-        ContentError: the file cannot be read, or is no mapping.
+        ContentError: the file cannot be read, or is not a mapping.
     """
     source = _source(path)
     text = _text_of(path, source)
     try:
-        if problem := _beyond(path, text):
+        if problem := _unsafe(path, text):
             raise ContentError([problem])
         root = yaml.compose(text, Loader=_Loader)
         values = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ContentError([_unreadable(path, error)]) from error
-    except (ValueError, RecursionError) as error:  # an impossible date, too deep a nesting
+    except (ValueError, RecursionError) as error:  # an impossible date, too much nesting
         cure = "write it more simply"
         raise ContentError([Problem(path, 1, f"cannot be read: {error}", cure)]) from error
     if not isinstance(root, yaml.MappingNode):
         says = "must be a mapping: kind: ..., title: ..."
         raise ContentError([Problem(path, 1, says, "`wallclock new` writes a file to start from")])
     lines: dict[Where, int] = {}
-    twice = list(_walk(path, root, (), lines))
-    if twice:
-        raise ContentError(twice)
+    duplicates = list(_walk(path, root, (), lines))
+    if duplicates:
+        raise ContentError(duplicates)
     return Document(path, values, lines, hashlib.sha256(source).hexdigest())
 
 
 def _source(path: Path) -> bytes:
-    """The bytes of a regular file; reading another kind, such as a pipe, could wait for ever.
+    """The bytes of a regular file; reading another kind, such as a pipe, could wait forever.
 
     Raises:
         ContentError: it is another kind of file, too large, or cannot be read.
@@ -109,12 +109,12 @@ def _source(path: Path) -> bytes:
             raise ContentError([Problem(path, 1, says, "remove it, or rename it")])
         if found.st_size > LARGEST:
             size = f"{found.st_size:,} bytes, and at most {LARGEST:,} are read"
-            cure = "split it, or leave data out"
+            cure = "split it, or remove data"
             raise ContentError([Problem(path, 1, f"has {size}: is it an exercise?", cure)])
         return path.read_bytes()
     except OSError as error:
         says = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        cure = "look at its name and who may read it"
+        cure = "check its name and permissions"
         raise ContentError([Problem(path, 1, says, cure)]) from error
 
 
@@ -125,19 +125,19 @@ def _text_of(path: Path, source: bytes) -> str:
         raise ContentError([_not_text(path, error)]) from error
 
 
-def _beyond(path: Path, text: str) -> Problem | None:
-    """What in *text* could stand for more than it says."""
+def _unsafe(path: Path, text: str) -> Problem | None:
+    """The first thing in *text* that could take too much memory or stack, if any."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            says = f"*{event.anchor}: anchors and aliases are not read here"
+            says = f"*{event.anchor}: anchors and aliases are not supported"
             return Problem(path, _line(event), says, "write the value out")
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             depth += 1
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             depth -= 1
         if depth > _DEEPEST:
-            says = f"is nested more than {_DEEPEST} deep"
+            says = f"is nested more than {_DEEPEST} levels deep"
             return Problem(path, _line(event), says, "nothing in an exercise needs that")
     return None
 
@@ -152,8 +152,8 @@ def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:
     line = mark.line + 1 if mark else 1
     for part, (says, cure) in _SYNTAX.items():
         if part in found:
-            return Problem(path, line, f"is no YAML: {says}", cure)
-    return Problem(path, line, f"is no YAML: {found}", _QUOTE)
+            return Problem(path, line, f"is not valid YAML: {says}", cure)
+    return Problem(path, line, f"is not valid YAML: {found}", _QUOTE)
 
 
 def _not_text(path: Path, error: UnicodeDecodeError) -> Problem:
@@ -177,7 +177,7 @@ def _walk(path: Path, node: yaml.Node, where: Where, lines: dict[Where, int]) ->
         name = _name(key)
         line = key.start_mark.line + 1
         if name in seen:
-            problems.append(Problem(path, line, f"{name!r} is there twice", "keep one of them"))
+            problems.append(Problem(path, line, f"duplicate key {name!r}", "keep one of them"))
         seen.add(name)
         lines.setdefault((*where, name), line)
         problems += _walk(path, child, (*where, name), lines)

@@ -6,7 +6,7 @@ from sqlalchemy import inspect
 from app.db.migrations import alembic_configuration, exclusive, migrate
 from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
-from app.db.writer import keep
+from app.db.writer import store
 from tests.db.test_rows import attempt
 
 
@@ -23,7 +23,7 @@ def test_migrating_twice_changes_nothing_and_keeps_rows(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'w.db'}"
     migrate(database)
     engine = connect(database)
-    keep(engine, [attempt(answer="kept")])
+    store(engine, [attempt(answer="kept")])
     migrate(database)
     with open_session(engine) as session:
         assert [row.answer for row in latest_attempts(session, "l")] == ["kept"]

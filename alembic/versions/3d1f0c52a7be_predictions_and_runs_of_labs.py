@@ -6,7 +6,7 @@ from alembic import op
 revision = "3d1f0c52a7be"
 down_revision = "7ec20991a909"
 
-# SQLite numbers the rows by itself only where the key's type is exactly INTEGER.
+# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
 row_number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 

@@ -1,7 +1,7 @@
 """the secret that signs cookies
 
-A file beside the database held it before: restoring a backup elsewhere lost it, and two servers of
-one PostgreSQL had two. `app.db.secret` takes the file over when the site starts.
+Before, it was in a file next to the database: restoring a backup elsewhere lost it, and two servers
+of one PostgreSQL database had two. `app.db.signing` imports the file when the site starts.
 """
 
 import sqlalchemy as sa

@@ -6,7 +6,7 @@ from alembic import op
 revision = "7ec20991a909"
 down_revision = None
 
-# SQLite numbers the rows by itself only where the key's type is exactly INTEGER.
+# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
 row_number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 

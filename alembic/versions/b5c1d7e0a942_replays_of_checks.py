@@ -6,7 +6,7 @@ from alembic import op
 revision = "b5c1d7e0a942"
 down_revision = "5b8e17d2c604"
 
-# SQLite numbers the rows by itself only where the key's type is exactly INTEGER.
+# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
 row_number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 

@@ -1,4 +1,4 @@
-"""The JSON interface for graders and scripts, under /api/v1, and /healthz."""
+"""The JSON API for graders and scripts, under /api/v1, and the health checks."""
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
@@ -13,14 +13,14 @@ for part in (checks, exercises, formulas, health):
 
 
 def install(app: FastAPI) -> None:
-    """Describe the interface, and find the call that is made most first.
+    """Install the OpenAPI description, and the route that is called most as the first one.
 
-    FastAPI looks through its nested routers for as long as grading an answer takes.
+    FastAPI's search through nested routers takes as long as grading an answer.
     """
     app.router.routes.insert(0, Route(checks.ONE, checks.check_one, methods=["POST"]))
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 
-STREAMED = frozenset({checks.BATCH})  # paths whose bodies may be of any length
+STREAMED = frozenset({checks.BATCH})  # paths whose bodies are unlimited
 
 __all__ = ["STREAMED", "install", "owns", "problem_for", "router"]

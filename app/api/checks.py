@@ -1,4 +1,4 @@
-"""Answers, checked one by one or in a stream."""
+"""Check answers, one at a time or in a stream."""
 
 import asyncio
 import json
@@ -16,28 +16,27 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.api.documents import KEY, SUBMISSION, responses
-from app.api.retries import key_of, replay_of, sent_before, sent_first
-from app.api.tokens import Grader, grader_of
+from app.api.headers import Grader, grader_of, key_of, replay_of, sent_before, sent_first
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.errors import AnswerError, AppError
 from app.grading.check import check
 from app.grading.verdicts import (
-    Judged,
+    CheckResult,
     Submission,
+    check_result,
     error_row,
-    judged,
-    unreadable,
-    verdict_row,
+    result_row,
+    unreadable_result,
 )
 from app.kinds.answers import TooLongError
 from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 
-Remembered = Callable[[Judged], Replay]
+Remembered = Callable[[CheckResult], Replay]
 ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"
 _JSON = re.compile(r"application/[\w.-]+\+json")
-_WINDOW = 64  # lines of a batch that are checked at once
+_WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
 _LINES = {
     "application/x-ndjson": {
         "schema": {"type": "string"},
@@ -51,7 +50,7 @@ router = APIRouter(prefix="/api/v1", tags=["check"])
 @router.post(
     "/check",
     summary="Check one answer",
-    response_model=Judged,
+    response_model=CheckResult,
     response_model_exclude_none=True,
     responses=responses(400, 401, 404, 413, 422, 503),
     openapi_extra={
@@ -61,19 +60,19 @@ router = APIRouter(prefix="/api/v1", tags=["check"])
     },
 )
 async def check_one(request: Request) -> Response:
-    """The verdict; the attempt is stored durably before it is sent.
+    """Returns the verdict, after the attempt has been stored durably.
 
-    An answer that cannot be read is `unreadable`: not graded, and not stored. With the header
-    `Idempotency-Key`, the same request sent again within a day, to whichever server, gets the same
-    verdict and is one attempt; `Idempotent-Replayed: true` says so.
+    An answer that cannot be parsed is `unreadable`: neither graded nor stored. With the header
+    `Idempotency-Key`, the same request sent again within a day, to any server, gets the same
+    verdict and counts as one attempt; the response then has `Idempotent-Replayed: true`.
     """
-    # What it needs is read here: to have FastAPI find it takes as long as to grade the answer.
+    # Parsed here: FastAPI's dependencies would take as long as grading the answer.
     site = site_in(request)
     learner, key = grader_of(request, site), key_of(request)
     submission = await _submission(request)
     if not key:
-        verdict = await _judge(site, learner, submission)
-        return _answer_with(verdict.model_dump_json(exclude_none=True))
+        result = await _judge(site, learner, submission)
+        return _json_response(result.model_dump_json(exclude_none=True))
     return await _check_once(site, learner, key, submission)
 
 
@@ -82,23 +81,23 @@ async def _check_once(site: Site, learner: str, key: str, submission: Submission
     if before is None:
         once = partial(replay_of, learner, key, submission)
         try:
-            verdict = await _judge(site, learner, submission, once)
-        except KeyTakenError:  # by the same request, sent to this server or another one meanwhile
+            result = await _judge(site, learner, submission, once)
+        except KeyTakenError:  # by the same request, sent to this or another server meanwhile
             before = sent_first(site, learner, key, submission)
         else:
-            return _answer_with(verdict.model_dump_json(exclude_none=True))
-    return _answer_with(before, {"Idempotent-Replayed": "true"})
+            return _json_response(result.model_dump_json(exclude_none=True))
+    return _json_response(before, {"Idempotent-Replayed": "true"})
 
 
-def _answer_with(text: str, headers: dict[str, str] | None = None) -> Response:
+def _json_response(text: str, headers: dict[str, str] | None = None) -> Response:
     return Response(text, headers=headers, media_type="application/json")
 
 
 async def _submission(request: Request) -> Submission:
-    """What was sent.
+    """The submission in the body.
 
     Raises:
-        RequestValidationError: it is no JSON, or not of an answer.
+        RequestValidationError: it is not JSON, or not a valid submission.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not _JSON.fullmatch(kind):
@@ -121,12 +120,12 @@ async def _submission(request: Request) -> Submission:
     openapi_extra={"requestBody": {"content": _LINES}},
 )
 async def check_many(site: Here, learner: Grader, request: Request) -> Response:
-    """NDJSON in, NDJSON out, in the same order; a bad line gets an error in its place."""
+    """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place."""
     return LineStream(_verdicts(site, learner, request))
 
 
 class LineStream(Response):
-    """Lines sent as they come. (A StreamingResponse would read the request's body away.)"""
+    """Lines sent as they come. (A StreamingResponse would consume the request's body.)"""
 
     media_type = "application/x-ndjson"
 
@@ -136,7 +135,7 @@ class LineStream(Response):
         self._lines = lines
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the lines, until the last or until the client goes away."""
+        """Send the lines, until the last one or until the client disconnects."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         with suppress(ClientDisconnect):
@@ -148,13 +147,13 @@ class LineStream(Response):
 
 async def _judge(
     site: Site, learner: str, submission: Submission, once: Remembered | None = None
-) -> Judged:
+) -> CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
-    as_sent = partial(judged, submission)
+    as_sent = partial(check_result, submission)
     try:
         verdict = await check(
             site,
@@ -166,15 +165,15 @@ async def _judge(
             once=(lambda verdict: once(as_sent(verdict))) if once else None,
         )
     except AnswerError as error:
-        row = unreadable(submission, error)
+        result = unreadable_result(submission, error)
         if once:
-            await site.writer.put(Once(None, once(row)))
-        return row
+            await site.writer.put(Once(None, once(result)))
+        return result
     return as_sent(verdict)
 
 
 async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerator[bytes]:
-    """The verdicts in order; programs among them wait for their turn, however long."""
+    """The verdicts in order; programs wait in the queue for as long as it takes."""
     running: deque[asyncio.Task[bytes]] = deque()
     number = 0
     try:
@@ -208,12 +207,13 @@ async def _lines(request: Request, limit: int) -> AsyncIterator[bytes | None]:
 
 
 async def _answer(site: Site, learner: str, number: int, line: bytes | None) -> bytes:
-    """The line that answers *line*."""
+    """The response to *line*."""
     if line is None:
-        return error_row(number, None, f"a line has at most {site.settings.body_limit:,} bytes")
+        limit = site.settings.body_limit
+        return error_row(number, None, f"the line is too long: at most {limit:,} bytes are read")
     try:
         submission = Submission.model_validate(json.loads(line))
-        return verdict_row(await _judge(site, learner, submission))
+        return result_row(await _judge(site, learner, submission))
     except HTTPException as error:
         return error_row(number, line, str(error.detail))
     except (ValueError, RecursionError, AppError) as error:

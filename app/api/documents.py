@@ -1,4 +1,4 @@
-"""How the interface is described: errors as they are sent, and what FastAPI cannot see."""
+"""The OpenAPI description: errors as they are sent, and what FastAPI cannot infer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,16 +18,16 @@ KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "any text that is new for each answer, such as a UUID; remembered for a day",
+    "description": "a unique string for each answer, such as a UUID; remembered for a day",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 _WHEN: dict[int, tuple[str, str]] = {
-    400: ("malformed header or address", "Idempotency-Key must be given once, with 1 to 255 ..."),
+    400: ("invalid header or URL", "Idempotency-Key must be given once, with 1 to 255 ..."),
     401: ("no valid token", "a valid token is required: Authorization: Bearer wc_..."),
-    404: ("unknown name", "no exercise is called 'collectives/ring'; did you mean ...?"),
+    404: ("not found", "no exercise is called 'collectives/ring'; did you mean ...?"),
     413: ("too large", "an answer has at most 20,000 characters"),
-    422: ("malformed", "body.seed: Input should be a valid integer"),
-    503: ("out of order", "the database is read-only; let this user write the file"),
+    422: ("invalid input", "body.seed: Input should be a valid integer"),
+    503: ("unavailable", "the database is read-only; let this user write the file"),
 }
 
 
@@ -53,21 +53,21 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describing(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """What describes the interface of *app*: FastAPI's description, put right."""
+    """A function for `app.openapi`: FastAPI's description of *app*, corrected."""
     described = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _put_right(described())
+            app.openapi_schema = _corrected(described())
         return app.openapi_schema
 
     return openapi
 
 
-def _put_right(document: dict[str, Any]) -> dict[str, Any]:
+def _corrected(document: dict[str, Any]) -> dict[str, Any]:
     for operations in document["paths"].values():
         for operation in operations.values():
-            # FastAPI adds a 422 of its own where there is a parameter.
+            # FastAPI adds a 422 of its own for an operation with parameters.
             if _TYPE not in operation["responses"].get("422", {}).get("content", {_TYPE: {}}):
                 operation["responses"] |= {"422": responses(422)[422]}
             operation["responses"][_DEFAULT] = {

@@ -1,4 +1,4 @@
-"""List and show exercises."""
+"""List exercises, and get one as a seed draws it."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from app.kinds import SEEDS
 from app.site import Here
 
 router = APIRouter(prefix="/api/v1", tags=["exercises"])
-Seed = Annotated[int, Query(ge=0, lt=SEEDS, examples=[7], description="0 is as it was written")]
+Seed = Annotated[int, Query(ge=0, lt=SEEDS, examples=[7], description="0: the original values")]
 Id = Annotated[
     str,
     Path(
@@ -21,7 +21,7 @@ Id = Annotated[
 ]
 
 
-class Listed(BaseModel):
+class ExerciseSummary(BaseModel):
     """An exercise in the list."""
 
     id: str
@@ -31,15 +31,15 @@ class Listed(BaseModel):
     level: int
 
 
-class Choice(BaseModel):
-    """A question with options, one of which is chosen by its key."""
+class MultipleChoice(BaseModel):
+    """A question with options; the answer is the key of one of them."""
 
     prompt: str = Field(description="Markdown")
-    options: list[dict[str, str]] = Field(description="each with its key and its text")
+    options: list[dict[str, str]] = Field(description="each with its key and text")
 
 
-class Shown(BaseModel):
-    """An exercise as a seed draws it; what a kind has besides says what to answer with."""
+class DrawnExercise(BaseModel):
+    """An exercise as a seed draws it; the further fields of each kind say how to answer."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -79,20 +79,20 @@ class Shown(BaseModel):
     prompt: str = Field(description="the task, Markdown")
     given: dict[str, str] = Field(description="the drawn values, as the prompt shows them")
     fields: list[dict[str, str]] = Field(
-        default=[], description="kinds numeric and lab: what is asked for, by name"
+        default=[], description="kinds numeric and lab: the quantities to answer with, by name"
     )
-    cause: Choice | None = Field(
+    cause: MultipleChoice | None = Field(
         default=None,
-        description="kind lab: the question about the cause, asked once the prediction is made; an "
-        'answer is {NAME: number, ..., "cause": KEY}, a NAME for each of fields',
+        description="kind lab: the question about the cause, asked after the prediction; an answer "
+        'is {NAME: number, ..., "cause": KEY}, with one NAME per item of fields',
     )
 
 
-@router.get("/exercises", summary="All exercises")
-async def list_exercises(site: Here) -> list[Listed]:
-    """Every exercise, chapter after chapter."""
+@router.get("/exercises", summary="List all exercises")
+async def list_exercises(site: Here) -> list[ExerciseSummary]:
+    """Returns every exercise, in the order of the chapters."""
     return [
-        Listed(
+        ExerciseSummary(
             id=exercise.id,
             topic=exercise.id.partition("/")[0],
             kind=exercise.kind,
@@ -105,12 +105,12 @@ async def list_exercises(site: Here) -> list[Listed]:
 
 @router.get(
     "/exercises/{id:path}",
-    summary="One exercise, as a seed draws it",
+    summary="Get an exercise as a seed draws it",
     response_model=None,
-    responses={200: {"model": Shown, "description": "as drawn"}, **responses(404, 422)},
+    responses={200: {"model": DrawnExercise, "description": "as drawn"}, **responses(404, 422)},
 )
 async def show_exercise(site: Here, id: Id, seed: Seed = 0) -> dict[str, Any]:
-    """The prompt (Markdown) and what to answer with; never the answer."""
+    """Returns the prompt (Markdown) and how to answer, never the answer."""
     exercise = site.catalog.exercise(id)
     variant = exercise.variant(seed)
     common = {
@@ -122,6 +122,6 @@ async def show_exercise(site: Here, id: Id, seed: Seed = 0) -> dict[str, Any]:
         "given": dict(variant.draw.shown),
     }
     own = asdict(exercise.question(seed))
-    if taken := common.keys() & own.keys():  # a kind's own part must not hide the task
+    if taken := common.keys() & own.keys():  # a kind's own fields must not hide the common ones
         raise TypeError(f"{exercise.kind} has its own {', '.join(sorted(taken))}")
     return {**common, **own}

@@ -1,4 +1,4 @@
-"""The calculator."""
+"""The calculator: list formulas, and evaluate one."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -11,15 +11,15 @@ from app.errors import InputError, NotFoundError
 from app.formulas import FORMULAS, Formula, Single, evaluate, lookup
 
 router = APIRouter(prefix="/api/v1", tags=["formulas"])
-Given = StrictInt | StrictFloat | StrictBool | StrictStr
+ArgumentValue = StrictInt | StrictFloat | StrictBool | StrictStr
 _EXAMPLE = {"size": "2 GB", "ranks": 8, "bandwidth": "50 GB/s"}
 
 
-class Taken(BaseModel):
-    """An argument: a number in *unit* (or text with another one), or one of *choices*.
+class FormulaArgument(BaseModel):
+    """An argument: a number in *unit* (or text with another unit), or one of *choices*.
 
-    Where both are missing it is the name of a preset, such as "Llama-3.1-405B"; where *many* is
-    true, a list.
+    If it has neither, it is the name of a preset, such as "Llama-3.1-405B"; if *many* is true, it
+    is a list.
     """
 
     name: str
@@ -30,64 +30,66 @@ class Taken(BaseModel):
     default: float | str | bool | None
 
 
-class Known(BaseModel):
+class FormulaSummary(BaseModel):
     """A formula in the list."""
 
     name: str
     says: str
     unit: str
-    arguments: list[Taken]
+    arguments: list[FormulaArgument]
 
 
-class Worked(BaseModel):
-    """A result: in the base unit, and as a person writes it."""
+class FormulaResult(BaseModel):
+    """A result: the value in the base unit, and as readable text."""
 
     value: bool | float | dict[str, float] | list[float] | list[str]
     unit: str
     text: str
 
 
-@router.get("/formulas", summary="All formulas")
-async def list_formulas() -> list[Known]:
-    """Every formula with its arguments."""
-    return [known(formula) for formula in FORMULAS.values()]
+@router.get("/formulas", summary="List all formulas")
+async def list_formulas() -> list[FormulaSummary]:
+    """Returns every formula with its arguments."""
+    return [summary_of(formula) for formula in FORMULAS.values()]
 
 
-@router.post("/formulas/{name}", summary="Work out a formula", responses=responses(404, 422))
-async def work_out(
+@router.post("/formulas/{name}", summary="Evaluate a formula", responses=responses(404, 422))
+async def evaluate_formula(
     name: str,
-    arguments: Annotated[Mapping[str, Given | list[Given]], Body(examples=[_EXAMPLE])],
-) -> Worked:
-    """The value for arguments in base units, or as texts with units."""
-    return worked_out(name, arguments)
+    arguments: Annotated[
+        Mapping[str, ArgumentValue | list[ArgumentValue]], Body(examples=[_EXAMPLE])
+    ],
+) -> FormulaResult:
+    """Returns the value for arguments in base units, or as text with units."""
+    return result_of(name, arguments)
 
 
-def known(formula: Formula) -> Known:
-    """*formula* as the list shows it."""
-    return Known(
+def summary_of(formula: Formula) -> FormulaSummary:
+    """*formula* as the list describes it."""
+    return FormulaSummary(
         name=formula.name,
         says=formula.says,
         unit=formula.result.symbol,
         arguments=[
-            Taken(
-                name=taken.name,
-                unit=taken.unit.symbol if taken.unit else None,
-                choices=[str(choice).lower() for choice in taken.choices],
-                many=taken.many,
-                required=taken.required,
-                default=taken.default if isinstance(taken.default, Single) else None,
+            FormulaArgument(
+                name=argument.name,
+                unit=argument.unit.symbol if argument.unit else None,
+                choices=[str(choice).lower() for choice in argument.choices],
+                many=argument.many,
+                required=argument.required,
+                default=argument.default if isinstance(argument.default, Single) else None,
             )
-            for taken in formula.inputs.values()
+            for argument in formula.inputs.values()
         ],
     )
 
 
-def worked_out(name: str, arguments: Mapping[str, Any]) -> Worked:
-    """The value of the formula called *name*.
+def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:
+    """The result of the formula called *name*.
 
     Raises:
         NotFoundError: there is no such formula.
-        InputError: an argument is unknown, missing, unreadable or out of its domain.
+        InputError: an argument is unknown, missing, not valid, or out of its domain.
     """
     try:
         formula = lookup(name)
@@ -97,9 +99,9 @@ def worked_out(name: str, arguments: Mapping[str, Any]) -> Worked:
         value = evaluate(formula, arguments)
     except ValueError as error:
         raise InputError(str(error)) from error
-    worked = {
+    result = {
         "value": formula.plain(value),
         "unit": formula.result.symbol,
         "text": formula.text(value),
     }
-    return Worked.model_validate(worked)
+    return FormulaResult.model_validate(result)

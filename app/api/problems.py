@@ -18,7 +18,7 @@ from app.errors import (
 )
 
 _HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
-_PAGES = ("/api/docs",)  # of this address, but for people
+_PAGES = ("/api/docs",)  # under /api/, but for people
 _STATUS: dict[type[AppError], int] = {
     NotFoundError: 404,
     AnswerError: 422,
@@ -31,7 +31,7 @@ _PERHAPS_LOST = "what was sent may not have been stored"
 
 
 class ProblemDocument(BaseModel):
-    """What every error answers."""
+    """The body of every error response (RFC 9457)."""
 
     type: str = "about:blank"
     title: str
@@ -40,12 +40,12 @@ class ProblemDocument(BaseModel):
 
 
 def owns(path: str) -> bool:
-    """Whether errors at *path* are answered as problem documents."""
+    """Whether errors at *path* are sent as problem documents."""
     return path in _HEALTH or (path.startswith("/api/") and path not in _PAGES)
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status that *error* is answered with."""
+    """The HTTP status for *error*."""
     if isinstance(error, HTTPException):
         return error.status_code
     if isinstance(error, RequestValidationError):
@@ -54,14 +54,14 @@ def status_of(error: Exception) -> int:
 
 
 def problem_for(request: Request, error: Exception) -> Response:
-    """The answer to a request that ended in *error*."""
+    """The response to a request that raised *error*."""
     status = status_of(error)
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     return problem(status, _detail(request, error, status), headers)
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """A problem document."""
+    """A response with a problem document."""
     title = HTTPStatus(status).phrase
     document = ProblemDocument(title=title, status=status, detail=detail)
     return JSONResponse(

@@ -1,4 +1,4 @@
-"""Links that lead nowhere on this site, and images that cannot be there."""
+"""Broken links, and images that do not exist."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,30 +17,30 @@ from app.markdown import addresses
 
 _OPENAPI = "api/v1/openapi.json"
 _ELSEWHERE = ("http", "https", "mailto")
-_FIGURE = "show a figure of an explorer under `figures:`, or draw it with text between lines of ```"
-_KNOWN = "link to a page that there is, or to https://..."
+_FIGURE = "embed an explorer's figure under `figures:`, or draw it as text in a ``` block"
+_KNOWN = "link to an existing page, or to https://..."
 
 
 @dataclass(frozen=True)
 class Places:
-    """The chapters and exercises in *folders*, which links may lead to."""
+    """The chapters and exercises in *folders*, as targets of links."""
 
     folders: Sequence[Path]
 
     @cached_property
     def exercises(self) -> frozenset[str]:
-        """Their ids."""
+        """The ids of the exercises."""
         files = [file for folder in self.folders for file in folder.glob("*/*.yaml")]
         return frozenset(f"{file.parent.name}/{file.stem}" for file in files)
 
     @cached_property
     def chapters(self) -> frozenset[str]:
-        """Their names."""
+        """The names of the chapters."""
         return frozenset(name.partition("/")[0] for name in self.exercises)
 
 
 def trouble_of_addresses(text: str, places: Places) -> Iterator[tuple[str, str]]:
-    """What is wrong with each image and link of the Markdown *text*, and what mends it."""
+    """The problem of each broken image and link in the Markdown *text*, and its cure."""
     for kind, address in addresses(text):
         if kind == "image":
             if says := _trouble_of_image(address):
@@ -52,10 +52,10 @@ def trouble_of_addresses(text: str, places: Places) -> Iterator[tuple[str, str]]
 def _trouble_of_image(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
-        return f"the image {address} is on another site, and browsers are told not to load it"
+        return f"the image {address} is on another site, which the security policy blocks"
     if parts.path.startswith("/static/") and (ROOT / parts.path[1:]).is_file():
         return ""
-    return f"the image {address} is not there: a course folder has no images"
+    return f"the image {address} does not exist: a course folder has no images"
 
 
 def _trouble_of_link(address: str, places: Places) -> str:
@@ -63,7 +63,7 @@ def _trouble_of_link(address: str, places: Places) -> str:
     if parts.scheme in _ELSEWHERE or (not parts.scheme and parts.netloc):
         return ""
     if parts.scheme or not parts.path.startswith("/"):
-        return f"the link {address} leads nowhere: a link begins with https:// or with /"
+        return f"the link {address} is broken: a link must begin with https:// or /"
     path = parts.path.strip("/")
     room, _, name = path.partition("/")
     if room in _ROOMS and name:
@@ -73,7 +73,7 @@ def _trouble_of_link(address: str, places: Places) -> str:
     pages = _pages()
     if path in pages or (room == "static" and (ROOT / path).is_file()):
         return ""
-    return f"the link {address} leads nowhere{nearest(path, pages - {''})}"
+    return f"the link {address} is broken{nearest(path, pages - {''})}"
 
 
 @cache

@@ -20,7 +20,7 @@ _CURES: Mapping[str, str] = {
     ),
     r"is not a comparison": "write a comparison: ranks <= 64",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",
-    r"is no mathematics|is not valid LaTeX": "LaTeX between $ signs; a price is written \\$5",
+    r"is not valid LaTeX": "LaTeX between $ signs; a price is written \\\\$5",
     r"every option is right|reads the same as": "change or remove one of the options",
     r"the `when` of no option holds": "give one option a `when` that holds for the rest: 1 == 1",
     r"any order is right|are not written in an order": "say under `after` what comes before",
@@ -44,7 +44,7 @@ _NAME = re.compile(r"'([^']+)' is not known here")
 
 
 def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
-    """*finding* with a cure, where one can be said."""
+    """*finding* with a cure, if one is known."""
     if exercise is not None and (circular := _circular(finding, exercise)):
         return circular
     if finding.cure:
@@ -54,7 +54,7 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
 
 
 def _circular(finding: Finding, exercise: Exercise) -> Finding | None:
-    """The finding on a value that depends on itself, or on one worked out after it."""
+    """A clearer finding for a value that depends on itself, or on one computed after it."""
     found = _NAME.search(finding.says)
     if not found or found[1] not in exercise.worked_out:
         return None

@@ -1,69 +1,70 @@
-"""Titles and tooltips that say what is asked for."""
+"""Texts that give the answer away: titles, tooltips, and the lengths of options."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from app.authoring.numbers import Figure, figures_in
 from app.authoring.texts import Script
-from app.content.glossary import terms
-from app.content.marking import mark, marked
+from app.authoring.values import WrittenNumber, written_numbers
+from app.content.glossary import mark, marked, terms
 from app.errors import nearest
 from app.expressions import Quantity
-from app.kinds import Finding
+from app.kinds import Exercise, Finding
 from app.kinds.choice import Choice
 from app.kinds.lab import LabExercise
 from app.markdown import html
 
-_STEM = 6  # letters that tell words apart
-_MANY = 3  # words that only the right option shares with a tooltip
-_COMMON = {
+_STEM = 6  # letters that distinguish words
+_SHARED_WORDS = 3  # words that only the right option shares with a tooltip
+_STOP_WORDS = {
     "about", "after", "also", "because", "before", "both", "does", "each", "every", "from", "have",
     "into", "less", "many", "more", "most", "only", "other", "over", "same", "some", "than", "that",
     "their", "them", "then", "there", "they", "this", "under", "very", "what", "when", "which",
     "while", "with", "would",
 }  # fmt: skip
 _PARTS = {"third", "half", "quarter", "fifth", "tenth", "twice", "double", "triple", "thrice"}
+_MUCH_LONGER = 1.5  # times the longest wrong option
+_SHORT_OPTION = 40  # characters, below which no one compares
+_HABIT = 3  # exercises that make a habit visible
+_HABIT_SHARE = 2 / 3  # of the exercises
 
 
 def prove_giveaways(script: Script) -> Iterator[Finding]:
-    """A title with the answer in it, and terms whose tooltip is the answer."""
+    """A title that contains the answer, and terms whose tooltip gives it away."""
     yield from _prove_unmarked(script)
-    for figure in figures_in(script.exercise.title):
-        if name := _answered(script, figure):
-            says = f"says {figure.text}, and that is the answer ({name})"
-            yield Finding(("title",), says, "name the subject, not what comes out")
+    for written in written_numbers(script.exercise.title):
+        if name := _answered(script, written):
+            says = f"says {written.text}, which is the answer ({name})"
+            yield Finding(("title",), says, "name the subject, not the result")
     prompt = html(script.exercise.variant(0).prompt)
     shown = mark(prompt, tuple(script.exercise.unmarked))
     for key in marked(shown):
         term = terms()[key]
-        if why := _told(script, term.says, prompt):
+        if why := _given_away(script, term.says, prompt):
             says = f"the tooltip of {term.term!r} gives the answer away: {why}"
-            yield Finding(
-                ("prompt",), says, f"leave it out of the tooltips: unmarked: [{term.term}]"
-            )
+            yield Finding(("prompt",), says, f"remove its tooltip: unmarked: [{term.term}]")
 
 
 def _prove_unmarked(script: Script) -> Iterator[Finding]:
     known = {spelling for term in terms().values() for spelling in (term.term, *term.also)}
     for index, name in enumerate(script.exercise.unmarked):
         if name.casefold() not in {spelling.casefold() for spelling in known}:
-            says = f"no term of the glossary is called {name!r}{nearest(name, known)}"
-            yield Finding(("unmarked", index), says, "name a term as /glossary writes it")
+            says = f"no glossary term is called {name!r}{nearest(name, known)}"
+            yield Finding(("unmarked", index), says, "write the term as in /glossary")
 
 
-def _answered(script: Script, figure: Figure) -> str:
-    """The name of the answer that *figure* is in some drawing."""
+def _answered(script: Script, written: WrittenNumber) -> str:
+    """The name of the answer that *written* equals in some drawing; empty if there is none."""
     for drawn in script.drawings:
         for name, key in script.keys(drawn).items():
             right = Quantity(key.right, key.asked.scale.unit.dimension)
-            counted = figure.has_unit or figure.telling or "time" in figure.nouns
-            if counted and figure.is_that(right):
+            counted = written.has_unit or written.is_distinctive or "time" in written.nouns
+            if counted and written.equals(right):
                 return name
     return ""
 
 
-def _told(script: Script, says: str, prompt: str) -> str:
-    """What of the answer the tooltip *says*; nothing if it tells none of it."""
+def _given_away(script: Script, says: str, prompt: str) -> str:
+    """The part of the answer that the tooltip *says*; empty if there is none."""
     exercise = script.exercise
     if isinstance(exercise, Choice | LabExercise):
         offered = exercise.options if isinstance(exercise, Choice) else exercise.cause.options
@@ -75,7 +76,7 @@ def _told(script: Script, says: str, prompt: str) -> str:
 
 
 def _chosen(right: Sequence[str], wrong: Sequence[str], says: str, prompt: str) -> str:
-    """What the tooltip *says* that is in the right options and in no wrong one."""
+    """The words of the tooltip that are in the right options and in none of the wrong ones."""
     for text in right:
         head = re.split(r"[.,;:]", text.lower())[0]
         heads = [re.split(r"[.,;:]", other.lower())[0] for other in wrong]
@@ -85,7 +86,7 @@ def _chosen(right: Sequence[str], wrong: Sequence[str], says: str, prompt: str) 
     other = _words(wrong) - _words(right) - _stems(prompt)
     common = own & _stems(says)
     parts = common & _PARTS
-    if parts or (len(common) >= _MANY and len(common) > 2 * len(other & _stems(says))):
+    if parts or (len(common) >= _SHARED_WORDS and len(common) > 2 * len(other & _stems(says))):
         return ", ".join(sorted(common))
     return ""
 
@@ -96,29 +97,60 @@ def _words(texts: Sequence[str]) -> set[str]:
 
 def _stems(text: str) -> set[str]:
     words = set(re.findall(r"[a-z]{4,}", re.sub(r"<[^>]*>|\{[^}]*\}", " ", text.lower())))
-    return {word if word in _PARTS else word[:_STEM] for word in words - _COMMON}
+    return {word if word in _PARTS else word[:_STEM] for word in words - _STOP_WORDS}
 
 
 def _factor(script: Script, says: str, prompt: str) -> str:
-    """A number of the tooltip that turns a given value into the answer at once."""
-    told = {figure.number for figure in figures_in(re.sub(r"<[^>]*>", " ", prompt))}
-    for figure in figures_in(says):
-        if figure.number in told or not figure.has_unit:
+    """A number in the tooltip that turns a given value directly into the answer."""
+    known = {written.number for written in written_numbers(re.sub(r"<[^>]*>", " ", prompt))}
+    for written in written_numbers(says):
+        if written.number in known or not written.has_unit:
             continue
-        if any(_is_answer(script, figure, name) for name in ("", *script.names)):
-            return figure.text
+        if any(_is_answer(script, written, name) for name in ("", *script.names)):
+            return written.text
     return ""
 
 
-def _is_answer(script: Script, figure: Figure, name: str) -> bool:
-    """Whether *figure*, times the value called *name*, is an answer in every drawing."""
+def _is_answer(script: Script, written: WrittenNumber, name: str) -> bool:
+    """Whether *written*, times the value called *name*, is an answer in every drawing."""
     for drawn in script.drawings:
         times = drawn.names[name].value if name else 1.0
         rights = [
             key.right
             for key in script.keys(drawn).values()
-            if key.asked.scale.unit.dimension == figure.dimension
+            if key.asked.scale.unit.dimension == written.dimension
         ]
-        if not any(abs(figure.value * times - right) <= abs(right) * 1e-6 for right in rights):
+        if not any(abs(written.value * times - right) <= abs(right) * 1e-6 for right in rights):
             return False
     return True
+
+
+def _right_and_wrong(exercise: Choice) -> tuple[int, int]:
+    """The lengths of the longest right and of the longest wrong option of variant 0."""
+    right, drawn = exercise.right(0), exercise.draw(0)
+    lengths = {key: len(exercise.fill(one.text, drawn)) for key, one in exercise.options.items()}
+    wrong = [length for key, length in lengths.items() if key not in right]
+    return max(lengths[key] for key in right), max(wrong, default=0)
+
+
+def too_long(exercise: Exercise) -> Iterator[str]:
+    """A warning if the right option is by far the longest."""
+    if not isinstance(exercise, Choice):
+        return
+    right, wrong = _right_and_wrong(exercise)
+    if right > _SHORT_OPTION and right > _MUCH_LONGER * wrong:
+        yield (
+            f"the right option has {right} characters, and no other has more than {wrong}: "
+            "it can be guessed by its length"
+        )
+
+
+def longest_is_right(chapter: str, exercises: Iterable[Exercise]) -> Iterator[str]:
+    """A warning if the longest option is right in most choices of a chapter."""
+    pairs = [_right_and_wrong(one) for one in exercises if isinstance(one, Choice)]
+    longest = sum(right > wrong for right, wrong in pairs)
+    if len(pairs) >= _HABIT and longest > _HABIT_SHARE * len(pairs):
+        yield (
+            f"in {longest} of {len(pairs)} choices of {chapter} the right option is the longest: "
+            "lengthen some wrong ones"
+        )

@@ -1,4 +1,4 @@
-"""Proofs that an exercise file says what its author means; every finding has a file and a line."""
+"""Lint exercise files and chapters; every finding has a file and a line."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from app.authoring.proofs import (
     prove_use,
     trouble_of_figure,
 )
-from app.authoring.shape import prove_shape_of
+from app.authoring.prose import prove_shape_of
 from app.config import ROOT
 from app.content.catalog import TOPIC_FILE, Catalog, TopicFile, read_exercise, read_topic, topic_of
 from app.errors import ContentError, InputError, Problem
@@ -33,7 +33,7 @@ _AT_ONCE = 4  # files
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that is worth knowing of a right file; a warning is worth a change."""
+    """A remark on a valid file; a warning suggests a change."""
 
     path: Path
     says: str
@@ -42,7 +42,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """What was looked at, what is wrong with it, and what is worth knowing."""
+    """The result of linting: the number of files, the problems, and the notes."""
 
     files: int
     problems: tuple[Problem, ...]
@@ -52,21 +52,21 @@ class Linted:
 async def lint(
     paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False
 ) -> Linted:
-    """Prove every exercise file in *paths*, which are files, chapters or folders of chapters.
+    """Lint every exercise file in *paths*, which are files, chapters or folders of chapters.
 
-    With *links* the sources are asked whether they are still there.
-    Folders of chapters must go together with those in *beside*, which are there already.
+    With *links*, check online that the sources still exist. Folders of chapters must be compatible
+    with those in *beside*, which are installed already.
 
     Raises:
-        InputError: a path does not exist, or holds no exercise file.
+        InputError: a path does not exist, or has no exercise file.
         UnavailableError: the sandbox cannot run the code of an exercise.
     """
     files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
     topics = [file for path in paths for file in _topic_files(path)]
     places = _places(beside, (*files, *topics))
-    turns = asyncio.Semaphore(_AT_ONCE)
+    slots = asyncio.Semaphore(_AT_ONCE)
     linted = [
-        *await asyncio.gather(*(_in_turn(file, runner, turns, places, links) for file in files)),
+        *await asyncio.gather(*(_in_slot(file, runner, slots, places, links) for file in files)),
         *(lint_topic(file, places) for file in topics),
         *_chapters(paths, beside),
     ]
@@ -79,7 +79,7 @@ async def lint(
 async def lint_file(
     file: Path, runner: Runner, places: Places | None = None, *, links: bool = False
 ) -> Linted:
-    """Prove one exercise file; its links may lead to *places*.
+    """Lint one exercise file; its links may lead to *places*.
 
     Raises:
         UnavailableError: the sandbox cannot run its code.
@@ -99,13 +99,13 @@ async def lint_file(
     findings += await prove(exercise, runner)
     if links:
         findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
-    told = (cured(finding, exercise) for finding in findings)
-    problems = [document.problem(one.where, one.says, one.cure) for one in told]
+    complete = (cured(finding, exercise) for finding in findings)
+    problems = [document.problem(one.where, one.says, one.cure) for one in complete]
     return Linted(1, tuple(problems), () if problems else tuple(_notes(file, exercise)))
 
 
 def lint_topic(file: Path, places: Places | None = None) -> Linted:
-    """Prove the texts and figures of one chapter's own file; its links may lead to *places*."""
+    """Lint the texts and figures of a chapter's own file; its links may lead to *places*."""
     try:
         topic, document = read_topic(file)
     except ContentError as error:
@@ -118,8 +118,9 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
         state = {name: str(text) for name, text in figure.state.items()}
         if says := trouble_of_figure(figure, state):
             findings.append(Finding(("figures", index), says))
-    told = (cured(finding) for finding in findings)
-    return Linted(0, tuple(document.problem(one.where, one.says, one.cure) for one in told), ())
+    complete = (cured(finding) for finding in findings)
+    problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)
+    return Linted(0, problems, ())
 
 
 def _prove_chapter(topic: TopicFile, places: Places) -> Iterator[Finding]:
@@ -134,12 +135,12 @@ def _prove_chapter(topic: TopicFile, places: Places) -> Iterator[Finding]:
 
 
 def _words(exercise: Exercise) -> list[Finding]:
-    """What is wrong with the words of *exercise*, as far as it can be drawn."""
+    """Everything wrong with the texts of *exercise*, as far as it can be drawn."""
     found = []
     try:
         for finding in prove_words(exercise):
             found.append(finding)
-    except (ExpressionError, MathematicsError):  # told by what proves the drawings
+    except (ExpressionError, MathematicsError):  # reported by the proofs of the drawings
         return found
     return found
 
@@ -150,15 +151,15 @@ def _notes(file: Path, exercise: Exercise) -> Iterator[Note]:
 
 
 def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:
-    """What links in *files* may lead to: our chapters, and those of the folders around."""
+    """The targets of links in *files*: the built-in chapters, and those in the same folders."""
     around = {Path(os.path.abspath(file)).parent.parent for file in files}
     return Places((ROOT / "exercises", *beside, *sorted(around)))
 
 
-async def _in_turn(
-    file: Path, runner: Runner, turns: asyncio.Semaphore, places: Places, links: bool
+async def _in_slot(
+    file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool
 ) -> Linted:
-    async with turns:
+    async with slots:
         return await lint_file(file, runner, places, links=links)
 
 
@@ -169,7 +170,7 @@ def _files(path: Path) -> Iterable[Path]:
         return [path] if path.name != TOPIC_FILE else []
     found = [file for file in path.rglob("*.yaml") if file.name != TOPIC_FILE]
     if not found:
-        raise InputError(f"{path} holds no exercise file (*.yaml)")
+        raise InputError(f"{path} has no exercise file (*.yaml)")
     return found
 
 
@@ -184,7 +185,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]:
-    """What is to be said of the chapters in each folder of *paths* as a whole."""
+    """The result of linting the chapters in each folder of *paths* as a whole."""
     for folder in paths:
         if not folder.is_dir() or (folder / TOPIC_FILE).exists():
             continue

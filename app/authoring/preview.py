@@ -1,4 +1,4 @@
-"""`wallclock preview`: exercise files as students see them, proven and shown anew when saved."""
+"""`wallclock preview`: exercise files as students see them, linted and reloaded when saved."""
 
 import hashlib
 import json
@@ -27,8 +27,8 @@ _GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """An answer, and what somebody hears who gives it."""
+class GradedAnswer:
+    """An answer, its verdict and its feedback."""
 
     answer: str
     correct: bool
@@ -37,34 +37,34 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What lint says of a file, and what its answers are told."""
+    """The findings of lint on a file, and the verdicts on its answers."""
 
     linted: Linted
-    answers: tuple[Judged, ...]
+    answers: tuple[GradedAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """One drawing of the exercise, in a frame."""
+class DrawingFrame:
+    """A frame with one drawing of the exercise."""
 
     seed: int
     src: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewPage:
-    """A file with its drawings, and the other files."""
+    """A file with its drawings, and links to the other files."""
 
     name: str
     path: str
     stamp: str
-    drawings: tuple[Drawing, ...]
+    drawings: tuple[DrawingFrame, ...]
     unread: str
     others: tuple[Link, ...]
 
 
 class Preview:
-    """The files that are edited, and what is known of their present text."""
+    """The files that are edited, and the results for their current content."""
 
     def __init__(self, path: Path, site: Site) -> None:
         self.files = _files(path)
@@ -75,15 +75,15 @@ class Preview:
 
     @property
     def site(self) -> Site:
-        """What the pages are served from."""
+        """The site that serves the pages, with the exercises as last read."""
         site: Site = self.app.state.site
         return site
 
     def file(self, name: str) -> Path:
-        """The file called *name*; the first one if that is empty.
+        """The file called *name*, or the first one if *name* is empty.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such file.
         """
         chosen = name or next(iter(self.files))
         if chosen not in self.files:
@@ -91,7 +91,7 @@ class Preview:
         return self.files[chosen]
 
     def refresh(self, name: str) -> str:
-        """Read the file again if it changed; its stamp."""
+        """Read the file again if it has changed, and return its stamp."""
         path = self.file(name)
         stamp = _stamp(path)
         if stamp != self._stamps.get(path.stem):
@@ -114,20 +114,24 @@ class Preview:
         path, stamp = self.file(name), self.refresh(name)
         key = f"{topic_of(path)}/{path.stem}"
         shown = _SEEDS if key in self.site.catalog.by_id else ()
-        drawings = tuple(Drawing(seed, f"/exercises/{key}?seed={seed}") for seed in shown)
-        others = tuple(Link(f"/preview?name={other}", other) for other in self.files)
-        unread = self._unread.get(path.stem, "")
-        return PreviewPage(path.stem, str(path), stamp, drawings, unread, others)
+        return PreviewPage(
+            name=path.stem,
+            path=str(path),
+            stamp=stamp,
+            drawings=tuple(DrawingFrame(seed, f"/exercises/{key}?seed={seed}") for seed in shown),
+            unread=self._unread.get(path.stem, ""),
+            others=tuple(Link(f"/preview?name={other}", other) for other in self.files),
+        )
 
     async def proof(self, name: str) -> Proof:
-        """What is proven of a file; an unchanged one is not proven again."""
+        """The proof of a file; that of an unchanged file is cached."""
         path, stamp = self.file(name), self.refresh(name)
         if (path.stem, stamp) not in self._proofs:
             await self.site.runner.ready()
             linted = await lint_file(path, self.site.runner)
             exercise = self.site.catalog.by_id.get(f"{topic_of(path)}/{path.stem}")
             shown = exercise is not None and path.stem not in self._unread
-            answers = await _judged(exercise, self.site.runner) if exercise and shown else ()
+            answers = await _graded(exercise, self.site.runner) if exercise and shown else ()
             self._proofs[path.stem, stamp] = Proof(linted, answers)
         return self._proofs[path.stem, stamp]
 
@@ -158,19 +162,19 @@ def preview_app(path: Path, site: Site) -> FastAPI:
     return preview.app
 
 
-async def _judged(exercise: Exercise, runner: Runner) -> tuple[Judged, ...]:
-    """The right answer and each foreseen mistake of variant 0, with what they are told."""
+async def _graded(exercise: Exercise, runner: Runner) -> tuple[GradedAnswer, ...]:
+    """The right answer and each foreseen mistake of variant 0, graded."""
     try:
         answers = [exercise.right_answer(0), *(answer for answer, _ in exercise.mistakes(0))]
-        return tuple([await _judge(exercise, answer, runner) for answer in answers])
-    except (AppError, ValueError) as error:  # told in full by lint
-        return (Judged("", False, (Markup("<p>{}</p>").format(error),)),)
+        return tuple([await _grade(exercise, answer, runner) for answer in answers])
+    except (AppError, ValueError) as error:  # reported in full by lint
+        return (GradedAnswer("", False, (Markup("<p>{}</p>").format(error),)),)
 
 
-async def _judge(exercise: Exercise, answer: Answer, runner: Runner) -> Judged:
+async def _grade(exercise: Exercise, answer: Answer, runner: Runner) -> GradedAnswer:
     verdict = await exercise.grade(0, answer, runner)
     feedback = tuple(html(sentence) for sentence in verdict.feedback)
-    return Judged(_shown(answer), verdict.correct, feedback)
+    return GradedAnswer(_shown(answer), verdict.correct, feedback)
 
 
 def _shown(answer: Answer) -> str:
@@ -186,14 +190,14 @@ def _files(path: Path) -> dict[str, Path]:
     files = {file.stem: file for file in found if file.name != TOPIC_FILE}
     if not files:
         raise InputError(
-            f"{path} is no exercise file, nor a folder with one; "
+            f"{path} is not an exercise file, nor a folder with one; "
             "`wallclock new numeric my-course/first` writes one"
         )
     return files
 
 
 def _place(path: Path) -> tuple[bool, float, str]:
-    """Where the chapter has the exercise of *path*; a file that cannot be read comes last."""
+    """The sort key of the exercise at *path* in its chapter; a file that cannot be read is last."""
     try:
         exercise = read_exercise(path, topic_of(path))[0]
     except ContentError:

@@ -26,7 +26,7 @@ from app.sandbox.runner import Runner
 _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws
 _SAME = 1e-9  # of two ways to work out a number
-_PATIENCE = 10  # seconds for a URL to respond
+_TIMEOUT = 10  # seconds for a URL to respond
 _NUDGE = "say how to get there instead"
 
 
@@ -146,9 +146,9 @@ def prove_sources(exercise: Exercise) -> Iterator[Finding]:
 @lru_cache(maxsize=1024)
 def _trouble_of(url: str) -> str:
     """Why *url* cannot be used; empty where it responds, or refuses to talk to programs."""
-    asked = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
+    request = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
     try:
-        with urlopen(asked, timeout=_PATIENCE):
+        with urlopen(request, timeout=_TIMEOUT):
             return ""
     except HTTPError as error:
         gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)

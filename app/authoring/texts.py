@@ -1,4 +1,4 @@
-"""An exercise as its author wrote it, beside all that its seeds draw."""
+"""The texts of an exercise as its author wrote them, and the values that the seeds draw."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from app.kinds.quantity import AnswerKey
 
 SEEDS = range(20)
 _AFTERWARDS = {"says", "hints", "mistakes", "solution", "require", "shows", "better", "elsewhere"}
-_CAUSE = "cause"  # of a lab: asked once it is measured
+_CAUSE = "cause"  # of a lab: asked after the measurement
 
 
 @dataclass(frozen=True)
 class Script:
-    """The texts of an exercise, and the values that may stand in them."""
+    """The texts of an exercise, and the values that may appear in them."""
 
     exercise: Exercise
 
     @cached_property
     def texts(self) -> Sequence[tuple[Where, str]]:
-        """Every text that a student may see, with the way to it."""
+        """Every text that a student may see, with its path in the file."""
         exercise = self.exercise
         found = [
             (("title",), exercise.title),
@@ -40,21 +40,21 @@ class Script:
 
     @property
     def questions(self) -> Iterator[tuple[Where, str]]:
-        """The texts that a student has before answering."""
+        """The texts that a student sees before answering."""
         for where, text in self.texts:
             if not _AFTERWARDS & set(map(str, where)) and where[0] != _CAUSE:
                 yield where, text
 
     @cached_property
     def drawings(self) -> Sequence[Draw]:
-        """What the seeds draw, each drawing once, with the answers among its names."""
+        """The distinct drawings of the seeds, with the answers among their names."""
         drawn = [self.exercise.draw(seed) for seed in SEEDS]
         found = {tuple(one.shown.items()): one for one in reversed(drawn)}
         return [self.exercise.solved(one) for one in sorted(found.values(), key=lambda d: d.seed)]
 
     @cached_property
     def drawn(self) -> frozenset[str]:
-        """The names of what is drawn; the answers are not."""
+        """The names of the drawn values, without the answers."""
         return frozenset(self.exercise.draw(self.drawings[0].seed).shown)
 
     @cached_property
@@ -72,7 +72,7 @@ class Script:
         )
 
     def keys(self, drawn: Draw) -> Mapping[str, AnswerKey]:
-        """What is right where numbers are asked for."""
+        """The answer keys of an exercise that asks for numbers, by name."""
         if isinstance(self.exercise, Numeric | LabExercise):
             return self.exercise.keys(drawn.seed)
         return {}
@@ -83,6 +83,6 @@ class Script:
         for slot in slots(text):
             try:
                 found |= names_in(parse(slot, self.names))
-            except ExpressionError:  # told elsewhere
+            except ExpressionError:  # reported elsewhere
                 found.add(slot)
         return found

@@ -1,4 +1,4 @@
-"""The exercises and chapters that the files under `exercises/` describe."""
+"""The catalog: the chapters and exercises in the files under `exercises/`."""
 
 import math
 import os
@@ -25,16 +25,14 @@ _NEW_CHAPTER = (
 
 
 class TopicFile(Strict):
-    """What `topic.yaml` says."""
+    """The content of `topic.yaml`."""
 
     title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(
-        description="place among the chapters; those of the course are 1, 2, ..."
-    )
+    position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     opening: str = Field(min_length=1, description="Markdown, above the exercises")
     closing: str = Field(default="", description="Markdown, below them")
-    figures: list[Embedded] = Field(default=[], description="explorers, under the opening")
+    figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,7 @@ class Catalog:
 
     @classmethod
     def read(cls, folders: Iterable[Path]) -> "Catalog":
-        """The catalog of *folders*, each with one folder per chapter.
+        """The catalog of *folders*, each of which has one folder per chapter.
 
         Raises:
             ContentError: with every problem of every file.
@@ -77,7 +75,7 @@ class Catalog:
         return cls(ordered, {e.id: e for topic in ordered for e in topic.exercises})
 
     def with_exercise(self, exercise: Exercise) -> "Catalog":
-        """This catalog with *exercise* in place of the one of its id, or added to its chapter."""
+        """This catalog with *exercise* replaced, or added to its chapter if its id is new."""
         name = exercise.id.partition("/")[0]
         new = Topic(
             id=name,
@@ -100,7 +98,7 @@ class Catalog:
         """The exercise with the id *name*.
 
         Raises:
-            NotFoundError: there is none; the message offers the closest.
+            NotFoundError: there is no such name; the message offers the closest one.
         """
         if name in self.by_id:
             return self.by_id[name]
@@ -112,7 +110,7 @@ class Catalog:
         """The chapter with the id *name*.
 
         Raises:
-            NotFoundError: there is none; the message offers the closest.
+            NotFoundError: there is no such name; the message offers the closest one.
         """
         for topic in self.topics:
             if topic.id == name:
@@ -139,7 +137,7 @@ class Catalog:
 
 
 def topic_of(path: Path) -> str:
-    """The chapter of the exercise file at *path*: its folder, also where it is a link."""
+    """The chapter of the exercise file at *path*: its folder, even if *path* is a symbolic link."""
     return Path(os.path.abspath(path)).parent.name
 
 
@@ -151,10 +149,10 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
     """
     document = read_document(path)
     if stray := set(path.stem) - set(_NAME):
-        says = f"a file's name has lowercase letters, digits and hyphens, not {sorted(stray)}"
+        says = f"a file's name must consist of a-z, 0-9 and hyphens, not {sorted(stray)}"
         raise ContentError([Problem(path, 1, says, "rename the file")])
     own = [
-        document.problem((key,), "is set by the file, not written in it", "remove it")
+        document.problem((key,), "is set from the file itself", "remove it")
         for key in ("id", "digest")
         if key in document.values
     ]
@@ -171,23 +169,23 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
 def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
-            problems.append(Problem(folder, 1, "is not a folder", "name a folder of chapters"))
+            problems.append(Problem(folder, 1, "is not a folder", "give a folder of chapters"))
             continue
         yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
 
 
 def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topic | None:
-    """The chapter in *folder*; without a topic file it adds to the *earlier* one of its name."""
+    """The chapter in *folder*; without a topic file, it extends the *earlier* one of that name."""
     if not any(folder.glob(f"*{_SUFFIX}")):
-        return None  # a folder of something else
-    others = earlier.exercises if earlier else ()
-    exercises = [*others, *_exercises(folder, {exercise.id for exercise in others}, problems)]
+        return None  # not a chapter
+    before = earlier.exercises if earlier else ()
+    exercises = [*before, *_exercises(folder, {exercise.id for exercise in before}, problems)]
     exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
     path = folder / TOPIC_FILE
     if earlier and not path.exists():
         return replace(earlier, exercises=tuple(exercises))
     if earlier:
-        says = f"there is already a chapter {folder.name!r}"
+        says = f"the chapter {folder.name!r} already exists"
         cure = "remove this file to add exercises to that chapter, or rename the folder"
         problems.append(Problem(path, 1, says, cure))
         return None
@@ -196,24 +194,24 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         problems.append(Problem(path, 1, says, _NEW_CHAPTER))
         return None
     try:
-        said = read_topic(path)[0]
+        file = read_topic(path)[0]
     except ContentError as error:
         problems += error.problems
         return None
     return Topic(
         id=folder.name,
-        title=said.title,
-        position=said.position,
-        summary=said.summary,
-        opening=said.opening,
-        closing=said.closing,
+        title=file.title,
+        position=file.position,
+        summary=file.summary,
+        opening=file.opening,
+        closing=file.closing,
         exercises=tuple(exercises),
-        figures=tuple(said.figures),
+        figures=tuple(file.figures),
     )
 
 
 def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:
-    """The exercises of *folder*, none of which may have an id that is *known*."""
+    """The exercises of *folder*; an id that is already *known* is a problem."""
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         if path.name == TOPIC_FILE:
             continue
@@ -223,7 +221,7 @@ def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterat
             problems += error.problems
             continue
         if exercise.id in known:
-            says = f"there is already an exercise {exercise.id!r}"
+            says = f"the exercise {exercise.id!r} already exists"
             problems.append(Problem(path, 1, says, "give the file another name"))
         yield exercise
 

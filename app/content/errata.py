@@ -1,4 +1,4 @@
-"""The files of errata, read once; every number in their derivations is computed here and now."""
+"""The errata, read once from their files; every number in a derivation is computed on reading."""
 
 import re
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _ROW = re.compile(r"(?P<says>.+?): (?P<expression>[^|]+?) \|(?: (?P<form>.*))?")
 _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 
 
-class _Entry(BaseModel):
-    """An erratum as its file has it."""
+class _ErratumInFile(BaseModel):
+    """An erratum, as written in its file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -37,8 +37,8 @@ class _Entry(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
-    """A line of a derivation: what it is, the expression, and what that comes to."""
+class DerivationLine:
+    """A line of a derivation: a description, an expression, and its value."""
 
     says: str
     expression: str
@@ -46,30 +46,30 @@ class Worked:
 
     @property
     def formulas(self) -> tuple[str, ...]:
-        """The formulas that are called in it."""
+        """The formulas that the expression calls."""
         return tuple(dict.fromkeys(_FORMULA.findall(self.expression)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """A claim in circulation, and what is right."""
+    """A wrong or misleading claim in circulation, and the correction."""
 
     id: str
     severity: Severity
     title: str
     claim: str
     right: str
-    worked: tuple[Worked, ...]
+    worked: tuple[DerivationLine, ...]
     source: str
     exercises: tuple[str, ...]
 
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """All of them, the gravest first.
+    """All errata, the most severe first.
 
     Raises:
-        ContentError: a file cannot be read, or a derivation does not work out.
+        ContentError: a file cannot be read, or a derivation cannot be evaluated.
     """
     documents = [(severity, read_document(_HERE / name)) for severity, name in _FILES.items()]
     return tuple(
@@ -80,33 +80,38 @@ def errata() -> tuple[Erratum, ...]:
 
 
 def of_exercise(exercise: str) -> tuple[Erratum, ...]:
-    """Those that touch the exercise with this id."""
+    """The errata that concern the exercise with this id."""
     return tuple(erratum for erratum in errata() if exercise in erratum.exercises)
 
 
 def _erratum(document: Document, severity: Severity, key: str) -> Erratum:
     try:
-        entry = _Entry.model_validate(document.values[key])
+        entry = _ErratumInFile.model_validate(document.values[key])
     except ValidationError as error:
         found = error.errors()[0]
         raise ContentError([document.problem((key, *found["loc"]), found["msg"])]) from error
-    worked = tuple(_worked(document, key, place, row) for place, row in enumerate(entry.worked))
     return Erratum(
-        key, severity, entry.title, entry.claim.strip(), entry.right.strip(), worked,
-        entry.source, entry.exercises,
-    )  # fmt: skip
+        id=key,
+        severity=severity,
+        title=entry.title,
+        claim=entry.claim.strip(),
+        right=entry.right.strip(),
+        worked=tuple(_line(document, key, index, row) for index, row in enumerate(entry.worked)),
+        source=entry.source,
+        exercises=entry.exercises,
+    )
 
 
-def _worked(document: Document, key: str, place: int, row: str) -> Worked:
-    where = key, "worked", place
+def _line(document: Document, key: str, index: int, row: str) -> DerivationLine:
+    where = key, "worked", index
     match = _ROW.fullmatch(row)
     if match is None:
-        says = f"{row!r} must read: what it is, a colon, an expression, a bar, a unit"
+        says = f"{row!r} must have the form: description, colon, expression, bar, unit"
         raise ContentError([document.problem(where, says)])
     form = match["form"] or ""
     slot = f"{{{match['expression']} | {form}}}" if form else f"{{{match['expression']}}}"
     try:
-        return Worked(match["says"], match["expression"], fill(slot, {}, {}))
+        return DerivationLine(match["says"], match["expression"], fill(slot, {}, {}))
     except ExpressionError as error:
         problem: Problem = document.problem(where, str(error))
         raise ContentError([problem]) from error

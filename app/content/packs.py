@@ -1,4 +1,4 @@
-"""Where exercises come from: ours, installed course packs, and folders of the settings."""
+"""The sources of exercises: the built-in ones, installed course packs, and configured folders."""
 
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -11,13 +11,13 @@ GROUP = "wallclock.exercises"
 
 
 def exercise_folders(settings: Settings) -> list[Path]:
-    """Every folder that holds a folder a chapter.
+    """Every folder that has one folder per chapter.
 
-    A course pack is a package that names itself in the entry points `wallclock.exercises`; its
-    chapters are in its folder `exercises`, or beside its `__init__.py`.
+    A course pack is a package with an entry point in the group `wallclock.exercises`; its chapters
+    are in its folder `exercises`, or next to its `__init__.py`.
 
     Raises:
-        InputError: a pack is named and cannot be found.
+        InputError: an entry point names a pack that cannot be found.
     """
     return [ROOT / "exercises", *_packs(), *settings.exercises]
 
@@ -31,8 +31,8 @@ def _packs() -> list[Path]:
             raise InputError(f"the course pack {entry.name!r} cannot be found: {error}") from error
         if spec is None or not spec.submodule_search_locations:
             raise InputError(
-                f"the course pack {entry.name!r} names {entry.module!r}, which is no package; "
-                "install it again, or uninstall it"
+                f"the course pack {entry.name!r} names {entry.module!r}, which is not a package; "
+                "reinstall it, or uninstall it"
             )
         folder = Path(spec.submodule_search_locations[0])
         inner = folder / "exercises"

@@ -13,8 +13,8 @@ def backup(database: str, target: Path) -> None:
     """Copy the SQLite *database* to the new file *target*; it appears whole or not at all.
 
     Raises:
-        InputError: *target* exists, its folder does not, or the database is no SQLite file.
-        UnavailableError: the copy cannot be read back.
+        InputError: *target* exists, its folder does not, or the database is not a SQLite file.
+        UnavailableError: the database cannot be copied, or the copy is damaged.
     """
     source = database_file(database)
     if source is None:
@@ -22,14 +22,14 @@ def backup(database: str, target: Path) -> None:
     if not source.exists():
         raise InputError(f"there is no database {source} yet")
     if target.exists():
-        raise InputError(f"{target} exists already: choose another name")
+        raise InputError(f"{target} already exists; choose another name")
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))
         _copy(source, partial)
         os.link(partial, target)  # unlike a rename, this never replaces a file
     except FileExistsError as error:
-        raise InputError(f"{target} exists already: choose another name") from error
+        raise InputError(f"{target} already exists; choose another name") from error
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""What is wrong with the database, in one sentence that says what mends it."""
+"""Database errors as one sentence each, with the cure."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ _UNOPENED = (
     "the database file cannot be opened; check WALLCLOCK_DATABASE and that this user may read "
     "and write the file and its folder"
 )
-_LOCKED = "the database is locked by another program; end that program, or wait until it is done"
+_LOCKED = "the database is locked by another program; stop that program, or wait for it to finish"
 _READ_ONLY = "the database is read-only; let this user write the file and its folder"
-_FULL = "the disk of the database is full; free some space and it goes on by itself"
-_FAULTY_DISK = "the disk of the database fails or is full; look at the system's log"
-_DAMAGED = "the database file is damaged or not a database; put back a backup"
+_FULL = "the disk of the database is full; free some space, and the server recovers by itself"
+_FAULTY_DISK = "the disk of the database fails or is full; check the system's log"
+_DAMAGED = "the database file is damaged or not a database; restore a backup"
 _UNMIGRATED = "the database lacks tables of this version; restart the server, which adds them"
 _BUSY = "all connections to the database are in use; try again in a moment"
 
-# The names that SQLite gives its errors, by their beginnings; the longer ones come first.
+# Prefixes of SQLite's error names.
 _OF_SQLITE = {
     "SQLITE_BUSY": _LOCKED,
     "SQLITE_LOCKED": _LOCKED,
@@ -31,10 +31,10 @@ _OF_SQLITE = {
     "SQLITE_CANTOPEN": _UNOPENED,
     "SQLITE_CORRUPT": _DAMAGED,
     "SQLITE_NOTADB": _DAMAGED,
-    "SQLITE_ERROR": _UNMIGRATED,  # a table or a column that is not there
+    "SQLITE_ERROR": _UNMIGRATED,  # a missing table or column
 }
 
-# SQLSTATE codes of PostgreSQL, by their beginnings.
+# Prefixes of PostgreSQL's SQLSTATE codes.
 _OF_POSTGRESQL = {
     "53100": _FULL,
     "53300": _BUSY,
@@ -49,13 +49,13 @@ _OF_POSTGRESQL = {
 }
 
 
-def unavailable(error: DBAPIError) -> UnavailableError:
-    """The error for the one who asked, made from what the driver says.
+def unavailable_error(error: DBAPIError) -> UnavailableError:
+    """The driver's *error* as one for the caller, with the cure.
 
     >>> from sqlite3 import OperationalError
     >>> cause = OperationalError("database is locked")
     >>> cause.sqlite_errorname = "SQLITE_BUSY"
-    >>> str(unavailable(DBAPIError("BEGIN", None, cause))).split(";")[0]
+    >>> str(unavailable_error(DBAPIError("BEGIN", None, cause))).split(";")[0]
     'the database is locked by another program'
     """
     name = getattr(error.orig, "sqlite_errorname", None)
@@ -66,23 +66,23 @@ def unavailable(error: DBAPIError) -> UnavailableError:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Raise what goes wrong with the database in here as an `UnavailableError`."""
+def translated_errors() -> Iterator[None]:
+    """Raise any database error in this block as an `UnavailableError`."""
     try:
         yield
     except TimeoutError as error:
         raise UnavailableError(_BUSY) from error
     except DBAPIError as error:
-        raise unavailable(error) from error
+        raise unavailable_error(error) from error
 
 
 @contextmanager
 def connected(engine: Engine) -> Iterator[Connection]:
-    """A connection; one that failed is thrown away, so that the next one is opened anew.
+    """A connection; one that failed is discarded, so that the next use opens a new one.
 
-    A connection that SQLite opened while the file was read-only stays read-only for good.
+    A connection that SQLite opened while the file was read-only stays read-only.
     """
-    with told(), engine.connect() as connection:
+    with translated_errors(), engine.connect() as connection:
         try:
             yield connection
         except DBAPIError:

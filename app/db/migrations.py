@@ -1,4 +1,4 @@
-"""Bring a database to the tables of this code, also when two servers start at once."""
+"""Upgrade a database to the tables of this version, even if two servers start at once."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,37 +8,46 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 from app.config import ROOT
-from app.db.errors import told
+from app.db.errors import connected, translated_errors
 from app.db.session import BEGIN, connect
 from app.errors import UnavailableError
 
-_PATIENCE = 60.0  # seconds to wait while another server migrates
-_LOCK = 0x77616C6C  # any number, as long as every version of the app uses the same
+_LOCK_WAIT = 60.0  # seconds to wait while another server migrates
+_LOCK = 0x77616C6C  # any number, as long as every version of the app uses the same one
 
 
 def migrate(database: str) -> None:
-    """Upgrade *database* to the newest tables; all of it or, where it fails, nothing.
+    """Upgrade *database* to the latest tables, all or nothing.
 
     Raises:
-        UnavailableError: it is of a newer version or of another program, or cannot be changed.
+        UnavailableError: it belongs to a newer version or another program, or cannot be changed.
     """
     with exclusive(database) as connection:
-        _refuse_strange(connection)
+        _refuse_foreign(connection)
         configuration = alembic_configuration()
         configuration.attributes["connection"] = connection
         command.upgrade(configuration, "head")
 
 
-def is_current(connection: Connection) -> bool:
-    """Whether every migration of this code has been applied."""
-    return set(MigrationContext.configure(connection).get_current_heads()) == _heads()
+def probe(engine: Engine) -> None:
+    """Check that rows can be read and written now.
+
+    Raises:
+        UnavailableError: they cannot; one sentence says why, and the cure.
+    """
+    # Takes the lock that a write needs, and releases it.
+    writing = {BEGIN: "BEGIN IMMEDIATE"}
+    with connected(engine) as connection, connection.execution_options(**writing).begin():
+        current = set(MigrationContext.configure(connection).get_current_heads()) == _heads()
+    if not current:
+        raise UnavailableError("the database lacks tables of this version; restart the server")
 
 
 def alembic_configuration() -> Config:
-    """What Alembic must know, wherever the app is installed."""
+    """Alembic's configuration, wherever the app is installed."""
     configuration = Config()
     # Alembic reads % as the start of an interpolation.
     configuration.set_main_option("script_location", str(ROOT / "alembic").replace("%", "%%"))
@@ -47,10 +56,11 @@ def alembic_configuration() -> Config:
 
 @contextmanager
 def exclusive(database: str) -> Iterator[Connection]:
-    """A transaction on *database* that no other migration shares; committed at the end."""
-    engine = connect(database, _PATIENCE)
+    """A transaction on *database* that excludes other migrations; committed on exit."""
+    engine = connect(database, _LOCK_WAIT)
     try:
-        with told(), engine.connect().execution_options(**{BEGIN: "BEGIN IMMEDIATE"}) as connection:
+        immediate = {BEGIN: "BEGIN IMMEDIATE"}
+        with translated_errors(), engine.connect().execution_options(**immediate) as connection:
             lock = _lock_sqlite if engine.dialect.name == "sqlite" else _lock_postgresql
             lock(connection)
             yield connection
@@ -62,8 +72,8 @@ def exclusive(database: str) -> Iterator[Connection]:
 
 
 def _lock_sqlite(connection: Connection) -> None:
-    # Past SQLAlchemy, whose first statement opens a transaction: in one, neither has an effect.
-    # With foreign keys on, copying a table that others refer to deletes their rows.
+    # On the driver's cursor: SQLAlchemy's first statement opens a transaction, in which neither
+    # has an effect. With foreign keys on, copying a table that others refer to deletes their rows.
     for pragma in ("PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = OFF"):
         connection.connection.cursor().execute(pragma)
     connection.begin()
@@ -77,12 +87,12 @@ def _refuse_orphans(connection: Connection) -> None:
     orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     if orphans:
         raise UnavailableError(
-            f"the migration was undone: {len(orphans)} rows refer to rows that are not there "
-            f"(the first is in the table {orphans[0][0]!r}); put back a backup"
+            f"the migration was rolled back: {len(orphans)} rows refer to rows that do not exist "
+            f"(the first is in the table {orphans[0][0]!r}); restore a backup"
         )
 
 
-def _refuse_strange(connection: Connection) -> None:
+def _refuse_foreign(connection: Connection) -> None:
     applied = MigrationContext.configure(connection).get_current_heads()
     unknown = set(applied) - _known()
     if unknown:
@@ -93,8 +103,8 @@ def _refuse_strange(connection: Connection) -> None:
     tables = set(inspect(connection).get_table_names()) - {"alembic_version"}
     if tables and not applied:
         raise UnavailableError(
-            f"the database is of another program: it has the table {min(tables)!r}; choose another "
-            "with WALLCLOCK_DATABASE"
+            f"the database belongs to another program: it has the table {min(tables)!r}; choose "
+            "another with WALLCLOCK_DATABASE"
         )
 
 

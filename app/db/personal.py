@@ -1,4 +1,4 @@
-"""All that is kept about one learner: to take away, or to delete."""
+"""Everything stored about one learner: to export, or to delete."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,9 +7,8 @@ from sqlmodel import Session, col, select
 
 from app.db.tables import AttemptRow, LabRunRow, PredictionRow, RevealRow
 
-Record = Mapping[str, object]
-_Table = type[AttemptRow | RevealRow | PredictionRow | LabRunRow]
-_TABLES: Mapping[str, _Table] = {
+_PersonalTable = type[AttemptRow | RevealRow | PredictionRow | LabRunRow]
+_TABLES: Mapping[str, _PersonalTable] = {
     "attempts": AttemptRow,
     "reveals": RevealRow,
     "predictions": PredictionRow,
@@ -17,19 +16,21 @@ _TABLES: Mapping[str, _Table] = {
 }
 
 
-def everything(session: Session, learner: str) -> Mapping[str, str | Sequence[Record]]:
-    """All that is kept about *learner*, ready for JSON."""
-    kept: dict[str, str | Sequence[Record]] = {"learner": learner}
+def everything(
+    session: Session, learner: str
+) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
+    """Everything stored about *learner*, ready for JSON."""
+    stored: dict[str, str | Sequence[Mapping[str, object]]] = {"learner": learner}
     for name, table in _TABLES.items():
         rows = select(table).where(table.learner == learner).order_by(col(table.id))
-        kept[name] = [
+        stored[name] = [
             row.model_dump(mode="json", exclude={"learner"}) for row in session.exec(rows)
         ]
-    return kept
+    return stored
 
 
 def delete_everything(session: Session, learner: str) -> int:
-    """Delete all that is kept about *learner*; how many rows that was."""
+    """Delete everything stored about *learner*, and return the number of rows deleted."""
     count = 0
     for table in _TABLES.values():
         result = session.connection().execute(delete(table).where(col(table.learner) == learner))

@@ -1,8 +1,9 @@
-"""What a learner has done, each function named by its question."""
+"""Queries on what a learner has done."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 from sqlalchemy import case, delete, func
 from sqlalchemy import select as columns
@@ -11,11 +12,12 @@ from sqlmodel import Session, col, select
 from app.db.tables import Attempt, AttemptRow, PredictionRow, RevealRow
 
 SOLUTION = 0  # the number of a reveal that is the worked solution
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a learner stands with one exercise; *unaided* is solved with no hint seen."""
+    """A learner's standing with one exercise; *unaided* is solved with no hint seen."""
 
     tried: int = 0
     solved: bool = False
@@ -24,17 +26,17 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a learner has been shown of one drawing of an exercise."""
+class Revealed:
+    """The hints, and whether the solution, that a learner has seen of one drawing."""
 
     hints: int
     solution: bool
 
 
 def standings(session: Session, learner: str) -> Mapping[str, Standing]:
-    """How *learner* stands with every exercise tried, by id.
+    """The standing of *learner* with every exercise tried, by id.
 
-    What is right after the worked solution was shown does not count as solved.
+    A correct answer after the worked solution was shown does not count as solved.
     """
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
     unaided = own & (col(AttemptRow.hints) == 0)
@@ -54,8 +56,8 @@ def standings(session: Session, learner: str) -> Mapping[str, Standing]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One answer, as far as it tells what is remembered; *own*: without the worked solution."""
+class PastAnswer:
+    """One answer, for the model of memory; *own*: correct without the worked solution."""
 
     exercise: str
     at: datetime
@@ -63,8 +65,8 @@ class Answered:
     unaided: bool
 
 
-def answers(session: Session, learner: str) -> Sequence[Answered]:
-    """Every answer of *learner*, in order of time."""
+def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
+    """Every answer of *learner*, oldest first."""
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
     statement = (
         columns(
@@ -74,20 +76,20 @@ def answers(session: Session, learner: str) -> Sequence[Answered]:
         .order_by(col(AttemptRow.id))
     )
     rows = session.connection().execute(statement).all()
-    return [Answered(name, at, bool(right), bool(free)) for name, at, right, free in rows]
+    return [PastAnswer(name, at, bool(right), bool(free)) for name, at, right, free in rows]
 
 
-def shown(session: Session, learner: str, exercise: str, seed: int) -> Shown:
-    """Which hints, and whether the solution, *learner* has seen of that drawing."""
+def revealed(session: Session, learner: str, exercise: str, seed: int) -> Revealed:
+    """The number of hints that *learner* has seen of that drawing, and whether the solution."""
     statement = select(RevealRow.number).where(
         RevealRow.learner == learner, RevealRow.exercise == exercise, RevealRow.seed == seed
     )
     numbers = set(session.exec(statement))
-    return Shown(len(numbers - {SOLUTION}), SOLUTION in numbers)
+    return Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers)
 
 
-def predicted(session: Session, learner: str, exercise: str, seed: int) -> str | None:
-    """What *learner* predicted of that drawing, as JSON."""
+def prediction_of(session: Session, learner: str, exercise: str, seed: int) -> str | None:
+    """The prediction of *learner* for that drawing, as JSON."""
     statement = select(PredictionRow.answer).where(
         PredictionRow.learner == learner,
         PredictionRow.exercise == exercise,
@@ -99,9 +101,9 @@ def predicted(session: Session, learner: str, exercise: str, seed: int) -> str |
 def forget_prediction(
     session: Session, learner: str, exercise: str, seed: int, answer: str
 ) -> None:
-    """Delete *answer*, which *learner* predicted: the exercise asks for something else now.
+    """Delete the prediction *answer* of *learner*, because the exercise has changed since.
 
-    Another prediction, which may have been stored a moment ago, stays.
+    A different prediction, which may have been stored a moment ago, stays.
     """
     own = (
         col(PredictionRow.learner) == learner,
@@ -114,7 +116,7 @@ def forget_prediction(
 
 
 def solved_drawing(session: Session, learner: str, exercise: str, seed: int) -> bool:
-    """Whether *learner* has answered that very drawing rightly."""
+    """Whether *learner* has answered exactly that drawing correctly."""
     statement = select(AttemptRow.id).where(
         AttemptRow.learner == learner,
         AttemptRow.exercise == exercise,
@@ -125,7 +127,7 @@ def solved_drawing(session: Session, learner: str, exercise: str, seed: int) -> 
 
 
 def attempts_at(session: Session, learner: str, exercise: str, limit: int = 5) -> Sequence[Attempt]:
-    """The last attempts of *learner* at *exercise*, the newest first."""
+    """The last attempts of *learner* at *exercise*, newest first."""
     statement = (
         select(AttemptRow)
         .where(AttemptRow.learner == learner, AttemptRow.exercise == exercise)
@@ -138,7 +140,7 @@ def attempts_at(session: Session, learner: str, exercise: str, limit: int = 5) -
 def latest_attempts(
     session: Session, learner: str, limit: int = 20, skip: int = 0
 ) -> Sequence[Attempt]:
-    """The last attempts of *learner*, the newest first."""
+    """The last attempts of *learner*, newest first."""
     statement = (
         select(AttemptRow)
         .where(AttemptRow.learner == learner)
@@ -151,7 +153,7 @@ def latest_attempts(
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What an exercise took: answers handed in, right ones, and the time with its page open."""
+    """The effort spent on an exercise: answers, correct ones, and the time with its page open."""
 
     answers: int
     right: int
@@ -159,9 +161,9 @@ class Effort:
 
 
 def efforts(session: Session, learner: str) -> Mapping[str, Effort]:
-    """The effort that each exercise took *learner*, by id.
+    """The effort of *learner* on each exercise, by id.
 
-    The time is that of the last answer on each drawing's page, where a page said when it was
+    The time is that of the last answer on each drawing's page, if the page recorded when it was
     opened.
     """
     statement = (
@@ -181,3 +183,33 @@ def efforts(session: Session, learner: str) -> Mapping[str, Effort]:
         whole = sum(times) if times else None
         found[name] = Effort(other.answers + count, other.right + int(right), whole)
     return found
+
+
+def attempts_by_day(session: Session, learner: str, since: date) -> Mapping[date, int]:
+    """The number of answers of *learner* on each day from *since* on; a day begins at 00:00 UTC."""
+    moment = datetime.combine(since, time(), UTC)
+    statement = select(AttemptRow.at).where(
+        AttemptRow.learner == learner, col(AttemptRow.at) >= moment
+    )
+    return Counter(at.astimezone(UTC).date() for at in session.exec(statement))
+
+
+def streak(days: Collection[date], today: date) -> int:
+    """The number of days up to *today* on which a learner worked without a break.
+
+    One missed day in seven is forgiven, two in a row are a break; today is not missed yet.
+
+    >>> streak({date(2026, 3, 1), date(2026, 2, 28)}, today=date(2026, 3, 2))
+    2
+    >>> streak({date(2026, 3, 2), date(2026, 2, 28)}, today=date(2026, 3, 2))
+    2
+    """
+    day = today if today in days else today - _DAY
+    length, forgiven = 0, today + _WEEK
+    while day in days or (day - _DAY in days and forgiven - day >= _WEEK):
+        if day in days:
+            length += 1
+        else:
+            forgiven = day
+        day -= _DAY
+    return length

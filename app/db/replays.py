@@ -1,4 +1,4 @@
-"""A check that is repeated with the same key is one attempt, whichever server hears it."""
+"""Idempotency: a check repeated with the same key is one attempt, whichever server receives it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ class KeyTakenError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """What is stored together or not at all; no attempt where the answer could not be read."""
+    """An attempt and its replay, stored atomically; no attempt if the answer was unreadable."""
 
     attempt: Attempt | None
     replay: Replay
@@ -26,14 +26,14 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What was asked with a key, as a digest, and the verdict that was sent."""
+    """The request that was sent with a key, as a digest, and the verdict that answered it."""
 
     digest: str
     verdict: str
 
 
 def replayed(engine: Engine, learner: str, key: str) -> Replayed | None:
-    """What *learner* was sent for *key* within the last day.
+    """The request and verdict of *learner* for *key* within the last day, if any.
 
     Raises:
         UnavailableError: the database cannot be read.
@@ -47,13 +47,13 @@ def replayed(engine: Engine, learner: str, key: str) -> Replayed | None:
 
 
 def insert_once(connection: Connection, once: list[Once]) -> None:
-    """Store all of *once*, after what is too old.
+    """Delete expired replays, then store all of *once*.
 
     Raises:
-        IntegrityError: a key is there already.
+        IntegrityError: a key is already stored.
     """
     connection.execute(delete(ReplayRow).where(col(ReplayRow.at) <= _oldest()))
-    # In one order everywhere, or two servers might wait for each other.
+    # In the same order everywhere, or two servers might deadlock.
     keyed = sorted(once, key=lambda row: (row.replay.learner, row.replay.key))
     connection.execute(insert(ReplayRow), [vars(row.replay) for row in keyed])
     attempts = [vars(row.attempt) for row in once if row.attempt is not None]

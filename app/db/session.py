@@ -1,4 +1,4 @@
-"""The way to the database, and what every connection is told first."""
+"""Connect to the database, and configure every connection."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,22 +13,22 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
-from app.db.errors import told
+from app.db.errors import translated_errors
 from app.errors import InputError, UnavailableError
 
-PATIENCE = 5.0  # seconds that a connection waits for the lock of another one
+PATIENCE = 5.0  # seconds that a connection waits for another's lock
 BEGIN = "wallclock_begin"  # execution option: the statement that opens a transaction on SQLite
-_POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads, so no one starves
+_POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads: no starvation
 
 
 def connect(database: str, patience: float | None = None) -> Engine:
-    """The engine for the SQLAlchemy URL *database*; a SQLite file and its folder are made.
+    """The engine for the SQLAlchemy URL *database*; a SQLite file and its folder are created.
 
-    Its connections wait *patience* seconds for a lock; PATIENCE where none are given.
+    Its connections wait *patience* seconds for a lock, by default PATIENCE.
 
     Raises:
-        InputError: the URL cannot be read, or names what the app cannot keep rows in.
-        UnavailableError: the file or its folder cannot be made.
+        InputError: the URL is not valid, or names an unsupported database.
+        UnavailableError: the file or its folder cannot be created.
     """
     url = _parsed(database)
     waits = PATIENCE if patience is None else patience
@@ -38,7 +38,7 @@ def connect(database: str, patience: float | None = None) -> Engine:
 
 
 def database_file(database: str) -> Path | None:
-    """The file of a SQLite database; None where another server keeps the rows."""
+    """The file of a SQLite database; None for a database server."""
     url = _parsed(database)
     if url.get_backend_name() != "sqlite":
         return None
@@ -48,8 +48,8 @@ def database_file(database: str) -> Path | None:
 
 @contextmanager
 def open_session(engine: Engine) -> Iterator[Session]:
-    """A session; what goes wrong with the database in it is an `UnavailableError`."""
-    with told(), Session(engine, expire_on_commit=False) as session:
+    """A session; a database error in it is raised as an `UnavailableError`."""
+    with translated_errors(), Session(engine, expire_on_commit=False) as session:
         yield session
 
 
@@ -58,12 +58,12 @@ def _parsed(database: str) -> URL:
         url = make_url(database)
     except ArgumentError as error:
         raise InputError(
-            "WALLCLOCK_DATABASE cannot be read; write sqlite:///FILE or "
+            "WALLCLOCK_DATABASE is not a valid URL; write sqlite:///FILE or "
             "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
         ) from error
     kind = url.get_backend_name()
     if kind not in {"sqlite", "postgresql"}:
-        raise InputError(f"WALLCLOCK_DATABASE may be sqlite or postgresql, not {kind!r}")
+        raise InputError(f"WALLCLOCK_DATABASE must be sqlite or postgresql, not {kind!r}")
     if kind == "sqlite" and url.database in {None, "", ":memory:"}:
         raise InputError("WALLCLOCK_DATABASE must name a file; rows in memory would be lost")
     return url
@@ -81,12 +81,12 @@ def _sqlite(url: URL, patience: float) -> Engine:
 
 def _postgresql(url: URL, patience: float) -> Engine:
     milliseconds = round(patience * 1000)
-    told_first = {
-        "connect_timeout": max(2, round(patience)),  # libpq takes whole seconds, 2 at least
+    arguments = {
+        "connect_timeout": max(2, round(patience)),  # libpq takes whole seconds, at least 2
         "options": f"-c lock_timeout={milliseconds} -c synchronous_commit=on",
     }
     try:
-        return create_engine(url, connect_args=told_first, pool_pre_ping=True, **_POOL)
+        return create_engine(url, connect_args=arguments, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as error:
         raise InputError(
             f"PostgreSQL needs the package {error.name}; install wallclock[postgres]"
@@ -99,16 +99,16 @@ def _make(file: Path) -> None:
         if not file.exists():
             close(open_file(file, O_CREAT | O_EXCL, 0o600))
     except FileExistsError:
-        return  # another server made it in this moment
+        return  # another server created it at the same moment
     except OSError as error:
         raise UnavailableError(
-            f"the database {file} cannot be made: {error.strerror}; choose another place with "
+            f"the database {file} cannot be created: {error.strerror}; choose another path with "
             "WALLCLOCK_DATABASE"
         ) from error
 
 
 def _prepare_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    # Without this the driver opens transactions itself, and none around a change of a table.
+    # Otherwise the driver opens transactions itself, and none around a change of the schema.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA foreign_keys = ON")

@@ -1,8 +1,8 @@
-"""The rows that are kept, and the tables that keep them.
+"""The stored rows and their tables.
 
-`Attempt` and `Reveal` are checked when they are made (a `ValueError` says what is wrong) and frozen
-from then on; the classes that end in Row are their tables. The split is needed: SQLModel does not
-validate what is a table.
+`Attempt` and `Reveal` are validated when they are created (a `ValueError` says what is wrong) and
+frozen from then on; the classes that end in Row are their tables. The split is needed because
+SQLModel does not validate table classes.
 """
 
 import json
@@ -34,15 +34,15 @@ ANSWER_LIMIT = 20_000
 DRAWN_LIMIT = 65_536
 NAME_LIMIT = 100
 KEY_LIMIT = 255
-SEED_LIMIT = 2**53  # a browser reads whole numbers of JSON exactly below it
+SEED_LIMIT = 2**53  # below it, a browser reads integers in JSON exactly
 HINTS_LIMIT = 1_000
 
-# SQLite numbers the rows by itself only where the key's type is exactly INTEGER.
+# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
 _RowNumber = BigInteger().with_variant(Integer(), "sqlite")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment; SQLite keeps no offset, so it goes in and comes out as UTC."""
+    """A point in time; SQLite stores no offset, so it goes in and comes out as UTC."""
 
     impl = DateTime
     cache_ok = True
@@ -50,11 +50,11 @@ class UtcDateTime(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Store the UTC clock reading."""
         if value is not None and value.tzinfo is None:
-            raise ValueError(f"a moment needs its offset from UTC, and {value} has none")
+            raise ValueError(f"a time must have an offset from UTC; {value} has none")
         return value and value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Say again that it is UTC."""
+        """Restore the time zone."""
         return value and value.replace(tzinfo=UTC)
 
 
@@ -75,29 +75,29 @@ class StateText(TypeDecorator[State]):
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("a text with the character NUL cannot be kept")
+        raise ValueError("a text with the character NUL cannot be stored")
     return text
 
 
-# PostgreSQL keeps no NUL; pydantic itself refuses what is not Unicode, such as a lone surrogate.
+# PostgreSQL stores no NUL; pydantic itself refuses what is not Unicode, such as a lone surrogate.
 KeptText = Annotated[str, AfterValidator(_without_nul)]
 
 
 def now() -> datetime:
-    """The present moment, in UTC."""
+    """The current time, in UTC."""
     return datetime.now(UTC)
 
 
-class _Record(SQLModel):
+class _FrozenRow(SQLModel):
     model_config = {"frozen": True, "strict": True, "extra": "forbid"}
 
 
-class Attempt(_Record):
-    """One answer handed in: written once, never changed.
+class Attempt(_FrozenRow):
+    """One submitted answer: written once, never changed.
 
     Raises:
-        ValueError: a text is too long or holds what a database cannot keep, a number is out of
-            its range, a moment has no offset, a type is wrong.
+        ValueError: a text is too long or contains what a database cannot store, a number is out
+            of range, a time has no offset, or a type is wrong.
     """
 
     learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
@@ -106,7 +106,7 @@ class Attempt(_Record):
     answer: KeptText = Field(max_length=ANSWER_LIMIT, description="as typed")
     correct: bool
     score: float = Field(ge=0, le=1)
-    hints: int = Field(default=0, ge=0, le=HINTS_LIMIT, description="seen before it was handed in")
+    hints: int = Field(default=0, ge=0, le=HINTS_LIMIT, description="seen before submitting")
     revealed: bool = Field(default=False, description="the solution had been shown before")
     digest: KeptText = Field(max_length=64, description="hash of the exercise file")
     drawn: KeptText = Field(max_length=DRAWN_LIMIT, sa_type=Text, description="JSON, by name")
@@ -115,7 +115,7 @@ class Attempt(_Record):
 
 
 class AttemptRow(Attempt, table=True):
-    """The table of attempts, in the order in which they were committed."""
+    """The table of attempts, in the order of their commits."""
 
     model_config = {"frozen": False}
 
@@ -128,8 +128,8 @@ class AttemptRow(Attempt, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 
 
-class Reveal(_Record):
-    """A hint, or with number 0 the worked solution, that a learner has been shown.
+class Reveal(_FrozenRow):
+    """A hint that a learner has been shown, or with number 0 the worked solution.
 
     Raises:
         ValueError: as for an attempt.
@@ -143,7 +143,7 @@ class Reveal(_Record):
 
 
 class RevealRow(Reveal, table=True):
-    """The table of reveals; what is shown again is not written again."""
+    """The table of reveals; a hint that is shown again is not stored again."""
 
     model_config = {"frozen": False}
 
@@ -156,7 +156,7 @@ class RevealRow(Reveal, table=True):
 
 
 class TokenRow(SQLModel, table=True):
-    """A key to the interface for graders: its secret is shown once and kept as a digest."""
+    """A key to the grading API: its secret is shown once, and stored as a digest."""
 
     __tablename__ = "token"
     __table_args__ = (
@@ -172,17 +172,17 @@ class TokenRow(SQLModel, table=True):
 
 
 class SecretRow(SQLModel, table=True):
-    """What cookies are signed with: one row for the whole site, so that all its servers agree."""
+    """The secret that signs cookies: one row for the whole site, so that all servers agree."""
 
     __tablename__ = "secret"
 
     id: int | None = Field(default=None, primary_key=True)
-    value: str = Field(sa_type=Text, description="empty where WALLCLOCK_SECRET gives it")
+    value: str = Field(sa_type=Text, description="empty if WALLCLOCK_SECRET is set")
     digest: str = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
 
 
-class Prediction(_Record):
-    """What a learner predicted before anything was measured: the first one stays.
+class Prediction(_FrozenRow):
+    """A learner's prediction, made before anything was measured: the first one stays.
 
     Raises:
         ValueError: as for an attempt.
@@ -196,7 +196,7 @@ class Prediction(_Record):
 
 
 class PredictionRow(Prediction, table=True):
-    """The table of predictions, one a learner and drawing."""
+    """The table of predictions, one per learner and drawing."""
 
     model_config = {"frozen": False}
 
@@ -206,8 +206,8 @@ class PredictionRow(Prediction, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 
 
-class Replay(_Record):
-    """The verdict on a check that was sent with a key, to be sent again to whoever repeats it.
+class Replay(_FrozenRow):
+    """The verdict on a check that had an Idempotency-Key, to be sent again if it is repeated.
 
     Raises:
         ValueError: as for an attempt.
@@ -215,13 +215,13 @@ class Replay(_Record):
 
     learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
     key: KeptText = Field(min_length=1, max_length=KEY_LIMIT, description="Idempotency-Key")
-    digest: KeptText = Field(max_length=64, description="SHA-256 of what was asked")
+    digest: KeptText = Field(max_length=64, description="SHA-256 of the request")
     verdict: KeptText = Field(sa_type=Text, description="JSON, as it was sent")
     at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
 class ReplayRow(Replay, table=True):
-    """The table of replays; a row is deleted when it is a day old."""
+    """The table of replays; rows expire after a day."""
 
     model_config = {"frozen": False}
 
@@ -258,9 +258,9 @@ class LabRunRow(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
     name: str = Field(max_length=NAME_LIMIT, description="of the run's folder and page")
     lab: str = Field(max_length=NAME_LIMIT)
-    given: str = Field(sa_type=Text, description="the parameters as texts, JSON")
+    given: str = Field(sa_type=Text, description="the parameters as text, JSON")
     backend: str = Field(max_length=NAME_LIMIT)
-    host: str = Field(max_length=EXERCISE_LIMIT, description="the machine or cluster it is for")
+    host: str = Field(max_length=EXERCISE_LIMIT, description="the machine or cluster to run on")
     pool: str = Field(max_length=EXERCISE_LIMIT, description="the devices of that machine")
     learner: str = Field(default="", max_length=LEARNER_LIMIT, description="empty: sent in")
     origin: str = Field(default="", max_length=EXERCISE_LIMIT, description="a page to go back to")

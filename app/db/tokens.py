@@ -1,4 +1,4 @@
-"""Keys to the interface for graders: shown once, kept as digests."""
+"""Keys to the grading API: shown once, stored as digests."""
 
 import hashlib
 import secrets
@@ -14,9 +14,9 @@ from app.db.errors import connected
 from app.db.tables import NAME_LIMIT, TokenRow, now
 from app.errors import InputError, NotFoundError, nearest
 
-_PREFIX = "wc_"  # lets a scanner of leaked secrets know it
+_PREFIX = "wc_"  # lets secret scanners recognize a leaked token
 _BYTES = 32
-_FRESH = 1.0  # seconds that a token is believed to be valid still
+_FRESH = 1.0  # seconds that a token is cached as valid
 _NAME = sql("SELECT name FROM token WHERE digest = :digest AND revoked IS NULL")
 
 
@@ -27,29 +27,30 @@ def create_token(session: Session, name: str) -> str:
         InputError: the name is taken, empty, too long or unprintable.
     """
     if not (0 < len(name) <= NAME_LIMIT and name.isprintable() and name.strip() == name):
-        raise InputError(f"a token's name has 1 to {NAME_LIMIT} characters, not {name[:40]!r}")
+        raise InputError(
+            f"a token's name must have 1 to {NAME_LIMIT} printable characters, and no space at "
+            f"either end, not {name[:40]!r}"
+        )
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
     session.add(TokenRow(name=name, digest=_digest(secret)))
     try:
         session.commit()
     except IntegrityError as error:
         session.rollback()
-        raise InputError(
-            f"there is a token called {name!r} already: choose another name"
-        ) from error
+        raise InputError(f"a token called {name!r} already exists; choose another name") from error
     return secret
 
 
 def list_tokens(session: Session) -> Sequence[TokenRow]:
-    """Every token, the oldest first, revoked ones too."""
+    """Every token, oldest first, including revoked ones."""
     return session.exec(select(TokenRow).order_by(col(TokenRow.id))).all()
 
 
 def revoke_token(session: Session, name: str) -> None:
-    """Let the token called *name* open nothing from now on.
+    """Revoke the token called *name*.
 
     Raises:
-        NotFoundError: there is none; the message offers the closest name.
+        NotFoundError: there is no such token; the message offers the closest name.
     """
     token = session.exec(select(TokenRow).where(TokenRow.name == name)).first()
     if token is None:
@@ -62,9 +63,9 @@ def revoke_token(session: Session, name: str) -> None:
 
 
 class Tokens:
-    """Whose token a request has; each is looked up once a second at most.
+    """A cache of valid tokens: each is looked up at most once a second.
 
-    A token that is revoked opens nothing a second later.
+    A revoked token stops working within a second.
     """
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
@@ -73,7 +74,7 @@ class Tokens:
         self._known: dict[str, tuple[str, float]] = {}
 
     def name(self, secret: str) -> str | None:
-        """The name of the token that *secret* belongs to; None if it opens nothing.
+        """The name of the token with this *secret*; None if there is no valid one.
 
         Raises:
             UnavailableError: the database cannot be read.

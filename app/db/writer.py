@@ -1,8 +1,8 @@
-"""Keeps rows: when `put` returns, the row is on the disk.
+"""Durable writes by group commit: when `put` returns, the row is on the disk.
 
-Group commit: one thread writes. While it commits, the rows that arrive gather, and the next commit
-takes them all. A commit costs the same for one row as for a hundred, so the more callers wait, the
-more rows a second are kept.
+One thread writes. While it commits, arriving rows gather in a batch, and the next commit stores the
+whole batch. A commit costs about the same for one row as for a hundred, so throughput grows with
+the number of callers that wait.
 """
 
 import asyncio
@@ -19,18 +19,18 @@ from app.db.replays import KeyTakenError, Once, insert_once
 from app.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.errors import UnavailableError
 
-Row = Attempt | Reveal | Prediction | Once
-_Waiting = tuple[Row, asyncio.Future[None]]
+NewRow = Attempt | Reveal | Prediction | Once
+_Waiting = tuple[NewRow, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
 _OF_THE_ROW = (IntegrityError, DataError)
 
 
 class Writer:
-    """Keeps rows that are only ever added; each process makes its own, used from one event loop."""
+    """Stores rows, append-only; one per process, used from one event loop."""
 
     def __init__(self, engine: Engine, capacity: int = _CAPACITY) -> None:
-        """Write to *engine*; refuse rows while *capacity* of them wait."""
+        """Write to *engine*; refuse rows while *capacity* of them wait (backpressure)."""
         self._engine = engine
         self._capacity = capacity
         self._gathering: list[_Waiting] = []
@@ -41,27 +41,27 @@ class Writer:
         """Accept rows."""
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
 
-    async def put(self, row: Row) -> None:
-        """Return once *row* is durably kept; a caller that is cancelled leaves it to be kept.
+    async def put(self, row: NewRow) -> None:
+        """Return once *row* is durably stored; if the caller is canceled, it is stored anyway.
 
         Raises:
-            UnavailableError: it is not kept: the database cannot be written, too many rows wait,
-                or the writer is closed.
-            KeyTakenError: another row with its key was kept first.
-            ValueError: the database refuses this very row.
+            UnavailableError: it is not stored: the database cannot be written, too many rows are
+                waiting, or the writer is closed.
+            KeyTakenError: another row with the same key was stored first.
+            ValueError: the database refuses this row.
         """
         if self._thread is None:
-            raise UnavailableError("answers are not kept now: the server is starting or stopping")
+            raise UnavailableError("answers cannot be stored while the server starts or stops")
         if len(self._gathering) >= self._capacity:
-            raise UnavailableError("too many answers wait to be kept; try again in a moment")
-        kept = asyncio.get_running_loop().create_future()
-        self._gathering.append((row, kept))
+            raise UnavailableError("too many answers are waiting to be stored; try again shortly")
+        stored = asyncio.get_running_loop().create_future()
+        self._gathering.append((row, stored))
         if self._committing is None:
             self._commit(self._thread)
-        await kept
+        await stored
 
     async def close(self) -> None:
-        """Keep the rows that wait, and accept no more."""
+        """Store the rows that wait, and accept no more."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -73,7 +73,7 @@ class Writer:
         batch, self._gathering = self._gathering, []
         rows = [row for row, _ in batch]
         loop = asyncio.get_running_loop()
-        self._committing = loop.run_in_executor(thread, keep, self._engine, rows)
+        self._committing = loop.run_in_executor(thread, store, self._engine, rows)
         self._committing.add_done_callback(partial(self._committed, thread, batch))
 
     def _committed(
@@ -87,20 +87,20 @@ class Writer:
             self._commit(thread)
         error = commit.exception()
         refusals = [error] * len(batch) if error else commit.result()
-        for (_, kept), refusal in zip(batch, refusals, strict=True):
-            if kept.done():
-                continue  # its caller went away
+        for (_, stored), refusal in zip(batch, refusals, strict=True):
+            if stored.done():
+                continue  # its caller was canceled
             if refusal is None:
-                kept.set_result(None)
+                stored.set_result(None)
             else:
-                kept.set_exception(refusal)
+                stored.set_exception(refusal)
 
 
-def keep(engine: Engine, rows: Sequence[Row]) -> list[ValueError | None]:
-    """Commit *rows* at once; for each, why the database refuses this very row, or None.
+def store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
+    """Commit *rows* together; for each, why the database refuses it, or None.
 
     Raises:
-        UnavailableError: none of them is kept.
+        UnavailableError: none of them is stored.
     """
     with connected(engine) as connection:
         try:
@@ -112,18 +112,18 @@ def keep(engine: Engine, rows: Sequence[Row]) -> list[ValueError | None]:
     return [None] * len(rows)
 
 
-def _refusal(connection: Connection, row: Row) -> ValueError | None:
+def _refusal(connection: Connection, row: NewRow) -> ValueError | None:
     try:
         with connection.begin_nested():
             _insert(connection, [row])
     except _OF_THE_ROW as error:
         if isinstance(row, Once) and isinstance(error, IntegrityError):
             return KeyTakenError("this key was used a moment ago")
-        return ValueError(f"this row cannot be kept: {error.orig}")
+        return ValueError(f"this row cannot be stored: {error.orig}")
     return None
 
 
-def _insert(connection: Connection, rows: Sequence[Row]) -> None:
+def _insert(connection: Connection, rows: Sequence[NewRow]) -> None:
     attempts = [vars(row) for row in rows if isinstance(row, Attempt)]
     once = [row for row in rows if isinstance(row, Once)]
     reveals = [vars(row) for row in rows if isinstance(row, Reveal)]
@@ -131,14 +131,14 @@ def _insert(connection: Connection, rows: Sequence[Row]) -> None:
     if attempts:
         connection.execute(insert(AttemptRow), attempts)
     if reveals:
-        connection.execute(_unless_there(connection, RevealRow), reveals)
+        connection.execute(_unless_stored(connection, RevealRow), reveals)
     if predictions:
-        connection.execute(_unless_there(connection, PredictionRow), predictions)
+        connection.execute(_unless_stored(connection, PredictionRow), predictions)
     if once:
         insert_once(connection, once)
 
 
-def _unless_there(connection: Connection, table: type[RevealRow | PredictionRow]) -> Insert:
+def _unless_stored(connection: Connection, table: type[RevealRow | PredictionRow]) -> Insert:
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return postgresql.insert(table).on_conflict_do_nothing()

@@ -1,1 +1,1 @@
-"""Answers are judged: one that is stored, a file of them offline, and what programs hear."""
+"""Grade answers: one that is stored, a file of them offline, and the results sent to programs."""

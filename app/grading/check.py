@@ -1,4 +1,4 @@
-"""An answer is judged and kept, in that order, before anybody hears the verdict."""
+"""Grade an answer and store the attempt, before anyone gets the verdict."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.answers import refuse_longer
-from app.sandbox.fair_queue import Turn
+from app.sandbox.fair_queue import Client
 from app.site import Site
 
 
@@ -18,25 +18,25 @@ async def check(
     seed: int,
     answer: Answer,
     learner: str,
-    turn: Turn,
+    client: Client,
     *,
     hints: int = 0,
     revealed: bool = False,
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
 ) -> Verdict:
-    """The verdict on *answer*, kept durably when this returns, with *once* of it.
+    """The verdict on *answer*, stored durably when this returns, with the replay *once* makes.
 
-    Programs take *turn*.
+    Programs are scheduled as those of *client*.
 
     Raises:
-        AnswerError: *answer* cannot be read; nothing is kept.
-        KeyTakenError: *once* says what was said before; nothing is kept.
-        TooLongError: *answer* has more characters than the settings allow; nothing is kept.
-        UnavailableError: the sandbox or the database cannot do its work; nothing is kept.
+        AnswerError: *answer* cannot be parsed; nothing is stored.
+        KeyTakenError: a check with the same key was stored first; nothing is stored.
+        TooLongError: *answer* has more characters than the settings allow; nothing is stored.
+        UnavailableError: the sandbox or the database is unavailable; nothing is stored.
     """
     refuse_longer(answer, site.settings.answer_limit)
-    verdict = await exercise.grade(seed, answer, site.runner.taking(turn), learner)
+    verdict = await exercise.grade(seed, answer, site.runner.on_behalf_of(client), learner)
     try:
         attempt = Attempt(
             learner=learner,
@@ -52,6 +52,6 @@ async def check(
             seconds=seconds,
         )
     except ValueError as error:
-        raise AnswerError(f"this answer cannot be kept: {error}") from error
+        raise AnswerError(f"this answer cannot be stored: {error}") from error
     await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
     return verdict

@@ -1,4 +1,4 @@
-"""Answers from a file, graded offline: verdicts in the order of the answers."""
+"""Grade a file of answers offline, with results in the order of the answers."""
 
 import asyncio
 import json
@@ -10,19 +10,26 @@ from dataclasses import dataclass, field
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.errors import AnswerError, AppError
-from app.grading.verdicts import FiledSubmission, Judged, error_row, judged, unreadable, verdict_row
+from app.grading.verdicts import (
+    CheckResult,
+    FiledSubmission,
+    check_result,
+    error_row,
+    result_row,
+    unreadable_result,
+)
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
 
-_WINDOW = 4096  # answers that are graded at once, or wait for one that is
-_BREATH = 2  # answers after which the sandbox has its turn
-_RUNS = 64  # programs that run, or wait for a seat, at once
-_NAMED = 5  # disagreements
+_WINDOW = 4096  # answers in flight, or finished and waiting for an earlier one
+_BREATH = 2  # answers after which the event loop may serve the sandbox
+_RUNS = 64  # programs that run, or wait for a slot, at once
+_NAMED = 5  # disagreements that are listed
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Tally:
-    """How many answers got which verdict, and the lines where another one was expected."""
+    """Counts of each verdict, and the lines where a different one was expected."""
 
     correct: int = 0
     incorrect: int = 0
@@ -52,10 +59,10 @@ class Tally:
 
     @property
     def is_clean(self) -> bool:
-        """Whether every line was graded, and as it was expected."""
+        """Whether every line was graded as expected."""
         return not self.errors and not self.disagreements
 
-    def count(self, number: int, row: Judged, submission: FiledSubmission) -> None:
+    def count(self, number: int, row: CheckResult, submission: FiledSubmission) -> None:
         """Add the verdict on line *number*."""
         setattr(self, row.verdict, getattr(self, row.verdict) + 1)
         if submission.expect is None:
@@ -70,11 +77,11 @@ class Tally:
 async def grade(
     lines: Iterable[bytes], catalog: Catalog, settings: Settings, tally: Tally
 ) -> AsyncIterator[bytes]:
-    """A line of JSON for each of *lines* that is not blank; a bad one gets an error row.
+    """One line of JSON per line that is not blank; an invalid one gets an error.
 
-    Functions run in the sandbox on all cores, beside the rest.
+    Programs run in the sandbox, on all cores, while other answers are graded.
     """
-    grader = _Grader(catalog, settings, tally)
+    grader = _FileGrader(catalog, settings, tally)
     running: deque[asyncio.Task[bytes] | bytes] = deque()
     try:
         for number, line in enumerate(lines, 1):
@@ -99,18 +106,18 @@ async def _result(row: asyncio.Task[bytes] | bytes) -> bytes:
     return row if isinstance(row, bytes) else await row
 
 
-class _Grader:
+class _FileGrader:
     def __init__(self, catalog: Catalog, settings: Settings, tally: Tally) -> None:
         self._catalog = catalog
         self._limit = settings.answer_limit
         self._tally = tally
-        workers = settings.sandbox_workers or 2 * (os.cpu_count() or 1)  # one starts while one ends
+        workers = settings.sandbox_workers or 2 * (os.cpu_count() or 1)  # overlaps starts and ends
         self._runner = Runner(settings.model_copy(update={"sandbox_workers": workers}))
         self._starting: asyncio.Task[None] | None = None
         self._runs = asyncio.Semaphore(_RUNS)
 
     async def begin(self, number: int, line: bytes) -> asyncio.Task[bytes] | bytes:
-        """The row for *line*, or the task that makes it where it runs code."""
+        """The result row for *line*, or the task that makes it if the answer is a program."""
         try:
             submission = FiledSubmission.model_validate(json.loads(line))
             exercise = self._catalog.exercise(submission.exercise)
@@ -123,20 +130,20 @@ class _Grader:
         return asyncio.create_task(self._run(number, line, submission, exercise))
 
     async def close(self) -> None:
-        """End the sandbox."""
+        """Stop the sandbox."""
         if self._starting is not None:
             await asyncio.wait([self._starting])
             await self._runner.close()
 
     async def _start(self) -> None:
-        """Start the sandbox, while answers that need none are judged."""
+        """Start the sandbox, while answers that do not need it are graded."""
         await self._runner.start()
         await self._runner.ready()
 
     async def _run(
         self, number: int, line: bytes, submission: FiledSubmission, exercise: Exercise
     ) -> bytes:
-        """The row for an answer that runs in the sandbox."""
+        """The result row for an answer that runs in the sandbox."""
         if self._starting is not None:
             await self._starting
         async with self._runs:
@@ -148,13 +155,13 @@ class _Grader:
         try:
             answer = submission.read(self._limit)
             verdict = await exercise.grade(submission.seed, answer, self._runner)
-            row = judged(submission, verdict)
+            row = check_result(submission, verdict)
         except AnswerError as error:
-            row = unreadable(submission, error)
+            row = unreadable_result(submission, error)
         except AppError as error:
             return self._error(number, line, error)
         self._tally.count(number, row, submission)
-        return verdict_row(row, submission.expect)
+        return result_row(row, submission.expect)
 
     def _error(self, number: int, line: bytes, error: Exception) -> bytes:
         self._tally.errors += 1

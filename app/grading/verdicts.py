@@ -1,4 +1,4 @@
-"""An answer handed in by a program, and what it hears: the same over HTTP and from a file."""
+"""Submissions and results of programs: the same format over HTTP and in files."""
 
 import json
 from typing import Annotated, Literal
@@ -19,12 +19,12 @@ from app.kinds.answers import refuse_longer
 
 
 def _whole(value: object) -> object:
-    """To JSON, 7.0 is an integer."""
+    """Accept 7.0, which is an integer in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Expectation = Literal["correct", "incorrect"]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+FiniteNumber = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class Submission(BaseModel):
@@ -41,11 +41,13 @@ class Submission(BaseModel):
 
     exercise: StrictStr = Field(max_length=200)
     seed: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, lt=SEEDS)] = 0
-    answer: StrictStr | StrictInt | Number | list[StrictStr] | dict[str, StrictStr | Number]
-    ref: StrictStr | StrictInt | None = Field(default=None, description="echoed")
+    answer: (
+        StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
+    )
+    ref: StrictStr | StrictInt | None = Field(default=None, description="copied to the result")
 
     def read(self, limit: int) -> Answer:
-        """The answer as exercises take it.
+        """The answer in the form that exercises accept.
 
         Raises:
             TooLongError: it has more than *limit* characters.
@@ -64,12 +66,12 @@ class Submission(BaseModel):
 class FiledSubmission(Submission):
     """One answer from a file, perhaps with the verdict that its author expects."""
 
-    expect: Expectation | None = Field(default=None, description="copied to the verdict")
+    expect: Expectation | None = Field(default=None, description="copied to the result")
     says: StrictStr | None = Field(default=None, description="a sentence of the feedback")
 
 
-class Judged(BaseModel):
-    """The verdict; sentences are Markdown."""
+class CheckResult(BaseModel):
+    """The verdict on an answer, with feedback in Markdown."""
 
     exercise: str
     seed: int
@@ -79,15 +81,15 @@ class Judged(BaseModel):
     ref: str | int | None = None
 
 
-class FiledVerdict(Judged):
-    """The verdict on an answer from a file, beside what its author expects."""
+class FiledResult(CheckResult):
+    """The result for an answer from a file, with the verdict that its author expects."""
 
     expect: Expectation | None = None
 
 
-def judged(submission: Submission, verdict: Verdict) -> Judged:
-    """What the sender of *submission* hears."""
-    return Judged(
+def check_result(submission: Submission, verdict: Verdict) -> CheckResult:
+    """The result for *submission*."""
+    return CheckResult(
         exercise=submission.exercise,
         seed=submission.seed,
         verdict="correct" if verdict.correct else "incorrect",
@@ -97,9 +99,9 @@ def judged(submission: Submission, verdict: Verdict) -> Judged:
     )
 
 
-def unreadable(submission: Submission, error: AnswerError) -> Judged:
-    """What the sender of an answer that cannot be read hears."""
-    return Judged(
+def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult:
+    """The result for an answer that cannot be parsed."""
+    return CheckResult(
         exercise=submission.exercise,
         seed=submission.seed,
         verdict="unreadable",
@@ -110,18 +112,18 @@ def unreadable(submission: Submission, error: AnswerError) -> Judged:
 
 
 def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
-    """The line of JSON that answers line *number*, which is none that can be judged."""
+    """The line of JSON for line *number*, which cannot be graded."""
     row: dict[str, object] = {"error": _says(error), "line": number}
     if line is not None and (reference := _reference(line)) is not None:
         row["ref"] = reference
     return json.dumps(row).encode() + b"\n"
 
 
-def verdict_row(verdict: Judged, expect: Expectation | None = None) -> bytes:
-    """The line of JSON that answers a line that was judged."""
+def result_row(result: CheckResult, expect: Expectation | None = None) -> bytes:
+    """The line of JSON for a line that was graded."""
     if expect is not None:
-        verdict = FiledVerdict(**verdict.model_dump(), expect=expect)
-    return verdict.model_dump_json(exclude_none=True).encode() + b"\n"
+        result = FiledResult(**result.model_dump(), expect=expect)
+    return result.model_dump_json(exclude_none=True).encode() + b"\n"
 
 
 def _reference(line: bytes) -> str | int | None:
@@ -139,7 +141,7 @@ def _says(error: Exception | str) -> str:
         return f"{'.'.join(map(str, found['loc'])) or 'line'}: {found['msg']}"
     if isinstance(error, str | AppError):
         return str(error)
-    return f"this line is no JSON: {error}"
+    return f"this line is not valid JSON: {error}"
 
 
 def _text(value: str | float) -> str:

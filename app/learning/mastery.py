@@ -1,4 +1,4 @@
-"""How much of a chapter, or of a skill, a learner has and keeps."""
+"""A learner's mastery of a chapter or a skill: what was solved, and what is still remembered."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from app.learning.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Mastery:
-    """Exercises solved of all there are, and the share that would be solved now."""
+    """The exercises solved, their total number, and the share that would be solved now."""
 
     solved: int
     total: int
@@ -17,7 +17,7 @@ class Mastery:
 
 
 def mastery_of(exercises: Iterable[Exercise], memories: Mapping[str, Memory]) -> Mastery:
-    """The mean chance of solving one of *exercises* now; what was never solved counts as none."""
+    """The mastery of *exercises*; one that was never solved has no chance of being solved now."""
     chances = [memories[e.id].chance if e.id in memories else 0.0 for e in exercises]
     solved = sum(chance > 0 for chance in chances)
     return Mastery(solved, len(chances), sum(chances) / len(chances) if chances else 0.0)
@@ -26,7 +26,7 @@ def mastery_of(exercises: Iterable[Exercise], memories: Mapping[str, Memory]) ->
 def mastery_by_skill(
     exercises: Iterable[Exercise], memories: Mapping[str, Memory]
 ) -> Mapping[str, Mastery]:
-    """The mastery of each skill of which something was solved, the least kept first."""
+    """The mastery of each skill with a solved exercise, the least remembered first."""
     by_skill: dict[str, list[Exercise]] = {}
     for exercise in exercises:
         for skill in exercise.skills:

@@ -1,4 +1,4 @@
-"""What to do next, and why: what is due for review first, then the path."""
+"""Suggest the next exercise: a review that is due, then the course in order."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.learning.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An exercise, and why it; a review comes with new numbers."""
+    """An exercise to do, and the reason; a review has new numbers."""
 
     exercise: Exercise
     reason: str
@@ -19,7 +19,7 @@ class Suggestion:
 
 
 def due(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
-    """What is due for review, what is least remembered first."""
+    """The exercises due for review, the least remembered first."""
     waiting = [
         (memory.chance, exercise)
         for exercise in catalog.exercises
@@ -39,7 +39,7 @@ def suggestion(
     today: date,
     current: str = "",
 ) -> Suggestion | None:
-    """What to do after *current*: a review that is due, else the path, else what is left."""
+    """The exercise to do after *current*: a review that is due, the next core one, or any left."""
     reviews = [one for one in due(catalog, memories, today) if one.exercise.id != current]
     if reviews:
         return reviews[0]

@@ -1,8 +1,9 @@
-"""What lies between the network and the pages: limits, headers, faults, logs.
+"""Between the network and the pages: limits, security headers, faults, logs.
 
 | for | see |
 |---|---|
-| slow, endless and idle connections | `connection`, under the server |
-| what every request and every answer passes | `door`, and `head` for what a request may say |
-| what is written to the log | `logs` |
+| slow, endless and idle connections | `connection` and `guard`, below the ASGI server |
+| checks and headers for every request and response | `door`, the middleware, and `head` |
+| rate limits per address | `allowance` |
+| the log | `logs` |
 """

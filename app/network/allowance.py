@@ -1,4 +1,4 @@
-"""How much each address may do: a little at once, and then at a steady pace."""
+"""Rate limits per address: a token bucket allows a burst, then a steady rate."""
 
 import time
 from collections.abc import Callable
@@ -9,32 +9,33 @@ from typing import Self
 from app.config import Settings
 
 _MINUTE, _HOUR = 60.0, 3600.0  # seconds
-_MOST = 20_000  # addresses that are remembered, about 3 MB
-_LONGEST = 64  # characters of an address
-_NETWORK = 64  # bits of an IPv6 address that name a network: one house may have all the others
+_REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
+_ADDRESS_LENGTH = 64  # characters of an address
+_NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
 
 
 class Allowance:
-    """*most* things at once for each address, which come back within *period* seconds.
+    """A token bucket for each address: *most* tokens, refilled evenly within *period* seconds.
 
-    It lives in the memory of one process. Of an address only the moment is remembered at which its
-    allowance is whole again; where there are too many, those that are whole soonest are forgotten.
+    It lives in the memory of one process. For each address only the time is stored at which its
+    bucket is full again (the GCRA form of a token bucket); if there are too many addresses, those
+    whose buckets are full soonest are forgotten.
     """
 
     def __init__(
         self, most: int, period: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """No limit where *most* is 0."""
+        """No limit if *most* is 0."""
         self._each = period / most if most else 0.0
         self._period = period
         self._clock = clock
-        self._whole: dict[str, float] = {}
+        self._full_at: dict[str, float] = {}
 
     def wait(self, address: str, cost: float = 1.0) -> float:
-        """Seconds until *address* may spend *cost*; 0 where it just did."""
+        """Spend *cost* tokens of *address* and return 0, or return the seconds until it may."""
         now = self._clock()
         name = network(address)
-        owed = max(0.0, self._whole.get(name, 0.0) - now)
+        owed = max(0.0, self._full_at.get(name, 0.0) - now)
         due = owed + min(cost * self._each, self._period)
         if due > self._period:
             return due - self._period
@@ -42,16 +43,16 @@ class Allowance:
             self._remember(name, now + due)
         return 0.0
 
-    def _remember(self, name: str, whole: float) -> None:
-        self._whole[name] = whole
-        if len(self._whole) > _MOST:
-            latest = sorted(self._whole.items(), key=lambda entry: entry[1])[_MOST // 2 :]
-            self._whole = dict(latest)
+    def _remember(self, name: str, full_at: float) -> None:
+        self._full_at[name] = full_at
+        if len(self._full_at) > _REMEMBERED:
+            latest = sorted(self._full_at.items(), key=lambda entry: entry[1])[_REMEMBERED // 2 :]
+            self._full_at = dict(latest)
 
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """One for each thing that costs the server something and that anybody may do."""
+    """One rate limit for each operation that is costly and open to anyone."""
 
     answers: Allowance
     runs: Allowance
@@ -59,7 +60,7 @@ class Allowances:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Those of *settings*."""
+        """The rate limits in *settings*."""
         return cls(
             Allowance(settings.answers_allowed, _MINUTE),
             Allowance(settings.runs_allowed, _HOUR),
@@ -68,7 +69,7 @@ class Allowances:
 
 
 def network(address: str) -> str:
-    """What shares an allowance with *address*: itself, or the network of an IPv6 address.
+    """The key of the bucket of *address*: the address itself, or the network of an IPv6 address.
 
     >>> network("192.0.2.7"), network("2001:db8:1:2:3:4:5:6"), network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::', '192.0.2.7')
@@ -76,7 +77,7 @@ def network(address: str) -> str:
     try:
         known = ip_address(address.partition("%")[0])
     except ValueError:
-        return address[:_LONGEST]
+        return address[:_ADDRESS_LENGTH]
     if not isinstance(known, IPv6Address):
         return str(known)
     if known.ipv4_mapped is not None:

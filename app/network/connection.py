@@ -1,4 +1,4 @@
-"""A connection of the server that is closed where it keeps the server waiting."""
+"""A connection with time limits: slow, endless and idle ones are closed."""
 
 import asyncio
 from enum import Enum, auto
@@ -11,12 +11,12 @@ from uvicorn.server import ServerState
 from app.network.guard import GUARD, LOOK, Guard
 from app.network.head import HEADERS
 
-_MANY = 2 * HEADERS  # bytes; what has fewer is refused by the door, with a page
+_MANY = 2 * HEADERS  # bytes; fewer than these are refused by the door, with an error page
 _TOO_LARGE = "the headers are too large"
 
 
 class _Awaits(Enum):
-    """What the server awaits of a visitor."""
+    """The part of a request that the server waits for."""
 
     REQUEST = auto()
     HEAD = auto()
@@ -25,7 +25,7 @@ class _Awaits(Enum):
 
 
 class Connection(HttpToolsProtocol):
-    """What uvicorn does, and no longer than the guard's limits allow."""
+    """Uvicorn's HTTP protocol, within the limits of the guard."""
 
     def __init__(
         self,
@@ -43,71 +43,71 @@ class Connection(HttpToolsProtocol):
         self._refusal: tuple[int, str] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A visitor is there."""
+        """Admit the connection, or refuse it if there are too many."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         if not self._guard.admits(self):
             self._refuse(503, "too many connections are open; close some, or try again later")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The visitor has gone."""
+        """Tell the guard that the connection is closed."""
         self._guard.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but no head that never ends."""
+        """Read on, but refuse a head that never ends."""
         if self.transport.is_closing():
             return
         self._flowed = self.loop.time()
         if self._awaits is _Awaits.HEAD:
             self._head += len(data)
         super().data_received(data)
-        # The parser tells of a header once it is whole.
+        # The parser reports a header only once it is complete.
         if self._awaits is _Awaits.HEAD and self._head > _MANY:
             self._refuse(431, _TOO_LARGE)
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Handle the first byte of a request."""
         super().on_message_begin()
         self._await(_Awaits.HEAD)
         self._head = self._named = self._body = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
+        """Handle one header."""
         super().on_header(name, value)
         self._named += len(name) + len(value)
         if self._named > _MANY:
             self._refusal = 431, _TOO_LARGE
-            raise ValueError(_TOO_LARGE)  # stops the parser, which has the refusal sent
+            raise ValueError(_TOO_LARGE)  # stops the parser, which then sends the refusal
 
     def on_headers_complete(self) -> None:
-        """The whole head."""
+        """Handle the end of the head."""
         self._await(_Awaits.BODY)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
+        """Handle a chunk of the body."""
         self._body += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The whole request."""
+        """Handle the end of the request."""
         answered = self.cycle is None or self.cycle.response_complete
         self._await(_Awaits.REQUEST if answered else _Awaits.NOTHING)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The whole answer; what is left of the body is still awaited."""
+        """Handle the end of the response; the rest of the body is still awaited."""
         if self._awaits is _Awaits.NOTHING:
             self._await(_Awaits.REQUEST)
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser stopped at."""
+        """Refuse the request at which the parser stopped."""
         self._refuse(*(self._refusal or (400, msg)))
 
     def look(self, now: float) -> None:
-        """Close where the visitor keeps the server waiting."""
+        """Close the connection if the client keeps the server waiting."""
         unread = self.transport.get_write_buffer_size()
         if self.flow.read_paused:  # it is the server that is slow
             self._since += LOOK
@@ -132,7 +132,7 @@ class Connection(HttpToolsProtocol):
         return waited > limits.patience + self._body / limits.pace
 
     def _may_tell(self) -> bool:
-        """Whether an answer can be written: something was asked, and nothing answered yet."""
+        """Whether a response can be written: a request has begun, and no response has."""
         if self._awaits is _Awaits.HEAD:
             return self.cycle is None or self.cycle.response_complete
         return self._awaits is _Awaits.BODY and not self.cycle.response_started
@@ -141,7 +141,7 @@ class Connection(HttpToolsProtocol):
         self._awaits, self._since = what, self.loop.time()
 
     def _refuse(self, status: int, says: str) -> None:
-        """Answer in place of the app, and close."""
+        """Respond in place of the app, and close."""
         text = says.encode()
         head = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
         head += [(b"x-content-type-options", b"nosniff"), (b"content-length", b"%d" % len(text))]

@@ -1,4 +1,4 @@
-"""What every request passes first, and every answer last, pages and programs alike."""
+"""ASGI middleware around everything: body limits, security headers, HEAD requests, faults."""
 
 import logging
 from collections.abc import Awaitable, Callable, Collection
@@ -15,7 +15,7 @@ from app.network.head import announced, check_head, nul_in_form, without_cookies
 
 _log = logging.getLogger(__name__)
 _Headers = list[tuple[bytes, bytes]]
-# 'unsafe-inline' of style attributes: MathML spaces its rows with them; they cannot run anything.
+# 'unsafe-inline' for style attributes: MathML spaces its rows with them; they cannot run scripts.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
     "style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
@@ -29,22 +29,22 @@ _ALWAYS: _Headers = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
-_FEW = 2  # characters that a NUL split between two pieces of a form has in the first
+_NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What differs from site to site; *framed*: pages may be in frames of our own pages."""
+    """The settings of the middleware; *framed*: pages may be in frames of our own pages."""
 
-    owns: Callable[[str], bool]  # whether programs, not people, ask at a path
+    owns: Callable[[str], bool]  # whether a path is for programs, not people
     respond: Callable[[Request, Exception], Awaitable[Response]]
     body_limit: int
-    streamed: Collection[str]  # paths whose bodies have no limit
+    streamed: Collection[str]  # paths whose bodies are unlimited
     framed: bool = False
 
 
-class _Answer:
-    """Sends on what is answered, with *headers*; *bodiless*: and without its body."""
+class _ResponseSender:
+    """Passes a response on, with *headers*; without its body if *bodiless*."""
 
     __slots__ = ("_headers", "_send", "bodiless", "started")
 
@@ -65,7 +65,7 @@ class _Answer:
 
 
 class Door:
-    """Refuses what is too large, adds headers, answers HEAD, and turns faults into answers.
+    """Refuse what is too large, add headers, answer HEAD, and turn faults into responses.
 
     A page finds its nonce in the request's state.
     """
@@ -79,18 +79,18 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send, self._headers(scope), bodiless=scope["method"] == "HEAD")
-        if answer.bodiless:  # a copy: the server below knows by its own that no body may follow
+        sender = _ResponseSender(send, self._headers(scope), bodiless=scope["method"] == "HEAD")
+        if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
-            await self._pass(scope, receive, answer)
+            await self._pass(scope, receive, sender)
         except ClientDisconnect:
-            return  # nobody waits for an answer
-        except Exception as error:  # whatever it is, the answer to it has these headers
-            if answer.started:
+            return  # no one waits for a response
+        except Exception as error:  # whatever it is, the response to it has these headers
+            if sender.started:
                 raise
             response = await self._rules.respond(Request(scope), error)
-            await response(scope, receive, answer)
+            await response(scope, receive, sender)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -104,7 +104,7 @@ class Door:
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         limit = self._rules.body_limit
-        too_large = HTTPException(413, f"a body has at most {limit:,} bytes")
+        too_large = HTTPException(413, f"the body is too large: at most {limit:,} bytes are read")
         if announced(scope) > limit:
             raise too_large
         nul, received, last = nul_in_form(scope), 0, b""
@@ -118,8 +118,8 @@ class Door:
                 raise too_large
             if nul:
                 if nul in last + body:
-                    raise HTTPException(422, "this form has the character NUL, which no text has")
-                last = (last + body)[-_FEW:]
+                    raise HTTPException(422, "the form contains the character NUL; remove it")
+                last = (last + body)[-_NUL_OVERLAP:]
             return message
 
         return counted
@@ -135,12 +135,12 @@ class Door:
 
 
 def note_fault(request: Request, error: Exception) -> None:
-    """Write a fault of ours to the log, once, with its traceback."""
+    """Log a fault of the server, once, with its traceback."""
     _log.error("%s %s failed", request.method, quote(request.scope["path"]), exc_info=error)
 
 
 def note_trouble(request: Request, error: Exception, cause: str) -> None:
-    """Write to the log what is out of order, with the *cause* that visitors are not told."""
+    """Log that a part of the server is unavailable, with the *cause* that visitors do not see."""
     because = f" ({cause})" if cause else ""
     where = quote(request.scope["path"])
     _log.warning("%s %s refused: %s%s", request.method, where, error, because)
@@ -152,7 +152,7 @@ def _moves(message: Message) -> bool:
 
 
 def _inside(headers: _Headers) -> _Headers:
-    """*headers* with a Location on this site: the host it had is what the visitor said."""
+    """*headers* with a relative Location: its host came from the client, and is not trusted."""
     return [(name, _path_of(value) if name == b"location" else value) for name, value in headers]
 
 
@@ -161,5 +161,5 @@ def _path_of(location: bytes) -> bytes:
         return location
     parts = urlsplit(location.decode("latin-1"))
     query = f"?{parts.query}" if parts.query else ""
-    # Two slashes, or one and a backslash, would be another host again.
+    # Two slashes, or a slash and a backslash, would name another host.
     return f"/{parts.path.lstrip('/' + chr(92))}{query}".encode("latin-1")

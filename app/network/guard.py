@@ -1,4 +1,4 @@
-"""How long, and how many, connections may be: one guard for all of a process."""
+"""Limits on connections, in time and number: one guard for all connections of a process."""
 
 import asyncio
 import resource
@@ -9,14 +9,14 @@ from typing import Protocol, Self
 
 from app.config import Settings
 
-GUARD = "guard"  # where the app leaves its guard for connections, in the state of its lifespan
-LOOK = 0.5  # seconds from one look at the connections to the next
+GUARD = "guard"  # the key of the app's guard, in the state of its lifespan
+LOOK = 0.5  # seconds between checks of the connections
 _FILES = 65_536  # open files that are enough
-_SPARE = 256  # of them for the database, the sandbox and the labs
+_SPARE = 256  # of them reserved for the database, the sandbox and the labs
 
 
 def raise_files() -> None:
-    """Let this process, and those that it starts, open as many files as they may."""
+    """Raise the limit on open files of this process, and of those it starts, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -25,18 +25,18 @@ def raise_files() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a connection may take; seconds, bytes a second, and connections."""
+    """The limits on connections."""
 
-    patience: float  # for a whole head, and for a body that does not come
-    still: float = 60.0  # for an answer that is not read, or a stream that stands still
-    pace: float = 1000.0  # at which a body is slow, but comes
+    patience: float  # seconds for a complete head, and for a body that does not arrive
+    still: float = 60.0  # seconds for a response that is not read, or a stream that stalls
+    pace: float = 1000.0  # bytes per second at which a body is slow, but acceptable
     each: int  # connections of one address
-    all: int  # connections of everybody
-    proxies: str = ""  # addresses, or networks, that have as many as they like
+    all: int  # connections in total
+    proxies: str = ""  # addresses, or networks, without a limit of their own
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Those of *settings*, as far as this process may open files."""
+        """The limits in *settings*, as far as this process may open files."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         files = _FILES if soft == resource.RLIM_INFINITY else soft
         most = max(files - _SPARE, files // 2)
@@ -49,16 +49,16 @@ class Limits:
 
 
 class Guarded(Protocol):
-    """A connection, as its guard sees it."""
+    """A connection, as the guard sees it."""
 
     address: str
 
     def look(self, now: float) -> None:
-        """Close where the visitor keeps the server waiting."""
+        """Close the connection if the client keeps the server waiting."""
 
 
 class Guard:
-    """All connections of a process, looked at again and again."""
+    """Counts the connections of a process, and checks each of them at intervals."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -72,7 +72,7 @@ class Guard:
         ]
 
     def admits(self, connection: Guarded) -> bool:
-        """Whether there is room for one more; it is counted until it leaves."""
+        """Count *connection* until it leaves; whether it is within the limits."""
         if not self._looks:
             self._looks = True
             asyncio.get_running_loop().call_later(LOOK, self._look)
@@ -84,7 +84,7 @@ class Guard:
         )
 
     def leave(self, connection: Guarded) -> None:
-        """It is closed."""
+        """Stop counting *connection*, which is closed."""
         self._open.discard(connection)
         self._by_address[connection.address] -= 1
         if not self._by_address[connection.address]:

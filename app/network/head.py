@@ -1,4 +1,4 @@
-"""What a request may say before its body: what is longer, or no text, is refused."""
+"""Checks of a request's head: its address, headers and cookies, and the encoding of a form."""
 
 from collections.abc import Iterable
 
@@ -7,19 +7,19 @@ from starlette.types import Scope
 
 HEADERS = 16_384  # bytes of names and values
 _ADDRESS = 8_192  # bytes of the path and the query
-# Python before 3.11.10 and 3.12.6 takes time with the square of a cookie (CVE-2024-7592).
+# Python before 3.11.10 and 3.12.6 parses a cookie in quadratic time (CVE-2024-7592).
 _COOKIES = 4_096
 _PARTS, _ENCODED = b"multipart/form-data", b"application/x-www-form-urlencoded"
 _FORMS = (_PARTS, _ENCODED)
 _UTF8 = {b"utf-8", b"utf8", b"us-ascii"}
-_NUL = "has the character NUL, which no text here can have"
+_NUL = "contains the character NUL, which is not allowed"
 
 
 def check_head(scope: Scope) -> None:
-    """Let the request of *scope* pass.
+    """Check the head of the request in *scope*.
 
     Raises:
-        HTTPException: it does not: the status and the sentence say why.
+        HTTPException: it is refused; the status and the sentence say why.
     """
     _check_address(scope["path"], scope["query_string"])
     size = cookies = 0
@@ -30,13 +30,15 @@ def check_head(scope: Scope) -> None:
         elif name == b"content-type":
             _check_form(value.lower())
     if size > HEADERS:
-        raise HTTPException(431, f"the headers of a request have at most {HEADERS:,} bytes")
+        raise HTTPException(431, f"the headers are too large: at most {HEADERS:,} bytes are read")
     if cookies > _COOKIES:
-        raise HTTPException(431, f"cookies have at most {_COOKIES:,} bytes; delete some")
+        raise HTTPException(
+            431, f"the cookies are too large: at most {_COOKIES:,} bytes are read; delete some"
+        )
 
 
 def announced(scope: Scope) -> int:
-    """Bytes that the body will have; 0 where nothing is said."""
+    """The Content-Length; 0 if there is none."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return int(value) if value.isdigit() else 0
@@ -44,7 +46,7 @@ def announced(scope: Scope) -> int:
 
 
 def nul_in_form(scope: Scope) -> bytes:
-    """How the character NUL is written in the form that is sent; empty where none is."""
+    """The encoding of the character NUL in the form that is sent; empty if it is not a form."""
     for name, value in scope["headers"]:
         if name == b"content-type":
             kind = value.lower()
@@ -55,13 +57,15 @@ def nul_in_form(scope: Scope) -> bytes:
 
 
 def without_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """*headers*, but those that take long to read."""
+    """*headers* without cookies, which may take long to parse."""
     return [(name, value) for name, value in headers if name != b"cookie"]
 
 
 def _check_address(path: str, query: bytes) -> None:
     if len(path) + len(query) > _ADDRESS:
-        raise HTTPException(414, f"an address has at most {_ADDRESS:,} characters")
+        raise HTTPException(
+            414, f"the address is too long: at most {_ADDRESS:,} characters are read"
+        )
     if "\0" in path:
         raise HTTPException(404, f"there is nothing at this address: it {_NUL}")
     if b"%00" in query or b"\0" in query:
@@ -69,7 +73,7 @@ def _check_address(path: str, query: bytes) -> None:
 
 
 def _check_form(kind: bytes) -> None:
-    """A form is UTF-8: among the other encodings that Python knows are some that are none."""
+    """Refuse a form that is not UTF-8: some of Python's codecs are not text encodings."""
     if not kind.startswith(_FORMS):
         return
     for part in kind.split(b";")[1:]:

@@ -1,8 +1,8 @@
-"""Builds the guest's component and compiles it for this machine; run as a script, see `component`.
+"""Build the guest's component and compile it for this machine; run as a script by `component`.
 
-python -I -S -B build.py TARGET PATH...     (PATH: where the packages are)
+    python -I -S -B build.py TARGET PATH...
 
-The last line on stderr says what failed.
+PATH are the folders of the packages. The last line on stderr says what failed.
 """
 
 import os
@@ -16,8 +16,8 @@ HERE = Path(__file__).resolve().parent
 _COMPONENTIZE = "import sys; sys.path += {paths!r}; from componentize_py import script; script()"
 
 
-def build(target: Path, paths: list[str]) -> None:
-    """Make the file *target*; it appears whole or not at all."""
+def build_component(target: Path, paths: list[str]) -> None:
+    """Write the file *target* atomically: it appears whole or not at all."""
     from engine import engine
     from wasmtime.component import Component
 
@@ -27,15 +27,15 @@ def build(target: Path, paths: list[str]) -> None:
         command = [sys.executable, "-I", "-S", "-B", "-c", _COMPONENTIZE.format(paths=paths)]
         arguments = ["-d", "guest/world.wit", "-w", "guest", "componentize", "--stub-wasi"]
         arguments += ["-p", "guest", "component", "-o", "guest.wasm"]
-        # Both this process and the next put what they need for a moment into TMPDIR, which may
-        # be read-only where the cache is not.
+        # Both this process and the next write temporary files to TMPDIR, which may be read-only
+        # where the cache is not.
         os.environ["TMPDIR"] = folder
         done = subprocess.run(
             [*command, *arguments], cwd=folder, check=False, capture_output=True, text=True
         )
         if done.returncode:
-            lines = done.stderr.strip().splitlines()[-1:] or [f"it ended with {done.returncode}"]
-            sys.exit(f"componentize-py fails: {lines[0]}")
+            lines = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+            sys.exit(f"componentize-py failed: {lines[0]}")
         component = Component.from_file(engine(), str(wasm))
         compiled = Path(folder) / "guest.cwasm"
         compiled.write_bytes(component.serialize())
@@ -47,6 +47,6 @@ if __name__ == "__main__":
     os.umask(0o077)
     sys.path += [str(HERE), *sys.argv[2:]]
     try:
-        build(Path(sys.argv[1]), sys.argv[2:])
+        build_component(Path(sys.argv[1]), sys.argv[2:])
     except OSError as error:
         sys.exit(str(error))

@@ -1,4 +1,4 @@
-"""Where the compiled component is kept, and how it comes there: once a version and machine."""
+"""The cache of the compiled component, which is built once per version and machine."""
 
 import asyncio
 import hashlib
@@ -38,7 +38,7 @@ def package_paths() -> list[str]:
 
 
 def component_key() -> str:
-    """Names all that a compiled component depends on."""
+    """A hash of everything that a compiled component depends on."""
     digest = hashlib.sha256()
     for name in _PACKAGES:
         digest.update(f"{name} {importlib.metadata.version(name.replace('_', '-'))}\n".encode())
@@ -50,7 +50,7 @@ def component_key() -> str:
 
 
 def _processor() -> str:
-    """The features of the processor, which native code is compiled for."""
+    """The processor's features, which the native code is compiled for."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -59,19 +59,19 @@ def _processor() -> str:
 
 
 def component_file(cache: Path) -> Path:
-    """Where the compiled component of this version and machine is kept in *cache*."""
+    """The path in *cache* of the compiled component for this version and machine."""
     return cache / "sandbox" / component_key() / "guest.cwasm"
 
 
 async def ensure(file: Path) -> None:
-    """See to it that the component *file* is there and ours; it is built where it is missing.
+    """Build the component *file* if it is missing, and check that no one else could write it.
 
     Raises:
         UnavailableError: it cannot be built or must not be trusted; the message has the cure.
     """
     try:
         if not file.exists():
-            await _made(file)
+            await _build_locked(file)
         check_owner(file.parent)
         check_owner(file)
     except OSError as error:
@@ -81,13 +81,13 @@ async def ensure(file: Path) -> None:
         ) from error
 
 
-async def _made(file: Path) -> None:
+async def _build_locked(file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     locking = asyncio.ensure_future(asyncio.to_thread(_Lock, file.parent / "lock"))
     try:
         lock = await asyncio.shield(locking)
     except asyncio.CancelledError:
-        locking.add_done_callback(_unlock)  # the thread waits on, and must not keep it
+        locking.add_done_callback(_unlock)  # the thread still acquires it, and must release it
         raise
     with lock:
         if not file.exists():
@@ -96,13 +96,13 @@ async def _made(file: Path) -> None:
 
 
 def check_owner(path: Path) -> None:
-    """Refuse what another user could have written: it becomes native code.
+    """Refuse a file that another user could have written: it is loaded as native code.
 
     Raises:
         UnavailableError: another user owns it or may write to it.
     """
     if sys.platform == "win32":
-        return  # a user's own cache folder is private there by its access list
+        return  # there, a user's own cache folder is private by its access list
     status = path.stat()
     if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_MAY_WRITE:
         raise UnavailableError(
@@ -116,7 +116,7 @@ def _unlock(locking: "asyncio.Future[_Lock]") -> None:
 
 
 class _Lock:
-    """Held while a component is built: one builder a machine; a second one waits."""
+    """A file lock, held while a component is built: one build per machine at a time."""
 
     def __init__(self, path: Path) -> None:
         self._handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
@@ -139,12 +139,12 @@ async def _build(target: Path) -> None:
     try:
         _, said = await asyncio.wait_for(process.communicate(), _BUILD_TIME)
     except TimeoutError as error:
-        await _end(process)
+        await _kill(process)
         raise UnavailableError(
-            f"the sandbox was not built within {_BUILD_TIME:.0f} s; give the server more of a core"
+            f"the sandbox was not built within {_BUILD_TIME:.0f} s; give the server more CPU time"
         ) from error
     except asyncio.CancelledError:
-        await _end(process)
+        await _kill(process)
         raise
     if process.returncode or not target.exists():
         last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
@@ -154,6 +154,6 @@ async def _build(target: Path) -> None:
         )
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _kill(process: asyncio.subprocess.Process) -> None:
     process.kill()
     await process.wait()

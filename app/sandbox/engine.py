@@ -1,9 +1,9 @@
-"""The engine's settings. The component must be compiled and loaded with the same ones."""
+"""The engine's settings: the component must be compiled and loaded with the same ones."""
 
 from wasmtime import Config, Engine
 
 STACK = 2 << 20
-# Everything optional is off: what the component does not need cannot be attacked.
+# Every optional feature is off: what the component does not need cannot be attacked.
 _OFF = (
     "wasm_threads", "shared_memory", "wasm_gc", "wasm_function_references", "gc_support",
     "wasm_relaxed_simd", "wasm_memory64", "wasm_tail_call", "wasm_stack_switching",
@@ -13,7 +13,7 @@ _OFF = (
 
 
 def engine() -> Engine:
-    """An engine that can be interrupted, with nothing optional."""
+    """An interruptible engine without optional features."""
     config = Config()
     config.epoch_interruption = True
     config.wasm_component_model = True

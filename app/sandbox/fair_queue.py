@@ -1,16 +1,20 @@
-"""Who runs next: learners take turns at a few seats, and each has at most one run in flight.
+"""A fair queue for the worker slots of the sandbox: which run goes next.
 
-Every program runs for a short time first, and again, for as long as it may, only if it did not end:
-short runs go before long ones, and a quarter of the seats is for them alone. So fifty visitors who
-send endless loops take turns at the rest, while a program that ends soon finds a seat at once,
-whoever sends it. Of those whose turn it may be, who has used least lately is next, and among equals
-who has waited longest.
+Scheduling is a multilevel feedback queue in two levels. Every program first gets a short time
+slice; only one that does not finish in it is run again, for as long as it may take, at the lower
+level. Short runs go before long ones, and a quarter of the slots is reserved for them, so that
+fifty visitors who send endless loops share the rest and starve nobody: a program that finishes
+soon finds a slot at once, whoever sends it. Within a level, the client that used the least
+processor time lately goes first, and among equals the one that has waited longest. A client has at
+most one run in flight.
 
-Some turns are shared by many: the strangers of an address, and the requests of a grader's token.
-A shared turn comes round as a learner's does, so fifty strangers slow nobody more than one learner
-would. What would stand idle, it may use, too: while no one else waits, it holds further seats of
-those that are for everybody. So a batch keeps every core at work on an idle server, and takes one
-seat in turn on a busy one.
+Some clients are shared by many people or requests: the visitors of one address who come without a
+cookie, and the requests of one grader's token. A shared client is scheduled like one learner, so
+fifty such visitors slow nobody down more than one learner would. The queue is work-conserving,
+too: while no one else waits, a shared client may hold several of the unreserved slots. A batch
+therefore keeps every core busy on an idle server, and gets one slot at a time on a busy one.
+
+Waiting is bounded per client and in total (backpressure): what does not fit is refused at once.
 """
 
 import asyncio
@@ -22,174 +26,202 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from app.errors import UnavailableError
-from app.sandbox.usage import Usage
 
-PATIENCE = 8  # runs of one learner that may wait
-STRANGERS = 100  # runs of all strangers of one address that may wait
-ROOM = 2_000  # runs that may wait in all, those of graders apart
-_STEP, _STEPS = 0.5, 4  # seconds of the processor: what was used counts in so many steps of so much
-_SPARE = 4  # one seat in so many is for short runs
-_FULL = "too many runs wait already: try again in a few seconds"
+LEARNER_LIMIT = 8  # runs of one learner that may wait
+ADDRESS_LIMIT = 100  # runs that may wait of all visitors of one address without a cookie
+TOTAL_LIMIT = 2_000  # runs that may wait in total, not counting graders'
+# Processor time used is compared in steps of half a second, up to four.
+_STEP, _STEPS = 0.5, 4
+_RESERVED = 4  # one slot in four is reserved for short runs
+_FULL = "too many runs are waiting; try again in a few seconds"
+_HALF_LIFE = 60.0  # seconds until processor time used counts half
+_REMEMBERED = 10_000  # clients; beyond it, those that have used almost nothing are forgotten
+_ALMOST_NOTHING = 0.05  # seconds
 
-Place = TypeVar("Place")
+Resource = TypeVar("Resource")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """Whose turn a run takes; *patience* runs of it may wait, or any number if that is None."""
+class Client:
+    """Who a run is scheduled for; at most *limit* of its runs may wait, None for no limit."""
 
     name: str
     shared: bool = False
-    patience: int | None = PATIENCE
+    limit: int | None = LEARNER_LIMIT
 
 
-def strangers(address: str) -> Turn:
-    """The turn of all at *address* who come without a cookie."""
-    return Turn(f"strangers at {address}", shared=True, patience=STRANGERS)
+def anonymous(address: str) -> Client:
+    """All visitors at *address* who come without a cookie, as one client."""
+    return Client(f"anonymous at {address}", shared=True, limit=ADDRESS_LIMIT)
 
 
-def grader(name: str) -> Turn:
-    """The turn of a token's requests: they wait for as long as it takes."""
-    return Turn(f"grader {name}", shared=True, patience=None)
+def grader(name: str) -> Client:
+    """All requests of one token, as one client; they wait for as long as it takes."""
+    return Client(f"grader {name}", shared=True, limit=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Where the short or the long runs of a turn wait."""
+    """A client's queue of short or of long runs."""
 
-    turn: Turn
+    client: Client
     long: bool
 
 
 @dataclass(slots=True)
-class Seat(Generic[Place]):
-    """A run's seat, at its *place*; one that is *lost* is not handed on.
+class Lease(Generic[Resource]):
+    """The slot of one run, with its *resource*; a *lost* one is not handed on.
 
-    What the run *used*, in seconds, is as long as it had the seat where it is not known better.
+    The client is charged for the seconds *used*, or for the time held where that is unknown.
     """
 
-    place: Place
+    resource: Resource
     lost: bool = False
     used: float | None = None
 
 
-class FairQueue(Generic[Place]):
-    """Seats at places, which come with `add` and go with `remove`; see `seat`."""
+class Usage:
+    """Exponentially decaying processor time of each client, by name."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._used = Usage(clock)
-        self._free: list[Place] = []
+        self._used: dict[str, tuple[float, float]] = {}  # seconds, and when that was so
+
+    def of(self, name: str) -> float:
+        """Seconds that *name* has used, older ones counting less."""
+        seconds, at = self._used.get(name, (0.0, 0.0))
+        return float(seconds * 0.5 ** ((self._clock() - at) / _HALF_LIFE)) if seconds else 0.0
+
+    def charge(self, name: str, seconds: float) -> None:
+        """Add *seconds* to the usage of *name*."""
+        self._used[name] = (self.of(name) + seconds, self._clock())
+        if len(self._used) > _REMEMBERED:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._used = {
+            name: self._used[name] for name in self._used if self.of(name) > _ALMOST_NOTHING
+        }
+
+
+class FairQueue(Generic[Resource]):
+    """Hands out slots; each holds a resource that comes with `add` and goes with `remove`."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._usage = Usage(clock)
+        self._free: list[Resource] = []
         self._taken = 0
         self._running: Counter[Lane] = Counter()
-        self._waiting: OrderedDict[Lane, deque[asyncio.Future[Place]]] = OrderedDict()
+        self._waiting: OrderedDict[Lane, deque[asyncio.Future[Resource]]] = OrderedDict()
 
     @asynccontextmanager
-    async def seat(self, turn: Turn, *, long: bool = False) -> AsyncIterator[Seat[Place]]:
-        """A seat for one run of *turn*; on the way out, seat and turn pass on together.
+    async def slot(self, client: Client, *, long: bool = False) -> AsyncIterator[Lease[Resource]]:
+        """A slot for one run of *client*, released on exit.
 
         Raises:
-            UnavailableError: too many runs wait already, of this turn or of all, or `refuse`.
+            UnavailableError: too many runs are waiting, of this client or in total, or `refuse`
+                was called.
         """
-        lane = Lane(turn, long)
-        seat = Seat(await self._place(lane))
+        lane = Lane(client, long)
+        lease = Lease(await self._acquire(lane))
         since = self._clock()
         try:
-            yield seat
+            yield lease
         finally:
-            used = seat.used if seat.used is not None else self._clock() - since
-            self._used.charge(turn.name, used)
-            self._leave(lane, seat)
+            used = lease.used if lease.used is not None else self._clock() - since
+            self._usage.charge(client.name, used)
+            self._release(lane, lease)
 
-    def add(self, place: Place) -> None:
-        """One more seat, at *place*."""
-        self._free.append(place)
-        self._serve()
+    def add(self, resource: Resource) -> None:
+        """Add a slot that holds *resource*."""
+        self._free.append(resource)
+        self._dispatch()
 
-    def remove(self, place: Place) -> None:
-        """Take the seat at *place* away; one that is taken goes when its run marks it lost."""
-        if place in self._free:
-            self._free.remove(place)
+    def remove(self, resource: Resource) -> None:
+        """Remove the slot of *resource*; one in use goes when its lease is marked lost."""
+        if resource in self._free:
+            self._free.remove(resource)
 
     def refuse(self, error: UnavailableError) -> None:
-        """Raise *error* in all that wait."""
+        """Raise *error* in every caller that waits."""
         for queue in self._waiting.values():
             for waiting in queue:
                 if not waiting.done():
                     waiting.set_exception(error)
         self._waiting.clear()
 
-    async def _place(self, lane: Lane) -> Place:
-        place: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(lane, deque()).append(place)
-        self._serve()
-        if not place.done() and self._is_full_for(lane):
-            self._forget(lane, place)
+    async def _acquire(self, lane: Lane) -> Resource:
+        waiting: asyncio.Future[Resource] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(lane, deque()).append(waiting)
+        self._dispatch()
+        if not waiting.done() and self._is_full_for(lane):
+            self._forget(lane, waiting)
             raise UnavailableError(_FULL)
         try:
-            return await place
+            return await waiting
         except asyncio.CancelledError:
-            if place.cancelled() or not place.done():
-                self._forget(lane, place)
-            elif place.exception() is None:
-                self._leave(lane, Seat(place.result()))  # it came in the same moment
+            if waiting.cancelled() or not waiting.done():
+                self._forget(lane, waiting)
+            elif waiting.exception() is None:
+                self._release(lane, Lease(waiting.result()))  # granted in the same moment
             raise
 
     def _is_full_for(self, lane: Lane) -> bool:
-        patience = lane.turn.patience
-        if patience is None:
+        limit = lane.client.limit
+        if limit is None:
             return False
-        impatient = (q for other, q in self._waiting.items() if other.turn.patience is not None)
-        return len(self._waiting[lane]) > patience or sum(map(len, impatient)) > ROOM
+        limited = (q for other, q in self._waiting.items() if other.client.limit is not None)
+        return len(self._waiting[lane]) > limit or sum(map(len, limited)) > TOTAL_LIMIT
 
-    def _serve(self) -> None:
-        """Seat whoever may be seated."""
+    def _dispatch(self) -> None:
+        """Grant free slots to the runs that may go now."""
         while self._free and (lane := self._next()) is not None:
-            place = self._waiting[lane][0]
-            self._forget(lane, place)
-            if place.done():
-                continue  # its caller went away just now
+            waiting = self._waiting[lane][0]
+            self._forget(lane, waiting)
+            if waiting.done():
+                continue  # its caller was canceled just now
             if lane in self._waiting:
                 self._waiting.move_to_end(lane)
             self._running[lane] += 1
             self._taken += 1
-            place.set_result(self._free.pop())
+            waiting.set_result(self._free.pop())
 
     def _next(self) -> Lane | None:
-        spare = (len(self._free) + self._taken) // _SPARE
+        reserved = (len(self._free) + self._taken) // _RESERVED
         resting = [lane for lane in self._waiting if not self._is_busy(lane)]
-        for_all = len(self._free) > spare
-        able = [lane for lane in resting if for_all or not lane.long]
-        if resting or len(self._free) <= max(1, spare):
+        unreserved = len(self._free) > reserved
+        able = [lane for lane in resting if unreserved or not lane.long]
+        if resting or len(self._free) <= max(1, reserved):
             return min(able, key=self._rank, default=None)
-        further = (lane for lane in self._waiting if lane.turn.shared)
+        further = (lane for lane in self._waiting if lane.client.shared)
         return min(further, key=lambda lane: (lane.long, self._running[lane]), default=None)
 
     def _is_busy(self, lane: Lane) -> bool:
-        """Whether a run is in flight: a learner's of either kind, or of a shared turn this kind."""
-        if lane.turn.shared:
+        """Whether a run is in flight: of either lane of a learner, of this lane if shared."""
+        if lane.client.shared:
             return bool(self._running[lane])
-        return any(self._running[Lane(lane.turn, long)] for long in (False, True))
+        return any(self._running[Lane(lane.client, long)] for long in (False, True))
 
     def _rank(self, lane: Lane) -> tuple[bool, int]:
-        used = self._used.of(lane.turn.name)
+        used = self._usage.of(lane.client.name)
         return lane.long, min(int(used / _STEP), _STEPS)
 
-    def _leave(self, lane: Lane, seat: Seat[Place]) -> None:
+    def _release(self, lane: Lane, lease: Lease[Resource]) -> None:
         self._taken -= 1
         self._running[lane] -= 1
         if not self._running[lane]:
             del self._running[lane]
         if lane in self._waiting:
             self._waiting.move_to_end(lane)
-        if not seat.lost:
-            self._free.append(seat.place)
-        self._serve()
+        if not lease.lost:
+            self._free.append(lease.resource)
+        self._dispatch()
 
-    def _forget(self, lane: Lane, place: asyncio.Future[Place]) -> None:
+    def _forget(self, lane: Lane, waiting: asyncio.Future[Resource]) -> None:
         queue = self._waiting.get(lane)
-        if queue is None or place not in queue:
+        if queue is None or waiting not in queue:
             return  # all were refused
-        queue.remove(place)
+        queue.remove(waiting)
         if not queue:
             del self._waiting[lane]

@@ -1,102 +1,127 @@
-"""Keeps workers alive, one a seat, and hands them to runs in turn."""
+"""The pool of workers: one per slot, replaced when they die, scheduled by a fair queue."""
 
 import asyncio
 import logging
 import os
 import sys
 from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from app.config import Settings
 from app.errors import UnavailableError
 from app.sandbox.component import component_file, ensure, package_paths
-from app.sandbox.fair_queue import FairQueue, Turn
-from app.sandbox.health import NOT_STARTED, READY, STARTING, STOPPING, Health, off
+from app.sandbox.fair_queue import Client, FairQueue
 from app.sandbox.process import LostError, WorkerProcess
-from app.sandbox.self_test import prove, prove_locked
+from app.sandbox.self_test import verify_isolation, verify_lockdown
 
 _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the processor
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds until a start that failed is tried again
-_LONGEST = 60.0  # seconds; no run uses more
-_GONE = "the sandbox's files are gone from WALLCLOCK_CACHE; they are being built again"
+# Exponential backoff, in seconds, until a failed start is tried again.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_LONGEST_RUN = 60.0  # seconds; no run uses more
+_GONE = "the sandbox's files are missing from WALLCLOCK_CACHE; they are being built again"
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class SandboxHealth:
+    """Whether code can run: a state, a sentence for every visitor, and the *cause* for the log."""
+
+    state: Literal["starting", "ready", "off"]
+    says: str
+    cause: str = ""
+
+
+_STARTING = SandboxHealth(
+    "starting", "The sandbox is being prepared; this takes about half a minute."
+)
+_READY = SandboxHealth("ready", "The sandbox is ready.")
+_NOT_STARTED = SandboxHealth("off", "The sandbox has not been started.")
+_STOPPING = SandboxHealth("off", "The server is stopping.")
+
+
+def off(cause: str) -> SandboxHealth:
+    """The health of a sandbox that cannot run code because of *cause*."""
+    says = "This server cannot run programs right now; its log says why. Everything else works."
+    return SandboxHealth("off", says, cause)
+
+
 class Pool:
-    """Workers of the class *worker*; those that die, run or idle, are replaced."""
+    """Workers of the class *worker*; those that die, running or idle, are replaced."""
 
     def __init__(self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> None:
         self.lock = sys.platform.startswith("linux")
         self.file = component_file(settings.cache)
         self.paths = package_paths()
         self.workers: set[WorkerProcess] = set()
-        self._seats = settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
-        self._turns: FairQueue[WorkerProcess] = FairQueue()
+        self._slots = settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
+        self._queue: FairQueue[WorkerProcess] = FairQueue()
         self._worker = worker
-        self._health = NOT_STARTED
+        self._health = _NOT_STARTED
         self._settled = asyncio.Event()
         self._missing = asyncio.Event()
-        self._keeping: asyncio.Task[None] | None = None
+        self._supervisor: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def health(self) -> Health:
+    def health(self) -> SandboxHealth:
         """Whether code can run now."""
         return self._health
 
     def start(self) -> None:
-        """Begin to prepare; `health` tells when it is done."""
-        self._health = STARTING
-        self._keeping = asyncio.create_task(self._keep())
-        self._keeping.add_done_callback(self._kept)
+        """Start preparing in the background; `health` says when it is done."""
+        self._health = _STARTING
+        self._supervisor = asyncio.create_task(self._supervise())
+        self._supervisor.add_done_callback(self._note_end)
 
     async def settled(self) -> None:
         """Wait until it is known whether code can run."""
-        if self._keeping is not None:
+        if self._supervisor is not None:
             await self._settled.wait()
 
     async def close(self) -> None:
-        """End every worker; runs that wait hear that the server is stopping."""
-        self._become(STOPPING)
-        keeping = [self._keeping] if self._keeping else []
-        for task in keeping:
+        """Stop every worker; runs that wait are told that the server is stopping."""
+        self._become(_STOPPING)
+        supervisors = [self._supervisor] if self._supervisor else []
+        for task in supervisors:
             task.cancel()
-        await asyncio.gather(*keeping, return_exceptions=True)
+        await asyncio.gather(*supervisors, return_exceptions=True)
         for worker in list(self.workers):
-            self._end(worker)
+            self._retire(worker)
         await asyncio.gather(*self._tasks)
 
     async def ask(
-        self, turn: Turn, request: Mapping[str, object], wall: float, *, long: bool
+        self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
     ) -> dict[str, object]:
-        """What a worker answers to *request*, once *turn* has come; for *long* runs it comes later.
+        """A worker's answer to *request*, once *client* is granted a slot.
 
         Raises:
-            LostError: the worker was lost; a DiedError, if it may be tried again.
-            UnavailableError: too many runs wait, or no worker can be started.
+            LostError: the worker was lost; a DiedError if the request may be tried again.
+            UnavailableError: too many runs are waiting, or no worker can be started.
         """
         if self._health.state != "ready":
             raise UnavailableError(self._health.says)
-        async with self._turns.seat(turn, long=long) as seat:
+        async with self._queue.slot(client, long=long) as lease:
             try:
-                answer = await seat.place.ask(request, wall)
+                answer = await lease.resource.ask(request, wall)
             except BaseException:
-                # Cancellation, too: what this worker says next would answer another run.
-                self._end(seat.place)
+                # Cancellation, too: this worker's next reply would answer another run.
+                self._retire(lease.resource)
                 raise
             finally:
-                seat.lost = seat.place not in self.workers
-            seat.used = _seconds(answer.get("used"))
+                lease.lost = lease.resource not in self.workers
+            lease.used = _seconds(answer.get("used"))
             return answer
 
-    async def _keep(self) -> None:
-        """See to it that there is a worker for each seat, as long as the server runs."""
+    async def _supervise(self) -> None:
+        """Maintain one worker per slot for as long as the server runs."""
         pause = _FIRST_PAUSE
         while True:
             self._missing.clear()
             try:
                 await self._fill()
             except (UnavailableError, LostError, OSError) as error:
-                # What runs waits for the first new start; it may be that one was unlucky.
+                # A sandbox that works gets a second attempt: one start may just have been unlucky.
                 if self._health.state != "ready" or pause > _FIRST_PAUSE:
                     self._failed(str(error) or "a worker was lost in its self-test")
                 await asyncio.sleep(pause)
@@ -105,21 +130,21 @@ class Pool:
                 pause = _FIRST_PAUSE
                 await self._missing.wait()
 
-    def _kept(self, keeping: asyncio.Task[None]) -> None:
-        if not keeping.cancelled() and (error := keeping.exception()):
-            _log.error("the sandbox is not looked after any more", exc_info=error)
+    def _note_end(self, supervisor: asyncio.Task[None]) -> None:
+        if not supervisor.cancelled() and (error := supervisor.exception()):
+            _log.error("the sandbox's supervisor has crashed", exc_info=error)
             self._become(off(f"a fault of the server: {error!r}"))
 
     async def _fill(self) -> None:
-        """Start what is missing; those that start serve even where others fail."""
+        """Start the missing workers; those that start serve even if others fail."""
         if self._health.state == "ready" and not self.workers and not self.file.exists():
             self._become(off(_GONE))
         await ensure(self.file)
-        starts = (self._start() for _ in range(self._seats - len(self.workers)))
+        starts = (self._start() for _ in range(self._slots - len(self.workers)))
         results = await asyncio.gather(*starts, return_exceptions=True)
         if self.workers and self._health.state != "ready":
-            await prove(self._try_out)
-            self._become(READY)
+            await verify_isolation(self._try_out)
+            self._become(_READY)
         for failure in results:
             if failure is not None:
                 raise failure
@@ -128,44 +153,44 @@ class Pool:
         worker = await self._worker.start(self.file, self.paths, lock=self.lock)
         self.workers.add(worker)
         try:
-            prove_locked(worker)
+            verify_lockdown(worker)
         except (UnavailableError, OSError):
-            self._end(worker)
+            self._retire(worker)
             raise
         self._do(self._watch(worker))
-        self._turns.add(worker)
+        self._queue.add(worker)
 
     async def _watch(self, worker: WorkerProcess) -> None:
-        """Replace *worker* when it dies, before anybody misses it."""
+        """Replace *worker* as soon as it dies, before a run needs it."""
         await worker.process.wait()
-        self._end(worker)
+        self._retire(worker)
 
-    def _end(self, worker: WorkerProcess) -> None:
-        """Take *worker* out of service."""
+    def _retire(self, worker: WorkerProcess) -> None:
+        """Take *worker* out of service and kill it."""
         if worker in self.workers:
             self.workers.discard(worker)
-            self._turns.remove(worker)
+            self._queue.remove(worker)
             self._do(worker.kill())
             self._missing.set()
 
     def _failed(self, cause: str) -> None:
-        """No further worker can be started, or the walls do not stand."""
+        """Note that a worker cannot be started, or that the self-test failed."""
         if cause != self._health.cause:
-            _log.warning("the sandbox cannot start what it needs: %s", cause)
-        if self._health.state != "ready":  # what does not prove itself does not serve
+            _log.warning("the sandbox cannot start: %s", cause)
+        if self._health.state != "ready":  # workers that have not passed the self-test never serve
             for worker in list(self.workers):
-                self._end(worker)
+                self._retire(worker)
         if not self.workers:
             self._become(off(cause))
 
-    def _become(self, health: Health) -> None:
+    def _become(self, health: SandboxHealth) -> None:
         self._health = health
         if health.state == "off":
-            self._turns.refuse(UnavailableError(health.says))
+            self._queue.refuse(UnavailableError(health.says))
         self._settled.set()
 
     async def _try_out(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
-        for worker in self.workers:  # nobody else has one before the self-test is passed
+        for worker in self.workers:  # no run has one before the self-test is passed
             return await worker.ask(request, wall)
         raise LostError
 
@@ -176,5 +201,5 @@ class Pool:
 
 
 def _seconds(used: object) -> float | None:
-    """The processor time that a worker says it used, where that can be."""
-    return used if isinstance(used, float) and 0 <= used <= _LONGEST else None
+    """The processor time that a worker reports, if it is plausible."""
+    return used if isinstance(used, float) and 0 <= used <= _LONGEST_RUN else None

@@ -1,6 +1,6 @@
-"""A worker process as the server sees it; all that comes from it is hostile.
+"""A worker process as the server sees it; everything that comes from it is hostile.
 
-What can fail between the server and a worker fails in `_spawn`, `_write` or `_bytes`.
+Whatever can fail between the server and a worker fails in `_spawn`, `_write` or `_bytes`.
 """
 
 import asyncio
@@ -17,23 +17,23 @@ from app.errors import UnavailableError
 
 MEGABYTES = 96  # of a submission
 _WORKER = Path(__file__).resolve().parent / "worker.py"
-_LARGEST = 4 << 20  # bytes of a frame: twice what a worker keeps of its replies, escaped
-_LARGE = 32 << 10  # bytes of a frame that are read in another thread
+_LARGEST = 4 << 20  # bytes of a frame: twice what a worker passes on of its replies, escaped
+_LARGE = 32 << 10  # bytes of a frame, from which on it is parsed in another thread
 _START = 20.0  # seconds
 _SLACK = 3  # as in worker.py
 _GRACE = 1.0  # seconds after that before a silent worker counts as lost
 
 
-# A heap that gives back what it no longer needs, whatever the last program made of it.
+# A heap that returns unused memory to the system, whatever the last program did to it.
 _HEAP = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 
 
 class LostError(Exception):
-    """The worker froze or spoke nonsense."""
+    """The worker froze, or its reply is not valid."""
 
 
 class DiedError(LostError):
-    """The worker is gone; another one may be asked."""
+    """The worker died; the request may be sent to another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class WorkerProcess:
 
     @classmethod
     async def start(cls, component: Path, paths: Sequence[str], *, lock: bool) -> Self:
-        """A worker that has said that it is ready.
+        """Start a worker and wait for its greeting.
 
         Raises:
             UnavailableError: it could not start, or could not lock itself down.
@@ -54,10 +54,10 @@ class WorkerProcess:
         try:
             worker = cls(await asyncio.shield(spawning), lock)
         except OSError as error:
-            says = f"a worker of the sandbox cannot start: {error.strerror}"
+            says = f"a sandbox worker cannot start: {error.strerror}"
             raise UnavailableError(says) from error
         except asyncio.CancelledError:
-            await cls(await spawning, lock).kill()  # half a process could not be ended
+            await cls(await spawning, lock).kill()  # a half-started process could not be killed
             raise
         try:
             await worker._greet()
@@ -67,15 +67,15 @@ class WorkerProcess:
         return worker
 
     async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
-        """Its answer to *request*, which it ends after *wall* seconds of the processor's time.
+        """The worker's answer to *request*, which it stops after *wall* seconds of processor time.
 
         Raises:
-            LostError: none came.
+            LostError: there was no answer.
         """
         frame = json.dumps({**request, "wall": wall}).encode()
         try:
             self._write(len(frame).to_bytes(4, "big") + frame)
-        # uvloop raises a RuntimeError where the worker died and its pipe is closed.
+        # uvloop raises a RuntimeError if the worker died and its pipe is closed.
         except (OSError, RuntimeError) as error:
             raise DiedError from error
         try:
@@ -84,14 +84,14 @@ class WorkerProcess:
             raise LostError from error
 
     async def kill(self) -> None:
-        """End it for good."""
+        """Kill the process and release its pipes."""
         with suppress(ProcessLookupError):
             self.process.kill()
         await self.process.wait()
-        # Only with both pipes at their end does asyncio let go of the process.
+        # asyncio releases the process only once both pipes are at their end.
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
-                with suppress(RuntimeError, TimeoutError):  # whoever reads it now comes to its end
+                with suppress(RuntimeError, TimeoutError):  # another reader will reach the end
                     await asyncio.wait_for(stream.read(), _GRACE)
 
     async def _greet(self) -> None:
@@ -99,9 +99,9 @@ class WorkerProcess:
             hello = await asyncio.wait_for(self._receive(), _START)
         except (LostError, TimeoutError) as error:
             said = await self._last_words()
-            raise UnavailableError(f"a worker of the sandbox cannot start: {said}") from error
+            raise UnavailableError(f"a sandbox worker cannot start: {said}") from error
         if bool(hello.get("locked")) != self.locked:
-            raise UnavailableError("a worker of the sandbox did not lock itself down")
+            raise UnavailableError("a sandbox worker did not lock itself down")
 
     async def _receive(self) -> dict[str, object]:
         try:
@@ -112,7 +112,7 @@ class WorkerProcess:
         except (EOFError, ConnectionError) as error:
             raise DiedError from error
         try:
-            # The largest would hold up every request, were they parsed here.
+            # Parsing the largest frames here would block every other request.
             parsing = asyncio.to_thread(json.loads, frame) if size > _LARGE else None
             answer = await parsing if parsing else json.loads(frame)
         except (ValueError, RecursionError) as error:
@@ -126,7 +126,7 @@ class WorkerProcess:
             self.process.kill()
         said = await self.process.stderr.read() if self.process.stderr else b""
         lines = said.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "it gave no reason"
 
     @classmethod
     async def _spawn(

@@ -1,37 +1,37 @@
-"""From the replies of a worker, which are hostile, to a report."""
+"""Parse the replies of a worker, which are hostile, into an execution."""
 
 import json
 import re
 
+from app.sandbox.execution import Execution, Outcome, Raised, Returned, Stopped
 from app.sandbox.guest.codec import decode
-from app.sandbox.report import Outcome, Raised, Report, Returned, Stopped
 
 _REPLY = 200_000  # characters; the guest's own limits are far lower
 _PRINTED = 17_000
 _NAME, _MESSAGE = 80, 300
 _LINES = 64_000  # of a program
-# The one error that is the guest's own, and its words; a learner's class of that name is theirs.
+# The only error the guest itself raises, and its message; a learner may define a class so named.
 _OWN, _OWN_WORDS = "Missing", re.compile(r"no function called \w+ is defined")
-_REASONS = ("time", "memory", "stack", "too large", "refused")  # that a worker knows
+_REASONS = ("time", "memory", "stack", "too large", "refused")  # that a worker may give
 
 
-def report_of(answer: dict[str, object], calls: int) -> Report:
-    """The report of a run with *calls* calls that a worker answered with *answer*."""
+def execution_of(answer: dict[str, object], calls: int) -> Execution:
+    """What a run with *calls* calls did, according to the worker's *answer*."""
     replies, stopped, seconds = answer.get("replies"), answer.get("stopped"), answer.get("seconds")
     texts = replies if isinstance(replies, list) else []
     outcomes = [_outcome(text, body=index == 0) for index, text in enumerate(texts[: calls + 1])]
     while any(isinstance(outcome, Stopped) for outcome in outcomes[:-1]):
         outcomes.pop()
-    ended = bool(outcomes) and isinstance(outcomes[-1], Stopped)
-    if isinstance(stopped, str) and not ended:
+    complete = bool(outcomes) and isinstance(outcomes[-1], Stopped)
+    if isinstance(stopped, str) and not complete:
         outcomes.append(_stopped(stopped))
-    elif not outcomes or (not ended and len(outcomes) <= calls and _ran(outcomes[0])):
-        outcomes.append(Stopped("refused"))  # replies that were made up
+    elif not outcomes or (not complete and len(outcomes) <= calls and _ran(outcomes[0])):
+        outcomes.append(Stopped("refused"))  # forged replies
     body, *rest = outcomes
     took = float(seconds) if isinstance(seconds, int | float) else 0.0
     if isinstance(body, Returned):
-        return Report(None, body.printed, tuple(rest), took)
-    return Report(body, body.printed, (), took)
+        return Execution(None, body.printed, tuple(rest), took)
+    return Execution(body, body.printed, (), took)
 
 
 def _ran(body: Outcome) -> bool:
@@ -46,7 +46,7 @@ def _stopped(reason: str) -> Stopped:
 
 
 def _outcome(text: object, *, body: bool) -> Outcome:
-    """One reply, read with suspicion: learner code may have written it."""
+    """Parse one reply, which learner code may have forged."""
     try:
         if not isinstance(text, str) or len(text) > _REPLY:
             return Stopped("too large")
@@ -54,7 +54,7 @@ def _outcome(text: object, *, body: bool) -> Outcome:
         reply = json.loads(inner)
         printed = _clean(printed, _PRINTED)
         if "stopped" in reply:
-            # The guest itself stops for nothing else; what learner code claims is not believed.
+            # The guest gives no other reason itself, and a claim of learner code is not trusted.
             return Stopped("too large" if reply["stopped"] == "too large" else "refused", printed)
         if "raised" in reply:
             return _raised(reply["raised"], printed)
@@ -66,7 +66,7 @@ def _outcome(text: object, *, body: bool) -> Outcome:
 
 def _raised(raised: object, printed: str) -> Raised:
     if not isinstance(raised, list):
-        raise TypeError("no report of an error")
+        raise TypeError("not an error's type, message and line")
     kind, message, line = raised
     number = line if type(line) is int and 0 < line <= _LINES else None
     name, words = _clean(kind, _NAME), _clean(message, _MESSAGE)
@@ -77,5 +77,5 @@ def _raised(raised: object, printed: str) -> Raised:
 
 def _clean(text: object, longest: int) -> str:
     if not isinstance(text, str):
-        raise TypeError("no text")
+        raise TypeError("not a string")
     return text[:longest].encode("utf-8", "replace").decode("utf-8").replace("\0", "�")

@@ -6,84 +6,83 @@ from copy import copy
 from itertools import count
 
 from app.config import Settings
-from app.sandbox.fair_queue import Turn
-from app.sandbox.health import Health
-from app.sandbox.pool import Pool
+from app.sandbox.execution import Execution, Plain, Stopped, request_of
+from app.sandbox.fair_queue import Client
+from app.sandbox.pool import Pool, SandboxHealth
 from app.sandbox.process import DiedError, LostError, WorkerProcess
-from app.sandbox.replies import report_of
-from app.sandbox.report import Plain, Report, Stopped
-from app.sandbox.submission import request_of
+from app.sandbox.replies import execution_of
 
-_LARGE = 20_000  # characters of replies that are read in another thread
-_SHORT = 0.1  # seconds of the processor, in which nearly every honest program ends
+_LARGE = 20_000  # characters of replies, from which on they are parsed in another thread
+_SHORT = 0.1  # seconds of processor time, in which nearly every honest program finishes
 _numbers = count()
 
 
 class Runner:
-    """Runs learner code in worker processes; see `run`."""
+    """Run learner code in worker processes; see `run`."""
 
     def __init__(self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> None:
         self.pool = Pool(settings, worker)
         self._wall = settings.sandbox_wall
-        self._turn: Turn | None = None
+        self._client: Client | None = None
 
     @property
-    def health(self) -> Health:
+    def health(self) -> SandboxHealth:
         """Whether code can run now."""
         return self.pool.health
 
     async def start(self) -> None:
-        """Begin to prepare; `health` tells when it is done."""
+        """Start preparing in the background; `health` says when it is done."""
         self.pool.start()
 
-    async def ready(self) -> Health:
+    async def ready(self) -> SandboxHealth:
         """Wait until the sandbox is ready, or off."""
         await self.pool.settled()
         return self.pool.health
 
     async def close(self) -> None:
-        """End every worker."""
+        """Stop every worker."""
         await self.pool.close()
 
-    def taking(self, turn: Turn) -> "Runner":
-        """The same runner for one visitor: all that it runs takes *turn*."""
+    def on_behalf_of(self, client: Client) -> "Runner":
+        """The same runner, whose runs are scheduled as those of *client*."""
         runner = copy(self)
-        runner._turn = turn
+        runner._client = client
         return runner
 
     async def run(
         self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Report:
-        """What *source* does, and what its function *entry* returns for each of *calls*.
+    ) -> Execution:
+        """Run *source*, then call its function *entry* with each of *calls*.
 
         Raises:
-            AnswerError: *source* is too long, or no text.
-            UnavailableError: the sandbox is not ready, or too many runs wait.
+            AnswerError: *source* is too long, or not valid Unicode.
+            UnavailableError: the sandbox is not ready, or too many runs are waiting.
         """
         request = request_of(source, entry, calls)
-        turn = self._turn or Turn(learner or f"run {next(_numbers)}")
+        client = self._client or Client(learner or f"run {next(_numbers)}")
         try:
-            answer = await self._answer(turn, request)
+            answer = await self._answer(client, request)
         except LostError:
-            return Report(None, "", (Stopped("lost"),), self._wall)
+            return Execution(None, "", (Stopped("lost"),), self._wall)
         if _length(answer) > _LARGE:
-            return await asyncio.to_thread(report_of, answer, len(calls))
-        return report_of(answer, len(calls))
+            return await asyncio.to_thread(execution_of, answer, len(calls))
+        return execution_of(answer, len(calls))
 
-    async def _answer(self, turn: Turn, request: Mapping[str, object]) -> dict[str, object]:
-        answer = await self._asked(turn, request, min(_SHORT, self._wall), long=False)
+    async def _answer(self, client: Client, request: Mapping[str, object]) -> dict[str, object]:
+        answer = await self._ask(client, request, min(_SHORT, self._wall), long=False)
         if answer.get("stopped") == "time" and self._wall > _SHORT:
-            return await self._asked(turn, request, self._wall, long=True)
+            return await self._ask(client, request, self._wall, long=True)
         return answer
 
-    async def _asked(
-        self, turn: Turn, request: Mapping[str, object], wall: float, *, long: bool
+    async def _ask(
+        self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
     ) -> dict[str, object]:
         try:
-            return await self.pool.ask(turn, request, wall, long=long)
+            return await self.pool.ask(client, request, wall, long=long)
         except DiedError:
-            # Most likely somebody killed the worker. A program that kills it costs one more.
-            return await self.pool.ask(turn, request, wall, long=long)
+            # Most likely something outside killed the worker. A program that kills it costs one
+            # more.
+            return await self.pool.ask(client, request, wall, long=long)
 
 
 def _length(answer: Mapping[str, object]) -> int:

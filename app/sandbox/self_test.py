@@ -1,17 +1,16 @@
-"""Proof, at every start, that the walls stand: a sandbox that fails it is switched off."""
+"""Self-test of the isolation at every start: a sandbox that fails it is switched off."""
 
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.errors import UnavailableError
+from app.sandbox.execution import Execution, Raised, Returned, Stopped, request_of
 from app.sandbox.process import WorkerProcess
-from app.sandbox.replies import report_of
-from app.sandbox.report import Raised, Report, Returned, Stopped
-from app.sandbox.submission import request_of
+from app.sandbox.replies import execution_of
 
 Ask = Callable[[dict[str, object], float], Awaitable[dict[str, object]]]
-_WALL, _SHORT_WALL = 3.0, 0.3  # seconds: for what ends by itself, and for what must be ended
+_WALL, _SHORT_WALL = 3.0, 0.3  # seconds: for programs that finish, and for one that must be stopped
 _HONEST = "def f():\n    print('ready')\n    return (1, 2.5, 'three')\n"
 _REFUSED = {
     "open a file": "def f():\n    return open('/etc/passwd').read()\n",
@@ -22,29 +21,29 @@ _REFUSED = {
 _ENDLESS = "def f():\n    while True:\n        pass\n"
 
 
-async def prove(ask: Ask) -> None:
-    """Have a worker run an honest program and some that must be refused.
+async def verify_isolation(ask: Ask) -> None:
+    """Have a worker run an honest program, and some that must be refused.
 
     Raises:
-        UnavailableError: a wall does not stand.
+        UnavailableError: a program could do what it must not.
     """
 
-    async def run(source: str, wall: float = _WALL) -> Report:
-        return report_of(await ask(request_of(source, "f", [()]), wall), 1)
+    async def run(source: str, wall: float = _WALL) -> Execution:
+        return execution_of(await ask(request_of(source, "f", [()]), wall), 1)
 
-    report = await run(_HONEST)
-    if report.outcomes != (Returned((1, 2.5, "three"), "ready\n"),):
+    execution = await run(_HONEST)
+    if execution.outcomes != (Returned((1, 2.5, "three"), "ready\n"),):
         raise UnavailableError("the sandbox fails its self-test: an honest program does not run")
     for what, source in _REFUSED.items():
-        report = await run(source)
-        if not all(isinstance(outcome, Raised | Stopped) for outcome in report.outcomes):
+        execution = await run(source)
+        if not all(isinstance(outcome, Raised | Stopped) for outcome in execution.outcomes):
             raise UnavailableError(f"the sandbox fails its self-test: a program could {what}")
-    report = await run(_ENDLESS, _SHORT_WALL)
-    if report.outcomes != (Stopped("time"),):
-        raise UnavailableError("the sandbox fails its self-test: an endless loop was not ended")
+    execution = await run(_ENDLESS, _SHORT_WALL)
+    if execution.outcomes != (Stopped("time"),):
+        raise UnavailableError("the sandbox fails its self-test: an endless loop was not stopped")
 
 
-def prove_locked(worker: WorkerProcess) -> None:
+def verify_lockdown(worker: WorkerProcess) -> None:
     """On Linux, ask the kernel whether *worker* is locked down.
 
     Raises:

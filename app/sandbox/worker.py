@@ -1,9 +1,9 @@
-"""One worker process: a fresh instance of the component for each submission, then nothing left.
+"""A worker process: each submission runs in a fresh instance of the component, then discarded.
 
     python -I -S -B worker.py COMPONENT MEMORY LOCK PATH...
 
-Frames on stdin and stdout are four bytes of length and JSON. The first frame out says how the
-process is locked down. Standard library and wasmtime only: a worker is small.
+A frame on stdin and stdout is a length of four bytes, then JSON. The first frame on stdout says how
+the process is locked down. Standard library and wasmtime only, to keep a worker small.
 """
 
 import json
@@ -14,18 +14,18 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
-TICK = 0.01  # seconds between looks at the clocks
-SLACK = 3  # a run may take so many times its limit where the processor is shared
+TICK = 0.01  # seconds between readings of the clocks
+SLACK = 3  # a run may take up to this many times its limit while the processor is shared
 LARGEST = 1 << 20  # bytes of a frame
 _MEGABYTE = 1 << 20
 _REPLIES = 400_000  # characters of all replies of a submission
-_NICENESS = 10  # learners' programs come after the pages
+_NICENESS = 10  # pages have priority over learners' programs
 _HOST_COPY = 96 * _MEGABYTE  # of a reply, which may be as large as the guest's whole memory
 _WARM = {"source": "def f():\n    return 1\n", "entry": "f", "calls": [[]], "wall": 5.0}
 
 
 class Worker:
-    """Loads the component once, and runs submissions in instances of it."""
+    """Load the component once, and run each submission in an instance of it."""
 
     def __init__(self, component: str, megabytes: int) -> None:
         from engine import engine
@@ -40,9 +40,9 @@ class Worker:
         threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self) -> None:
-        """Advance the engine's clock by the processor time used, or by a third of all time.
+        """Advance the engine's clock by the processor time used, or by a third of the wall time.
 
-        So no program is out of time because the machine is busy with something else.
+        So no program runs out of time because the machine is busy with something else.
         """
         used, now, due = time.process_time(), time.monotonic(), 0.0
         while True:
@@ -55,7 +55,7 @@ class Worker:
                 due -= TICK
 
     def run(self, request: dict[str, Any]) -> dict[str, object]:
-        """What the body and each call replied, and what ended the run if something did."""
+        """The replies of the body and of each call, and why the run stopped early if it did."""
         from wasmtime import Store, Trap, WasmtimeError
 
         started, used = time.perf_counter(), time.process_time()
@@ -89,7 +89,7 @@ class Worker:
 
 
 class _TooLargeError(Exception):
-    """The replies of a submission are too large to be passed on."""
+    """The replies of a submission are too large to pass on."""
 
 
 def _keep(replies: list[str], reply: str) -> None:
@@ -120,7 +120,7 @@ def _write(stream: BinaryIO, answer: object) -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Let this process have the guest's memory, and room for one copy of it, beyond what it has."""
+    """Limit this process to what it has now, the guest's memory, and room for one copy of it."""
     import resource
 
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -131,9 +131,9 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def main(component: str, megabytes: str, lock: str) -> None:
-    """Serve until stdin ends."""
+    """Serve requests until stdin is closed."""
     worker = Worker(component, int(megabytes))
-    # Everything is loaded and warm before the doors close.
+    # Everything is loaded and warm before the process locks itself down.
     worker.run(dict(_WARM))
     hello: dict[str, object] = {"pid": os.getpid(), "locked": False}
     if lock == "lock":

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.content.marking import mark
-from app.db.days import attempts_by_day, streak
+from app.content.glossary import mark
+from app.db.queries import attempts_by_day, streak
 from app.db.session import open_session
 from app.explorers import EXPLORERS
 from app.learning import due

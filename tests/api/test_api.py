@@ -60,7 +60,7 @@ def test_an_exercise_is_shown_without_its_answer(client: Client, site: Site) -> 
 
 
 def test_the_prompt_of_every_exercise_is_its_task(client: Client, catalog: Catalog) -> None:
-    """No part of a kind's own may take the place of what all kinds have."""
+    """No field of a kind may replace one that all kinds have."""
     for exercise in catalog.exercises:
         shown = client.get(f"/api/v1/exercises/{exercise.id}?seed=5").json()
         variant = exercise.variant(5)
@@ -83,7 +83,7 @@ def test_a_lab_shows_its_task_and_the_question_about_the_cause(
     body = {"exercise": shown["id"], "seed": 0, "answer": answer}
     assert client.post("/api/v1/check", json=body, headers=bearer).json()["verdict"] == "correct"
     described = client.get("/api/v1/openapi.json").json()
-    schema = described["components"]["schemas"]["Shown"]
+    schema = described["components"]["schemas"]["DrawnExercise"]
     assert {"prompt", "fields", "cause"} <= schema["properties"].keys()
 
 
@@ -113,7 +113,7 @@ def test_numbers_lists_and_objects_are_answers_too(client: Client, bearer: Beare
     assert ordered.json()["verdict"] == "correct"
 
 
-def test_an_attempt_of_a_grader_is_kept_under_the_token(
+def test_an_attempt_of_a_grader_is_stored_under_the_token(
     client: Client, bearer: Bearer, site: Site
 ) -> None:
     from app.db.queries import latest_attempts
@@ -133,7 +133,7 @@ def test_without_a_valid_token_there_is_no_check(client: Client, header: Bearer)
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_revoked_token_opens_nothing_a_second_later(client: Client, site: Site) -> None:
+def test_a_revoked_token_is_refused_a_second_later(client: Client, site: Site) -> None:
     with open_session(site.engine) as session:
         secret = create_token(session, "short-lived")
     bearer = {"Authorization": f"Bearer {secret}"}
@@ -163,7 +163,7 @@ def test_a_revoked_token_opens_nothing_a_second_later(client: Client, site: Site
         ([], 422, "body"),
     ],
 )
-def test_a_malformed_body_is_told_where(
+def test_the_error_for_a_malformed_body_names_the_field(
     client: Client, bearer: Bearer, body: object, status: int, says: str
 ) -> None:
     assert_problem(client.post("/api/v1/check", json=body, headers=bearer), status, says)
@@ -174,7 +174,9 @@ def test_a_malformed_body_is_told_where(
     [b"{", b"\xff", b"", b'{"exercise": "x", "answer": NaN}', b'"\\ud800"', b"[" * 100_000,
      b'{"exercise": "x", "answer": "\\ud800"}', b'{"exercise": "x", "seed": 1e999, "answer": "1"}'],
 )  # fmt: skip
-def test_what_is_no_json_is_refused_not_a_fault(client: Client, bearer: Bearer, raw: bytes) -> None:
+def test_invalid_json_is_refused_and_not_a_fault(
+    client: Client, bearer: Bearer, raw: bytes
+) -> None:
     headers = {**bearer, "Content-Type": "application/json"}
     answer = client.post("/api/v1/check", content=raw, headers=headers)
     assert answer.status_code in (400, 404, 422)
@@ -240,7 +242,7 @@ def test_a_line_that_is_too_long_is_an_error_row(client: Client, bearer: Bearer)
     assert rows[1]["verdict"] == "correct"
 
 
-def test_formulas_are_worked_out(client: Client) -> None:
+def test_formulas_are_evaluated(client: Client) -> None:
     assert len(client.get("/api/v1/formulas").json()) > 30
     address = "/api/v1/formulas/collectives.ring_all_reduce_time"
     arguments = {"size": "2 GB", "ranks": 8, "bandwidth": 50e9}

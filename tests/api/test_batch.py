@@ -1,4 +1,4 @@
-"""Programs in a batch: they wait for seats, equal the offline verdicts, and starve nobody."""
+"""Programs in a batch: they wait for slots, equal the offline verdicts, and starve nobody."""
 
 import asyncio
 import json
@@ -23,11 +23,11 @@ from tests.calling import Caller, json_body
 
 RING = "collectives/write-ring-time"
 HONEST = "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n    return 1.0\n"
-SEATS = 4
+SLOTS = 4
 
 
 def programs(catalog: Catalog, count: int) -> list[bytes]:
-    """Right and foreseen wrong programs of several exercises, and some that are no programs."""
+    """Right and foreseen wrong programs of several exercises, and some that are not programs."""
     exercises = [exercise for exercise in catalog.exercises if exercise.kind == "function"]
     rows: list[bytes] = []
     for number in range(count):
@@ -41,7 +41,7 @@ def programs(catalog: Catalog, count: int) -> list[bytes]:
 
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[tuple[Any, Site, str]]:
-    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=SEATS)
+    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=SLOTS)
     app = create_app(settings)
     site: Site = app.state.site
     with open_session(site.engine) as session:
@@ -65,7 +65,7 @@ def one(app: Any, token: str) -> Caller:
 
 
 async def offline(lines: Sequence[bytes], catalog: Catalog) -> bytes:
-    settings = Settings(sandbox_workers=SEATS)
+    settings = Settings(sandbox_workers=SLOTS)
     return b"".join([row async for row in grade(lines, catalog, settings, Tally())])
 
 
@@ -88,7 +88,7 @@ def test_a_learner_is_served_beside_batches(catalog: Catalog, tmp_path: Path) ->
     async def beside() -> tuple[list[int], int]:
         async with serving(tmp_path) as (app, site, token):
             batches = [asyncio.create_task(batch(app, token, lines).answer()) for _ in range(3)]
-            while site.runner.pool._turns._taken < SEATS - 1:
+            while site.runner.pool._queue._taken < SLOTS - 1:
                 await asyncio.sleep(0.001)
             answered = []
             for _ in range(10):
@@ -115,7 +115,7 @@ def test_checks_of_one_token_on_many_connections_are_all_answered(tmp_path: Path
     assert in_time(crowd()) == [200] * 40
 
 
-def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
+def test_a_client_that_disconnects_in_the_middle_leaves_nothing_behind(
     catalog: Catalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = programs(catalog, 400)
@@ -129,7 +129,7 @@ def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
                 await asyncio.sleep(0.001)
             caller.go_away()
             await answering
-            while len(site.runner.pool._turns._free) < SEATS or len(asyncio.all_tasks()) > tasks:
+            while len(site.runner.pool._queue._free) < SLOTS or len(asyncio.all_tasks()) > tasks:
                 await asyncio.sleep(0.001)
             following = one(app, token)
             await following.answer()
@@ -141,8 +141,8 @@ def test_a_client_that_goes_away_in_the_middle_leaves_nothing_behind(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_a_cookie_gives_a_visitor_a_turn_of_their_own(tmp_path: Path) -> None:
-    """Twenty programs at once are more than one learner may have waiting, and few for strangers."""
+def test_a_cookie_makes_a_visitor_a_client_of_their_own(tmp_path: Path) -> None:
+    """Twenty programs at once are more than one learner may have waiting, and few for visitors without a cookie."""
 
     async def visit() -> list[set[int]]:
         async with serving(tmp_path) as (app, site, _):

@@ -37,7 +37,7 @@ def test_every_error_of_every_operation_is_a_problem_document(described: Any) ->
     assert not {"HTTPValidationError", "ValidationError"} & set(described["components"]["schemas"])
 
 
-def test_every_reference_of_the_description_leads_somewhere(described: Any) -> None:
+def test_every_reference_in_the_description_resolves(described: Any) -> None:
     def references(value: Any) -> Iterator[str]:
         if isinstance(value, dict):
             yield from (v for k, v in value.items() if k == "$ref")
@@ -110,7 +110,7 @@ def test_a_check_says_what_it_needs(described: Any) -> None:
     assert [one["name"] for one in operation["parameters"]] == ["Idempotency-Key"]
 
 
-def test_what_is_not_sent_as_json_is_told(client: TestClient, bearer: Bearer) -> None:
+def test_the_error_for_a_body_that_is_not_json_says_so(client: TestClient, bearer: Bearer) -> None:
     headers = {**bearer, "Content-Type": "text/plain"}
     answer = client.post("/api/v1/check", content=b"{}", headers=headers)
     assert answer.status_code == 422

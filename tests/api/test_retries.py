@@ -24,7 +24,7 @@ from app.db.replays import REMEMBERED, KeyTakenError, Once, replayed
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow, Replay, ReplayRow, now
 from app.db.tokens import create_token
-from app.db.writer import Writer, keep
+from app.db.writer import Writer, store
 from app.site import Site
 from tests.db.test_rows import attempt
 
@@ -48,7 +48,7 @@ def stored(engine: Engine, answer: str) -> int:
         return len(session.exec(select(AttemptRow).where(AttemptRow.answer == answer)).all())
 
 
-def test_a_retry_is_one_attempt_and_hears_the_same(
+def test_a_retry_is_one_attempt_and_gets_the_same_result(
     client: TestClient, bearer: Bearer, site: Site
 ) -> None:
     key, answer = str(uuid4()), "70.125 ms"
@@ -82,18 +82,20 @@ def test_a_key_belongs_to_one_answer(
     assert send(client, bearer, key, "70 ms").status_code == 200
     other = send(client, bearer, key, **{"answer": "70 ms", **change})
     assert other.status_code == 422
-    assert "used for another answer" in other.json()["detail"]
+    assert "used for a different answer" in other.json()["detail"]
     assert send(client, bearer, key, "70 ms").status_code == 200
 
 
-def test_the_same_answer_written_otherwise_is_the_same(client: TestClient, bearer: Bearer) -> None:
+def test_the_same_answer_written_differently_is_the_same(
+    client: TestClient, bearer: Bearer
+) -> None:
     headers = {**bearer, "Idempotency-Key": str(uuid4()), "Content-Type": "application/json"}
     texts = ['{"exercise": "%s", "answer": "1 s"}', '{ "seed":0,"answer":"1 s","exercise":"%s" }']
     answers = [client.post("/api/v1/check", content=t % RING, headers=headers) for t in texts]
     assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"]
 
 
-def test_what_was_refused_may_be_mended_under_the_same_key(
+def test_a_refused_request_may_be_corrected_under_the_same_key(
     client: TestClient, bearer: Bearer
 ) -> None:
     key = str(uuid4())
@@ -120,7 +122,7 @@ def test_a_key_is_visible_ascii(client: TestClient, bearer: Bearer, key: str) ->
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_longest_key_is_kept_whole(client: TestClient, bearer: Bearer) -> None:
+def test_the_longest_key_is_stored_whole(client: TestClient, bearer: Bearer) -> None:
     keys = ["!" * 254 + "a", "!" * 254 + "~"]
     answers = [send(client, bearer, key, "70 ms") for key in keys]
     assert ["idempotent-replayed" in answer.headers for answer in answers] == [False, False]
@@ -150,9 +152,9 @@ def test_of_many_at_once_one_is_stored(engine: Engine) -> None:
     assert found.verdict in {str(n) for n in range(10)}
 
 
-def test_a_taken_key_does_not_sink_its_neighbours(engine: Engine) -> None:
-    assert keep(engine, [once("taken", "first of it")]) == [None]
-    kept = keep(
+def test_a_taken_key_does_not_sink_its_neighbors(engine: Engine) -> None:
+    assert store(engine, [once("taken", "first of it")]) == [None]
+    kept = store(
         engine, [attempt(answer="before"), once("taken", "second of it"), once("new", "after")]
     )
     assert [type(refusal) for refusal in kept] == [type(None), KeyTakenError, type(None)]
@@ -162,9 +164,9 @@ def test_a_taken_key_does_not_sink_its_neighbours(engine: Engine) -> None:
 
 def test_a_key_is_forgotten_after_a_day(engine: Engine) -> None:
     old = now() - REMEMBERED - timedelta(seconds=1)
-    keep(engine, [once("old", "1", at=old)])
+    store(engine, [once("old", "1", at=old)])
     assert replayed(engine, "l", "old") is None
-    assert keep(engine, [once("old", "2")]) == [None]
+    assert store(engine, [once("old", "2")]) == [None]
     found = replayed(engine, "l", "old")
     assert found is not None
     assert found.verdict == "2"
@@ -211,7 +213,7 @@ def servers(folder: Path, count: int) -> Iterator[tuple[list[str], str]]:
 
 
 @pytest.mark.slow(10)
-def test_two_servers_store_one_attempt_when_both_hear_it_at_once(tmp_path: Path) -> None:
+def test_two_servers_store_one_attempt_when_both_receive_it_at_once(tmp_path: Path) -> None:
     with servers(tmp_path, 2) as (addresses, token), ThreadPoolExecutor(8) as pool:
 
         def check(address: str, key: str, answer: str) -> bytes:

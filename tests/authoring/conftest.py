@@ -15,11 +15,11 @@ Lint = Callable[[str], tuple[Problem, ...]]
 
 @pytest.fixture
 def look(loop: asyncio.AbstractEventLoop) -> Look:
-    """Lint of files without code, for which the sandbox need not be started."""
+    """Lint of files without code, which does not need the sandbox."""
     return lambda path: loop.run_until_complete(lint([path], Runner(Settings())))
 
 
 @pytest.fixture
 def found(exercise_file: Callable[[str], Path], look: Look) -> Lint:
-    """The problems of a file with this text."""
+    """The problems in a file with this text."""
     return lambda text: look(exercise_file(text)).problems

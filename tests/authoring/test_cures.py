@@ -1,4 +1,4 @@
-"""What an author is told: in plain words, with the numbers, and with a cure."""
+"""Messages for authors: in plain words, with the numbers, and with a cure."""
 
 import asyncio
 from collections.abc import Callable
@@ -50,12 +50,12 @@ sources: [https://example.org/]
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "seed 0 (x 1): is 2, within twice the tolerance of the right answer, 2", "remove one"),
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "mistakes.2 * x", "remove one"),
         (DESIGN, 8, "seed 0 (x 1): decides nothing alone: no choice fails this condition alone", "remove it"),
-        (GOOD.replace("level: 1", "level: 1\n\tlabel: x"), 4, "is no YAML: a tab", "spaces"),
-        (GOOD.replace("How much is", "Note: how much is"), 4, "is no YAML: a colon inside a text", "quotes"),
-        (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is no YAML: a control character", "delete"),
+        (GOOD.replace("level: 1", "level: 1\n\tlabel: x"), 4, "is not valid YAML: a tab", "spaces"),
+        (GOOD.replace("How much is", "Note: how much is"), 4, "is not valid YAML: a colon inside a text", "quotes"),
+        (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is not valid YAML: a control character", "delete"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_told_in_plain_words(
+def test_an_invalid_file_is_explained_in_plain_words(
     found: Lint, text: str, line: int, says: str, cure: str
 ) -> None:
     told = [one for one in found(text) if says in one.says]
@@ -112,7 +112,7 @@ def test_every_problem_of_code_has_a_cure(
     assert [problem.says for problem in problems if not problem.cure] == []
 
 
-def test_a_file_in_another_encoding_is_told_where(tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_reported_with_its_line(tmp_path: Path) -> None:
     chapter = tmp_path / "course" / "mine"
     chapter.mkdir(parents=True)
     (chapter / "one.yaml").write_bytes(GOOD.replace("A title", "Café").encode("latin-1"))
@@ -125,7 +125,7 @@ def test_a_file_in_another_encoding_is_told_where(tmp_path: Path) -> None:
     assert not any("Errno" in says for says in told)
 
 
-def test_a_chapters_own_file_is_told_its_keys(exercise_file: Write) -> None:
+def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> None:
     topic = exercise_file(GOOD).parent / "topic.yaml"
     topic.write_text(topic.read_text() + "due: tomorrow\n")
     (problem,) = lint_topic(topic).problems
@@ -135,4 +135,4 @@ def test_a_chapters_own_file_is_told_its_keys(exercise_file: Write) -> None:
         topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")
     )
     says = " ".join(problem.says for problem in lint_topic(topic).problems)
-    assert "the image b.png is not there" in says
+    assert "the image b.png does not exist" in says

@@ -56,7 +56,7 @@ sources: [https://example.org/]
 
 
 @pytest.mark.parametrize("text", [GOOD, FUNCTION, BUG])
-def test_a_right_file_has_no_problem(
+def test_a_valid_file_has_no_problem(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, text: str
 ) -> None:
     assert loop.run_until_complete(lint([exercise_file(text)], runner)).problems == ()
@@ -70,7 +70,7 @@ def test_a_right_file_has_no_problem(
         (GOOD, "  x: That", "  2 * x: That", 8, "within twice the tolerance"),
         (GOOD, "  x: That is once.", "  x: Once.\n  1 * x: Again.", 9, "cannot be told apart from"),
         (GOOD, "{x} twice", "{z} twice", 4, "'z' is not known"),
-        (GOOD, "is {answer}.", r"is $\nonsense{1}$.", 10, "no mathematics"),
+        (GOOD, "is {answer}.", r"is $\nonsense{1}$.", 10, "not valid LaTeX"),
         (GOOD, "answer: 2 * x", "answer: 1000 * x", 9, "gives the answer away"),
         (GOOD, "answer: 2 * x", "answer: 2 s * x", 6, "in a plain number"),
         (FUNCTION, "return 2 * x", "return 3 * x", 8, "the right program fails"),
@@ -80,7 +80,7 @@ def test_a_right_file_has_no_problem(
         (BUG, "    y = 3 * x", "    y = x * 2", 10, "changes no result"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_told_where_and_what(
+def test_an_invalid_file_is_reported_with_line_and_reason(
     exercise_file: Write,
     runner: Runner,
     loop: asyncio.AbstractEventLoop,
@@ -104,15 +104,15 @@ def test_a_wrong_file_is_told_where_and_what(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("kind: numeric\n\ttitle: x\n", "is no YAML"),
-        ("kind: numeric\nkind: numeric\n", "'kind' is there twice"),
-        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n", "anchors and aliases are not read"),
+        ("kind: numeric\n\ttitle: x\n", "is not valid YAML"),
+        ("kind: numeric\nkind: numeric\n", "duplicate key 'kind'"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n", "anchors and aliases are not supported"),
         ("prompt: " + "x" * 10_000_000, "has 10,000,008 bytes"),
-        ("[" * 5000, "nested more than 40 deep"),
-        ("\0", "is no YAML"),
+        ("[" * 5000, "nested more than 40 levels deep"),
+        ("\0", "is not valid YAML"),
         ("", "must be a mapping"),
         ("kind: numerical\n", "did you mean 'numeric'"),
-        ("!!python/object/apply:os.system [ls]\n", "is no YAML"),
+        ("!!python/object/apply:os.system [ls]\n", "is not valid YAML"),
         (GOOD.replace("level: 1", "level: [1]"), "level:"),
         (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [[1]]}"), "given.x.0"),
         (GOOD.replace("given: {x: [1, 2, 3]}", "given: {x: [1, 2, 3], y: [1, 2]}"), "never used"),
@@ -131,7 +131,7 @@ def test_a_wrong_file_is_told_where_and_what(
         (BUG + "mutate: [swop]\n", "mutate.0"),
     ],
 )  # fmt: skip
-def test_whatever_a_file_holds_is_a_finding(
+def test_whatever_a_file_contains_is_a_finding(
     tmp_path: Path, runner: Runner, loop: asyncio.AbstractEventLoop, text: str, says: str
 ) -> None:
     path = tmp_path / "one.yaml"
@@ -142,7 +142,7 @@ def test_whatever_a_file_holds_is_a_finding(
     assert time.perf_counter() - begun < 20  # a bound on hanging, not a measurement
 
 
-def test_all_problems_of_a_file_are_told_at_once(
+def test_all_problems_of_a_file_are_reported_at_once(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
 ) -> None:
     text = GOOD.replace("{x} twice", "{z} twice").replace("  5 * x: That", "  1 * x: That")
@@ -160,7 +160,7 @@ class _Shelf(BaseHTTPRequestHandler):
         pass
 
 
-def test_sources_that_are_gone_are_told_when_asked_for(
+def test_missing_sources_are_reported_on_request(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
 ) -> None:
     server = HTTPServer(("127.0.0.1", 0), _Shelf)
@@ -196,7 +196,7 @@ def _free_port() -> int:
         ("[{explorer: pipeline, states: {}}]", "states: is not known here"),
     ],
 )
-def test_a_figure_that_cannot_be_drawn_is_told(
+def test_a_figure_that_cannot_be_drawn_is_reported(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, figures: str, says: str
 ) -> None:
     file = exercise_file(f"{GOOD}figures: {figures}\n")
@@ -208,11 +208,11 @@ def test_a_figure_that_cannot_be_drawn_is_told(
     ("line", "says"),
     [
         ("figures: [{explorer: rings}]", "did you mean 'ring'"),
-        (r"closing: It is $\nonsense{1}$.", "no mathematics"),
+        (r"closing: It is $\nonsense{1}$.", "not valid LaTeX"),
         ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
     ],
 )
-def test_a_chapters_own_file_is_proven_too(
+def test_a_chapters_own_file_is_checked_too(
     exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, line: str, says: str
 ) -> None:
     folder = exercise_file(GOOD).parent

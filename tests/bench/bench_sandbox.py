@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.config import Settings
+from app.sandbox.execution import Returned, Stopped
 from app.sandbox.process import WorkerProcess
-from app.sandbox.report import Returned, Stopped
 from app.sandbox.runner import Runner
 from tests.bench.figures import Figure
 

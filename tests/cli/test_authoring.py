@@ -68,7 +68,7 @@ def test_a_folder_adds_to_one_of_our_chapters(tmp_path: Path, capsys: Capture) -
     capsys.readouterr()
     (tmp_path / "collectives" / "bus-bandwidth.yaml").write_text(GOOD, encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 1
-    assert "there is already an exercise 'collectives/bus-bandwidth'" in capsys.readouterr().out
+    assert "the exercise 'collectives/bus-bandwidth' already exists" in capsys.readouterr().out
 
 
 def test_findings_are_there_for_programs(tmp_path: Path, capsys: Capture) -> None:

@@ -182,7 +182,7 @@ def test_a_backup_is_whole_and_never_overwrites(
         assert found.execute("SELECT name FROM token").fetchall() == [("kept",)]
     found.close()
     assert main(["backup", str(copy)]) == 1
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert [path.name for path in tmp_path.glob("*.partial")] == []
 
 

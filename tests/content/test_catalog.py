@@ -44,20 +44,22 @@ def test_a_good_file_is_an_exercise_named_after_its_path(exercise_file: Write) -
         ("level: 1", "levle: 1", "3: levle: is not known here; did you mean 'level'?"),
         ("title: A title\n", "", "1: title: is missing"),
         ("hints: [One., Two.]", "hints: [One.]", "10: hints:"),
-        ("level: 1", "level: 1\nlevel: 2", "4: 'level' is there twice"),
-        ("level: 1", "level: [1", "is no YAML"),
+        ("level: 1", "level: 1\nlevel: 2", "4: duplicate key 'level'"),
+        ("level: 1", "level: [1", "is not valid YAML"),
         ("answer: 2 * x", "answer: 2 * x\nunit: parsec", "7: unit:"),
         ("sources: [https://example.org/]", "sources: [nowhere]", "12: sources.0:"),
-        ("title: A title", "title: A title\nid: x", "3: id: belongs to the file"),
+        ("title: A title", "title: A title\nid: x", "3: id: is set from the file itself"),
         (GOOD, "- a list", "1: must be a mapping"),
         (GOOD, "a: 2020-99-99", "1: kind: must be one of"),
     ],
 )
-def test_a_fault_is_told_with_its_line(exercise_file: Write, old: str, new: str, says: str) -> None:
+def test_a_problem_is_reported_with_its_line(
+    exercise_file: Write, old: str, new: str, says: str
+) -> None:
     assert any(says in problem for problem in problems(exercise_file(GOOD.replace(old, new))))
 
 
-def test_all_faults_of_all_files_are_told_at_once(exercise_file: Write) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(exercise_file: Write) -> None:
     file = exercise_file(GOOD.replace("level: 1", "level: 9").replace("title: A title", "title: A"))
     (file.parent / "other.yaml").write_text("kind: choice\n")
     (file.parent / "topic.yaml").write_text("title: T\n")

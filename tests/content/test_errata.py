@@ -41,13 +41,13 @@ def test_every_severity_has_all_its_entries() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), RIGHT.items(), ids=lambda item: str(item)[:14])
-def test_a_derivation_comes_to_what_is_right(key: tuple[str, int], value: str) -> None:
+def test_a_derivation_gives_the_right_value(key: tuple[str, int], value: str) -> None:
     known = {e.id: e for e in errata()}
     assert known[key[0]].worked[key[1]].value == value
 
 
 @pytest.mark.parametrize("erratum", errata(), ids=lambda e: e.id)
-def test_an_erratum_is_whole(erratum: reading.Erratum) -> None:
+def test_an_erratum_is_complete(erratum: reading.Erratum) -> None:
     assert len(erratum.claim) > 20
     assert len(erratum.right) > 10 or erratum.id == "E-36"
     assert len(erratum.source) > 6
@@ -68,13 +68,13 @@ def test_an_exercise_knows_the_errata_that_touch_it() -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("The bytes memory.state_bytes(7e9)", "must read: what it is, a colon"),
+        ("The bytes memory.state_bytes(7e9)", "must have the form: description, colon"),
         ("Bytes: memory.state_byte(7e9) | GB", "did you mean 'memory.state_bytes'"),
         ("Bytes: memory.state_bytes(7e9) | s", "not in s"),
         ("Bytes: memory.state_bytes(-7) | GB", "parameters must be"),
     ],
 )
-def test_a_derivation_that_does_not_work_out_is_reported_with_its_line(
+def test_a_derivation_that_cannot_be_evaluated_is_reported_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, says: str
 ) -> None:
     path = tmp_path / "answer_keys.yaml"
@@ -102,7 +102,7 @@ print(json.dumps([path for path in opened if path.endswith(".yaml")]))
 """
 
 
-def test_a_file_of_ours_is_read_once_however_many_entries_it_has() -> None:
+def test_each_file_is_read_once_however_many_entries_it_has() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", OPENED], capture_output=True, text=True, check=True, timeout=60
     )

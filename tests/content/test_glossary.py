@@ -3,8 +3,7 @@ from fastapi.testclient import TestClient
 from markupsafe import Markup
 
 from app.content.catalog import Catalog
-from app.content.glossary import terms
-from app.content.marking import mark, marked
+from app.content.glossary import mark, marked, terms
 
 
 def test_every_term_belongs_to_a_chapter(catalog: Catalog) -> None:
@@ -39,7 +38,7 @@ def test_a_term_is_marked_where_it_occurs_first() -> None:
         '<p title="bubble">x</p>', "<p>split and copy</p>",
     ],
 )  # fmt: skip
-def test_what_is_no_prose_stays_as_it_is(text: str) -> None:
+def test_text_that_is_not_prose_stays_as_it_is(text: str) -> None:
     assert mark(Markup(text)) == text
 
 

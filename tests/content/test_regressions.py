@@ -1,4 +1,4 @@
-"""What a blind solution of every exercise found wrong, and must stay mended.
+"""Regressions: what solving every exercise blind found wrong, and must stay fixed.
 
 The expected figures were worked out by hand or by a simulation of its own, not by the formulas.
 """
@@ -113,7 +113,7 @@ def page(exercise: Exercise, seed: int) -> str:
     VERDICTS,
     ids=[f"{row[0]}-{place}" for place, row in enumerate(VERDICTS)],
 )
-def test_an_answer_that_was_misjudged_is_judged_rightly(
+def test_an_answer_that_was_misjudged_is_graded_correctly(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop,
     exercise: str, seed: int, answer: Answer, correct: bool, says: str,
 ) -> None:  # fmt: skip
@@ -132,7 +132,7 @@ def test_what_was_wrong_or_ambiguous_says_what_is_meant(
 
 
 @pytest.mark.parametrize("says", FALSE)
-def test_what_was_false_or_no_english_is_nowhere(catalog: Catalog, says: str) -> None:
+def test_false_and_unidiomatic_phrases_do_not_return(catalog: Catalog, says: str) -> None:
     texts = [f"{topic.summary} {topic.opening} {topic.closing}" for topic in catalog.topics]
     for exercise in catalog.exercises:
         texts += [exercise.title, exercise.solution, *(text for _, text in exercise.texts())]

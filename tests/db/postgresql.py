@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own, where the machine has one installed."""
+"""A private PostgreSQL server, if PostgreSQL is installed."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ _USER = "postgres"
 
 
 def programs() -> Path | None:
-    """The folder of initdb and pg_ctl; None where there is none."""
+    """The folder of initdb and pg_ctl; None if there is none."""
     if found := shutil.which("initdb"):
         return Path(found).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
@@ -21,7 +21,7 @@ def programs() -> Path | None:
 
 @contextmanager
 def cluster() -> Iterator[str]:
-    """The URL of an empty database, on a socket that nobody else knows."""
+    """The URL of an empty database, on a private socket."""
     folder = Path(tempfile.mkdtemp(prefix="wallclock-"))  # short: a socket's path may not be long
     binaries = programs()
     assert binaries is not None

@@ -1,4 +1,4 @@
-"""Rows of the queue of labs."""
+"""Rows for the queue of lab runs."""
 
 from itertools import count
 from typing import Any
@@ -9,7 +9,7 @@ _NUMBERS = count()
 
 
 def run(**changes: Any) -> LabRunRow:
-    """A run that waits."""
+    """A queued run."""
     values: dict[str, Any] = {
         "name": f"run-{next(_NUMBERS)}", "lab": "ring-bytes", "given": "{}", "backend": "gloo",
         "host": "here", "pool": "here:cpu", "learner": "l",

@@ -1,4 +1,4 @@
-"""What SQLite does, PostgreSQL does too; collected where one is installed."""
+"""PostgreSQL behaves as SQLite does; collected only if it is installed."""
 
 import asyncio
 import subprocess
@@ -12,15 +12,13 @@ from alembic import command
 from sqlalchemy import Engine, delete
 
 from app.db.backup import backup
-from app.db.days import attempts_by_day
-from app.db.health import probe
-from app.db.migrations import alembic_configuration, exclusive, migrate
+from app.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.db.personal import delete_everything, everything
-from app.db.queries import Shown, latest_attempts, shown, standings
+from app.db.queries import Revealed, attempts_by_day, latest_attempts, revealed, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal
 from app.db.tokens import Tokens, create_token
-from app.db.writer import Writer, keep
+from app.db.writer import Writer, store
 from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
 from tests.db import test_queue as queue
@@ -57,7 +55,7 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
         command.check(configuration)
 
 
-def test_rows_are_kept_in_their_order(server: Engine) -> None:
+def test_rows_are_stored_in_order(server: Engine) -> None:
     async def write() -> None:
         writer = Writer(server)
         writer.start()
@@ -71,21 +69,21 @@ def test_rows_are_kept_in_their_order(server: Engine) -> None:
     assert rows[0].at == NOON
 
 
-def test_a_bad_row_does_not_sink_its_neighbours(server: Engine) -> None:
+def test_a_bad_row_does_not_sink_its_neighbors(server: Engine) -> None:
     with server.begin() as connection:
         connection.exec_driver_sql(
             "ALTER TABLE attempt ADD CONSTRAINT picky CHECK (answer <> 'bad')"
         )
-    kept = keep(server, [attempt(answer=answer) for answer in ("good", "bad", "fine")])
+    kept = store(server, [attempt(answer=answer) for answer in ("good", "bad", "fine")])
     assert [type(refusal) for refusal in kept] == [type(None), ValueError, type(None)]
     with server.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE attempt DROP CONSTRAINT picky")
 
 
-def test_questions_have_the_same_answers(server: Engine) -> None:
-    keep(server, [attempt(), attempt(correct=True, hints=1), attempt(exercise="c", correct=True)])
+def test_queries_give_the_same_results(server: Engine) -> None:
+    store(server, [attempt(), attempt(correct=True, hints=1), attempt(exercise="c", correct=True)])
     for number in (1, 1, 0):
-        keep(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
+        store(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
     with open_session(server) as session:
         known = standings(session, "l")
         assert {n: (s.tried, s.solved, s.unaided) for n, s in known.items()} == {
@@ -93,7 +91,7 @@ def test_questions_have_the_same_answers(server: Engine) -> None:
             "c": (1, True, True),
         }
         assert known["c"].last == NOON
-        assert shown(session, "l", "a/b", 7) == Shown(1, True)
+        assert revealed(session, "l", "a/b", 7) == Revealed(1, True)
         assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
         assert len(everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")
@@ -101,7 +99,7 @@ def test_questions_have_the_same_answers(server: Engine) -> None:
     probe(server)
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_an_unreachable_server_is_reported() -> None:
     gone = connect("postgresql+psycopg://wallclock@/postgres?host=/nowhere")
     with pytest.raises(UnavailableError, match="cannot be reached"):
         probe(gone)
@@ -118,7 +116,7 @@ def test_backup_names_the_tool_that_copies_it(url: str, tmp_path: Path) -> None:
     [
         queue.test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices,
         queue.test_runs_take_turns_on_their_devices,
-        queue.test_what_a_dead_server_followed_is_adopted_by_one_other,
+        queue.test_the_runs_of_a_dead_server_are_adopted_by_one_other,
     ],
 )
 def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine], None]) -> None:
@@ -131,7 +129,7 @@ def test_the_queue_of_labs_is_the_same(server: Engine, proof: Callable[[Engine],
     "proof",
     [
         secret.test_servers_that_start_at_once_agree_on_one_secret,
-        secret.test_a_given_secret_is_stored_as_a_digest_alone,
+        secret.test_a_given_secret_is_stored_only_as_a_digest,
         secret.test_servers_that_would_sign_differently_are_refused,
     ],
 )
@@ -144,7 +142,7 @@ def test_the_secret_is_one_for_all_servers(server: Engine, proof: Callable[[Engi
     "proof",
     [
         retries.test_of_many_at_once_one_is_stored,
-        retries.test_a_taken_key_does_not_sink_its_neighbours,
+        retries.test_a_taken_key_does_not_sink_its_neighbors,
         retries.test_a_key_is_forgotten_after_a_day,
     ],
 )

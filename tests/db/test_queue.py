@@ -79,7 +79,7 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
     def guarded(worker: str) -> None:
         try:
             work(worker)
-        except Exception as error:  # the others would wait for its run for ever
+        except Exception as error:  # the others would wait for its run forever
             faults.append(error)
             raise
 
@@ -91,7 +91,7 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
     assert len(claimed) == count
 
 
-def test_a_full_queue_and_a_greedy_learner_are_told(engine: Engine) -> None:
+def test_a_full_queue_and_a_greedy_learner_are_refused(engine: Engine) -> None:
     for n in range(2):
         enqueue(engine, run(learner=f"l{n}"), most=2)
     with pytest.raises(QueueFullError, match="2 runs are in the queue already"):
@@ -116,7 +116,7 @@ def test_one_address_takes_half_of_the_queue_at_most(engine: Engine) -> None:
     enqueue(engine, run(learner="stranger 4"), most=6, nearby=nearby)
 
 
-def test_a_run_that_waits_is_cancelled_at_once_and_one_that_goes_on_is_asked_to_end(
+def test_a_queued_run_is_canceled_at_once_and_a_running_one_is_asked_to_stop(
     engine: Engine,
 ) -> None:
     rows = [run(), run()]
@@ -132,7 +132,7 @@ def test_a_run_that_waits_is_cancelled_at_once_and_one_that_goes_on_is_asked_to_
     assert claim(engine, "here", "a") is None
 
 
-def test_what_a_dead_server_followed_is_adopted_by_one_other(engine: Engine) -> None:
+def test_the_runs_of_a_dead_server_are_adopted_by_one_other(engine: Engine) -> None:
     row = run()
     name = row.name
     enqueue(engine, row, most=9)

@@ -3,22 +3,23 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from app.db.days import attempts_by_day, streak
 from app.db.lab_runs import enqueue
 from app.db.personal import delete_everything, everything
 from app.db.queries import (
-    Shown,
+    Revealed,
     attempts_at,
+    attempts_by_day,
     latest_attempts,
-    shown,
+    revealed,
     solved_drawing,
     standings,
+    streak,
 )
 from app.db.session import open_session
 from app.db.signing import new_learner, sign, unsign
 from app.db.tables import Attempt, Prediction, Reveal
 from app.db.tokens import Tokens, create_token, list_tokens, revoke_token
-from app.db.writer import keep
+from app.db.writer import store
 from app.errors import InputError, NotFoundError
 from tests.db.queue import run
 
@@ -52,7 +53,7 @@ def test_an_attempt_is_never_changed() -> None:
 
 
 def test_a_standing_tells_tried_solved_and_unaided(engine: Engine) -> None:
-    keep(
+    store(
         engine,
         [
             attempt(exercise="a/tried"),
@@ -74,17 +75,17 @@ def test_a_standing_tells_tried_solved_and_unaided(engine: Engine) -> None:
     assert known["a/alone"].last == NOON
 
 
-def test_what_was_shown_is_remembered_once(engine: Engine) -> None:
+def test_a_reveal_is_stored_once(engine: Engine) -> None:
     reveals = [Reveal(learner="l", exercise="a/b", seed=7, number=n) for n in (1, 2, 2, 0)]
     for reveal in reveals:
-        keep(engine, [reveal])
+        store(engine, [reveal])
     with open_session(engine) as session:
-        assert shown(session, "l", "a/b", 7) == Shown(2, True)
-        assert shown(session, "l", "a/b", 8) == Shown(0, False)
+        assert revealed(session, "l", "a/b", 7) == Revealed(2, True)
+        assert revealed(session, "l", "a/b", 8) == Revealed(0, False)
 
 
 def test_attempts_come_newest_first(engine: Engine) -> None:
-    keep(engine, [attempt(answer=str(n), exercise=f"a/{n % 2}") for n in range(9)])
+    store(engine, [attempt(answer=str(n), exercise=f"a/{n % 2}") for n in range(9)])
     with open_session(engine) as session:
         assert [a.answer for a in attempts_at(session, "l", "a/0")] == list("86420")
         assert [a.answer for a in latest_attempts(session, "l", limit=3, skip=1)] == list("765")
@@ -93,7 +94,7 @@ def test_attempts_come_newest_first(engine: Engine) -> None:
 
 def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:
     late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
-    keep(engine, [attempt(at=late), attempt(at=late + timedelta(hours=1)), attempt(at=NOON)])
+    store(engine, [attempt(at=late), attempt(at=late + timedelta(hours=1)), attempt(at=NOON)])
     with open_session(engine) as session:
         days = attempts_by_day(session, "l", date(2026, 3, 1))
     assert days == {date(2026, 3, 1): 2, date(2026, 3, 2): 1}
@@ -113,7 +114,7 @@ def test_a_streak_forgives_one_missed_day_in_seven(ago: tuple[int, ...], length:
 
 
 def test_everything_is_exported_and_deleted(engine: Engine) -> None:
-    keep(
+    store(
         engine,
         [
             attempt(),
@@ -132,7 +133,7 @@ def test_everything_is_exported_and_deleted(engine: Engine) -> None:
         assert len(everything(session, "other")["attempts"]) == 1
 
 
-def test_a_token_opens_until_it_is_revoked(engine: Engine) -> None:
+def test_a_token_is_valid_until_it_is_revoked(engine: Engine) -> None:
     with open_session(engine) as session:
         secret = create_token(session, "marie")
         assert Tokens(engine).name(secret) == "marie"
@@ -147,7 +148,7 @@ def test_a_token_opens_until_it_is_revoked(engine: Engine) -> None:
         assert [token.name for token in list_tokens(session)] == ["marie"]
 
 
-def test_a_learner_is_known_by_a_signature_alone() -> None:
+def test_a_learner_is_known_only_by_a_signature() -> None:
     learner = new_learner()
     assert unsign(sign(learner, "a secret"), "a secret") == learner
     assert unsign(sign(learner, "another secret"), "a secret") is None

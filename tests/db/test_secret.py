@@ -1,4 +1,4 @@
-"""The secret lives with the data; these hold on PostgreSQL, too (test_postgresql.py)."""
+"""The secret is stored with the data; on PostgreSQL too, see test_postgresql.py."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,9 +9,8 @@ from sqlmodel import col
 
 from app.config import Settings
 from app.db.backup import backup
-from app.db.secret import signing_secret
 from app.db.session import connect
-from app.db.signing import new_learner, sign, unsign
+from app.db.signing import new_learner, sign, signing_secret, unsign
 from app.db.tables import SecretRow
 from app.errors import UnavailableError
 from app.main import create_site
@@ -32,7 +31,7 @@ def test_servers_that_start_at_once_agree_on_one_secret(engine: Engine) -> None:
     assert len(secrets.pop()) >= 32
 
 
-def test_a_given_secret_is_stored_as_a_digest_alone(engine: Engine) -> None:
+def test_a_given_secret_is_stored_only_as_a_digest(engine: Engine) -> None:
     forget(engine)
     assert signing_secret(engine, GIVEN) == GIVEN
     with engine.connect() as connection:
@@ -65,7 +64,7 @@ def test_a_backup_restored_elsewhere_keeps_every_learner(tmp_path: Path) -> None
     there.engine.dispose()
 
 
-def test_the_file_of_an_earlier_version_is_taken_over(engine: Engine, database: str) -> None:
+def test_the_file_of_an_earlier_version_is_imported(engine: Engine, database: str) -> None:
     path = Path(database.removeprefix("sqlite:///") + ".secret")
     path.write_text("x", encoding="ascii")
     with pytest.raises(UnavailableError, match="damaged"):
@@ -76,14 +75,14 @@ def test_the_file_of_an_earlier_version_is_taken_over(engine: Engine, database: 
     assert signing_secret(engine) == "the secret of an earlier version"
 
 
-def test_a_database_that_is_not_there_is_an_error_in_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_database_is_an_error_in_one_sentence(tmp_path: Path) -> None:
     engine = connect(f"sqlite:///{tmp_path / 'w.db'}")
     with pytest.raises(UnavailableError, match="lacks tables"):
         signing_secret(engine)
     engine.dispose()
 
 
-def test_the_row_is_one(engine: Engine) -> None:
+def test_there_is_only_one_row(engine: Engine) -> None:
     signing_secret(engine)
     with engine.connect() as connection:
         assert connection.execute(select(col(SecretRow.id))).all() == [(1,)]

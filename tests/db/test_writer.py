@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from app.db.backup import backup
-from app.db.health import probe
-from app.db.migrations import migrate
+from app.db.migrations import migrate, probe
 from app.db.queries import latest_attempts
 from app.db.session import open_session
 from app.db.tables import Attempt
@@ -38,7 +37,7 @@ def written(engine: Engine, rows: list[Attempt]) -> list[BaseException | None]:
     return asyncio.run(write())
 
 
-def test_rows_are_kept_in_their_order(engine: Engine) -> None:
+def test_rows_are_stored_in_order(engine: Engine) -> None:
     texts = [str(n) for n in range(500)]
     assert written(engine, [attempt(answer=text) for text in texts]) == [None] * 500
     assert answers(engine) == texts
@@ -51,7 +50,7 @@ def test_waiting_rows_share_a_commit(engine: Engine) -> None:
     assert len(commits) <= 5
 
 
-def test_a_bad_row_does_not_sink_its_neighbours(engine: Engine) -> None:
+def test_a_bad_row_does_not_sink_its_neighbors(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.exec_driver_sql(
             "CREATE TRIGGER picky BEFORE INSERT ON attempt WHEN NEW.answer = 'bad' "
@@ -63,7 +62,7 @@ def test_a_bad_row_does_not_sink_its_neighbours(engine: Engine) -> None:
     assert answers(engine) == ["good", "fine"]
 
 
-def test_a_caller_that_goes_away_harms_nobody(engine: Engine) -> None:
+def test_a_canceled_caller_affects_no_other(engine: Engine) -> None:
     async def write() -> None:
         writer = Writer(engine)
         writer.start()
@@ -97,7 +96,9 @@ def test_a_closed_writer_refuses(engine: Engine) -> None:
         asyncio.run(Writer(engine).put(attempt()))
 
 
-def test_a_locked_database_is_told_and_forgotten(impatient: Engine, tmp_path: Path) -> None:
+def test_a_locked_database_is_reported_until_it_is_unlocked(
+    impatient: Engine, tmp_path: Path
+) -> None:
     lock = sqlite3.connect(tmp_path / "wallclock.db", isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
     (error,) = written(impatient, [attempt()])
@@ -111,7 +112,7 @@ def test_a_locked_database_is_told_and_forgotten(impatient: Engine, tmp_path: Pa
     probe(impatient)
 
 
-def test_a_read_only_database_is_told(engine: Engine) -> None:
+def test_a_read_only_database_is_reported(engine: Engine) -> None:
     def read_only(connection: sqlite3.Connection, _: object) -> None:
         connection.execute("PRAGMA query_only = ON")
 
@@ -179,7 +180,7 @@ def test_a_backup_taken_under_load_is_whole(engine: Engine, database: str, tmp_p
     copy = sqlite3.connect(tmp_path / "copy.db")
     assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     copy.close()
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         backup(database, tmp_path / "copy.db")
 
 

@@ -13,7 +13,7 @@ from app.kinds.code.calls import rounded
 from app.kinds.code.feedback import says_of
 from app.kinds.code.function import Function
 from app.markdown import inline_html
-from app.sandbox.report import Outcome, Plain, Raised, Reason, Report, Returned, Stopped
+from app.sandbox.execution import Execution, Outcome, Plain, Raised, Reason, Returned, Stopped
 from app.sandbox.runner import Runner
 from tests.kinds.styles import RIGHT, WRONG
 
@@ -33,13 +33,13 @@ class Busy(Runner):
 
     async def run(
         self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Report:
+    ) -> Execution:
         report = await self.real.run(source, entry, calls, learner)
         if source != self.source:
             return report
         if self.calls is None:  # in the body
             assert not isinstance(self.ending, Returned)
-            return Report(self.ending, "", (), 1.0)
+            return Execution(self.ending, "", (), 1.0)
         return replace(report, outcomes=(*report.outcomes[: self.calls], self.ending))
 
 

@@ -10,7 +10,7 @@ from app.kinds.code.buggy_line import BuggyLine, symptom_of
 from app.kinds.code.calls import function_in
 from app.kinds.code.interpreter import FailedError, ListingError, Program
 from app.kinds.code.mutation import Effect, Listing, dead_lines, mended_elsewhere
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 from tests.kinds.test_mutation import CALLS
 
 SEEDS = range(400)

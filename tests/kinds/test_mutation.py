@@ -12,7 +12,7 @@ from app.kinds.code.calls import Call
 from app.kinds.code.edits import Operator
 from app.kinds.code.interpreter import ListingError, Program
 from app.kinds.code.mutation import Listing, Mutant, Mutants, equally_guilty
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")
 CODE = """\

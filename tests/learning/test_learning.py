@@ -4,15 +4,15 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from app.content.catalog import Catalog
-from app.learning import Day, due, mastery_by_skill, mastery_of, memories, suggestion
+from app.learning import Review, due, mastery_by_skill, mastery_of, memories, suggestion
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"
 BYTES = "collectives/bytes-sent-by-a-ring"
 
 
-def day(after: int, exercise: str = RING, *, solved: bool = True, at_once: bool = True) -> Day:
-    return Day(exercise, NOON + timedelta(days=after), solved, solved and at_once)
+def day(after: int, exercise: str = RING, *, solved: bool = True, at_once: bool = True) -> Review:
+    return Review(exercise, NOON + timedelta(days=after), solved, solved and at_once)
 
 
 def test_an_exercise_is_due_when_the_model_says_ninety_per_cent() -> None:
@@ -20,7 +20,7 @@ def test_an_exercise_is_due_when_the_model_says_ninety_per_cent() -> None:
     scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
     card, days = Card(card_id=1, due=NOON), []
     for _ in range(3):
-        days.append(Day(RING, card.due, solved=True, at_once=True))
+        days.append(Review(RING, card.due, solved=True, at_once=True))
         card, _ = scheduler.review_card(card, Rating.Good, card.due)
     memory = memories(days, card.due)[RING]
     assert memory.due == card.due.date()
@@ -30,7 +30,7 @@ def test_an_exercise_is_due_when_the_model_says_ninety_per_cent() -> None:
     assert (card.due - days[-1].at).days > gaps[-1] > gaps[0] >= 1
 
 
-def test_what_was_never_solved_is_no_memory() -> None:
+def test_what_was_never_solved_is_not_remembered() -> None:
     assert memories([day(0, solved=False), day(1, solved=False)], NOON) == {}
     assert RING in memories([day(0, solved=False), day(1)], NOON + timedelta(days=2))
 
@@ -62,7 +62,7 @@ def test_mastery_is_the_mean_chance_of_solving(catalog: Catalog) -> None:
     assert mastery_of([], {}).share == 0
 
 
-def test_skills_are_told_that_were_begun(catalog: Catalog) -> None:
+def test_only_skills_that_were_begun_are_listed(catalog: Catalog) -> None:
     found = mastery_by_skill(catalog.exercises, memories([day(0)], NOON))
     assert set(found) == set(catalog.exercise(RING).skills)
     assert mastery_by_skill(catalog.exercises, {}) == {}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from app.config import Settings
 from app.main import create_app
-from app.network.allowance import _MOST, Allowance, network
+from app.network.allowance import _REMEMBERED, Allowance, network
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 
@@ -22,7 +22,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_an_address_may_do_much_at_once_and_then_at_a_steady_pace(clock: Clock) -> None:
+def test_a_burst_passes_and_then_a_steady_rate(clock: Clock) -> None:
     allowance = Allowance(6, 60, clock)
     assert [allowance.wait("a") for _ in range(6)] == [0] * 6
     assert allowance.wait("a") == pytest.approx(10)
@@ -34,14 +34,14 @@ def test_an_address_may_do_much_at_once_and_then_at_a_steady_pace(clock: Clock) 
     assert allowance.wait("a") > 9
 
 
-def test_who_was_away_for_the_whole_period_has_everything_again(clock: Clock) -> None:
+def test_a_bucket_is_full_again_after_an_idle_period(clock: Clock) -> None:
     allowance = Allowance(3, 60, clock)
     for _ in range(2):
         assert [allowance.wait("a") == 0 for _ in range(4)] == [True, True, True, False]
         clock.now += 60
 
 
-def test_what_costs_more_than_everything_passes_when_nothing_is_spent(clock: Clock) -> None:
+def test_a_cost_above_the_limit_passes_when_the_bucket_is_full(clock: Clock) -> None:
     allowance = Allowance(3, 60, clock)
     assert allowance.wait("a", 100) == 0
     assert allowance.wait("a") == pytest.approx(20)
@@ -49,13 +49,13 @@ def test_what_costs_more_than_everything_passes_when_nothing_is_spent(clock: Clo
     assert allowance.wait("a", 100) == 0
 
 
-def test_none_is_no_limit(clock: Clock) -> None:
+def test_zero_means_no_limit(clock: Clock) -> None:
     allowance = Allowance(0, 60, clock)
     assert not any(allowance.wait("a") for _ in range(10_000))
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0.1, 5)), max_size=60), st.integers(1, 20))
-def test_never_more_than_the_pace_allows(steps: list[tuple[float, float]], most: int) -> None:
+def test_never_more_than_the_rate_allows(steps: list[tuple[float, float]], most: int) -> None:
     """What was let through in a time T is at most *most* + T * pace: the promise of a bucket."""
     clock = Clock()
     allowance, spent = Allowance(most, 60, clock), 0.0
@@ -66,13 +66,13 @@ def test_never_more_than_the_pace_allows(steps: list[tuple[float, float]], most:
         assert spent <= most + (clock.now - Clock.now) * most / 60 + 1e-6
 
 
-def test_memory_is_bounded_and_who_owes_most_is_not_forgotten(clock: Clock) -> None:
+def test_memory_is_bounded_and_the_emptiest_buckets_are_remembered(clock: Clock) -> None:
     allowance = Allowance(10, 60, clock)
     while not allowance.wait("spender"):
         pass
-    for number in range(3 * _MOST):
+    for number in range(3 * _REMEMBERED):
         allowance.wait(f"stranger {number}")
-    assert len(allowance._whole) <= _MOST
+    assert len(allowance._full_at) <= _REMEMBERED
     assert allowance.wait("spender") > 0
 
 
@@ -100,7 +100,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     return TestClient(create_app(settings), follow_redirects=False)
 
 
-def test_an_address_that_asks_too_much_is_told_when_to_come_back(small: TestClient) -> None:
+def test_a_limited_address_is_told_when_to_retry(small: TestClient) -> None:
     with small as client:
         answers = []
         for _ in range(5):
@@ -113,7 +113,7 @@ def test_an_address_that_asks_too_much_is_told_when_to_come_back(small: TestClie
         assert client.get(RING).status_code == 200
 
 
-def test_a_class_behind_one_address_is_never_hindered(clock: Clock) -> None:
+def test_a_class_behind_one_address_is_never_limited(clock: Clock) -> None:
     """300 students who each hand in an answer of 400 characters every 7 seconds, for an hour."""
     allowance = Allowance(Settings().answers_allowed, 60, clock)
     for _ in range(3600 // 7):

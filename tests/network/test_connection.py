@@ -27,7 +27,7 @@ POST = (
 
 @contextmanager
 def served(folder: Path, **settings: str) -> Iterator[int]:
-    """The port of a server of its own."""
+    """The port of a separate server."""
     environment = {
         **os.environ,
         "WALLCLOCK_DATABASE": f"sqlite:///{folder / 'w.db'}",
@@ -61,7 +61,7 @@ def connected(port: int) -> socket.socket:
 
 
 def asked(port: int, request: bytes) -> bytes:
-    """Everything that is answered until the connection is closed."""
+    """Everything received until the connection is closed."""
     with closing(connected(port)) as visitor:
         visitor.sendall(request)
         return rest(visitor)
@@ -78,7 +78,7 @@ def rest(visitor: socket.socket) -> bytes:
 
 
 def trickled(port: int, first: bytes, more: bytes, pause: float = 0.1) -> tuple[float, bytes]:
-    """How long the server bears it, and what it says in the end."""
+    """How long the server waits before it closes the connection, and its last response."""
     with closing(connected(port)) as visitor:
         started, answer = time.monotonic(), b""
         visitor.sendall(first)
@@ -115,7 +115,7 @@ def trickled(port: int, first: bytes, more: bytes, pause: float = 0.1) -> tuple[
     ],
     ids=["idle", "line ends", "line", "headers", "body", "no body", "chunks", "call", "again"],
 )  # fmt: skip
-def test_what_keeps_the_server_waiting_is_closed_in_time(
+def test_a_connection_that_keeps_the_server_waiting_is_closed_in_time(
     port: int, first: bytes, more: bytes, says: bytes
 ) -> None:
     took, answer = trickled(port, first, more)
@@ -148,7 +148,7 @@ def test_an_address_may_not_take_all_connections(port: int) -> None:
 
 
 def test_a_body_that_comes_steadily_may_take_its_time(port: int) -> None:
-    """200 bytes each 50 ms is 4,000 bytes a second; all of it takes three times the patience."""
+    """200 bytes each 50 ms is 4,000 bytes a second; in total three times the patience."""
     size, each, pause = 12_000, 200, 0.05
     with closing(connected(port)) as visitor:
         visitor.sendall(POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % size)
@@ -159,7 +159,7 @@ def test_a_body_that_comes_steadily_may_take_its_time(port: int) -> None:
 
 
 def test_a_request_that_takes_long_to_answer_is_not_cut(port: int) -> None:
-    """What the server works on is not the visitor's delay: a batch that is sent at once."""
+    """Time that the server works is not the client's delay: a batch that is sent at once."""
     line = b'{"exercise": "collectives/ring-all-reduce-time", "answer": "1"}\n'
     request = b"POST /api/v1/check/batch HTTP/1.1\r\nConnection: close\r\n" + HOST
     answer = asked(port, request + b"Content-Length: %d\r\n\r\n" % len(line) + line)
@@ -214,7 +214,7 @@ def test_a_proxy_may_speak_for_many(tmp_path: Path) -> None:
         assert b"retry-after: " in answers[1]
 
 
-def test_without_a_proxy_nobody_may_name_another_address(tmp_path: Path) -> None:
+def test_without_a_proxy_a_client_cannot_claim_another_address(tmp_path: Path) -> None:
     with served(tmp_path, proxies="", answers_allowed="1") as at:
         statuses = []
         for student in (1, 2):

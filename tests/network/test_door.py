@@ -1,4 +1,4 @@
-"""Every answer, faults and refusals too, has the same headers and says the truth; none is a 5xx."""
+"""Every response, also to a fault or a refusal, has the same headers and tells the truth."""
 
 import logging
 import re
@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
 from app.config import Settings
-from app.db.errors import unavailable
+from app.db.errors import unavailable_error
 from app.main import create_app
 from app.network.logs import Lines
 
@@ -47,7 +47,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
 
     monkeypatch.setattr("app.web.home.standings_of", fail)
     monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
-    monkeypatch.setattr("app.api.exercises.Listed", fail)
+    monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
 
 
@@ -56,11 +56,11 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
     cause = OperationalError("", {}, Exception(f'connection to "{HOST}" failed: {DRIVER}'))
 
     def fail(*_: object, **__: object) -> None:
-        raise unavailable(cause)
+        raise unavailable_error(cause)
 
     monkeypatch.setattr("app.web.home.standings_of", fail)
     monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
-    monkeypatch.setattr("app.api.exercises.Listed", fail)
+    monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
 
 
@@ -88,7 +88,7 @@ def test_every_answer_has_the_headers_once(
     assert_headers(answer)
 
 
-def test_a_fault_has_the_headers_too_and_says_what_was_kept(faulty: TestClient) -> None:
+def test_a_fault_has_the_headers_too_and_says_what_was_stored(faulty: TestClient) -> None:
     page = faulty.get("/")
     sent = faulty.post(RING, data={"answer": "70 ms"})
     called = faulty.get("/api/v1/exercises")
@@ -142,9 +142,9 @@ def test_what_the_driver_says_is_for_the_log_alone(
         assert "database cannot be reached" in answer.text
     assert "Nothing was lost" in page.text
     assert "may not have been stored" in sent.text
-    told = [record.getMessage() for record in caplog.records if HOST in record.getMessage()]
-    assert len(told) == 3
-    assert all(DRIVER in line for line in told)
+    logged = [record.getMessage() for record in caplog.records if HOST in record.getMessage()]
+    assert len(logged) == 3
+    assert all(DRIVER in line for line in logged)
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred", "a\nb", "\u202egnp.exe", "\x9b2J"])
@@ -176,7 +176,7 @@ def test_head_is_get_without_the_body(visitor: TestClient, path: str) -> None:
     }
 
 
-def test_head_changes_nothing_and_is_no_way_around_a_method(visitor: TestClient) -> None:
+def test_head_changes_nothing_and_does_not_bypass_a_method(visitor: TestClient) -> None:
     assert visitor.head("/api/v1/check").status_code == 405
     assert visitor.head("/progress/delete").status_code == 405
 
@@ -243,7 +243,7 @@ def test_a_nul_in_a_form_is_refused_in_whatever_pieces(visitor: TestClient) -> N
     assert "Not graded" in visitor.post(RING, content=b"answer=%2500", headers=kind).text
 
 
-def test_places_that_are_no_numbers_are_told(visitor: TestClient) -> None:
+def test_places_that_are_not_numbers_are_reported(visitor: TestClient) -> None:
     fields = {"answer": "no such thing", "place.cut": "abc"}
     answer = visitor.post(ORDER, data=fields)
     assert answer.status_code == 200

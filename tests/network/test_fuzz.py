@@ -1,4 +1,4 @@
-"""Hostile requests to every address: whatever is sent, the answer is no fault of ours.
+"""Hostile requests to every address: the response is never a fault of the server.
 
 After the raw-socket fuzz of the audit (8,000 requests, of which 13 were answered 500), bounded and
 the same each time: every route with every hostile text in each place, then drawn mixtures.
@@ -115,13 +115,13 @@ def filled(path: str, values: dict[str, str]) -> str:
 
 
 def sent(client: TestClient, method: str, path: str, **more: Any) -> Any:
-    """The answer; none may be a fault, run a script, go elsewhere or hold a header that was sent."""
+    """The response, which must not be a fault, run a script, redirect elsewhere or echo a header."""
     headers = {
         name.encode(): value.encode("latin-1") for name, value in more.pop("headers", {}).items()
     }
     client.cookies.clear()
     answer = client.request(method, path, headers=headers, **more)
-    if answer.status_code == 503:  # only where this site is told to run no labs
+    if answer.status_code == 503:  # only if this site is configured to run no labs
         assert "/labs/" in path
     else:
         assert answer.status_code < 500, (method, path, headers, more)

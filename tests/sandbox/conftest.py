@@ -1,4 +1,4 @@
-"""The sandbox's tests run on both event loops: the library's own, and the one that serves."""
+"""The sandbox's tests run on both event loops: asyncio's own, and the server's."""
 
 import asyncio
 import sys

@@ -11,7 +11,7 @@ OPERATIONS = ("spawn", "write", "broken write", "read")
 
 
 class Fault:
-    """Lets the *number*-th *operation* from now on fail, once; `met` says whether it came to it."""
+    """Makes the *number*-th *operation* from now on fail, once; `met` says whether it was reached."""
 
     def __init__(self) -> None:
         self.operation, self.left, self.met = "", 0, False

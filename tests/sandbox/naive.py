@@ -1,9 +1,9 @@
-"""A grader as one must not build it: learner code, inputs and answers in one process.
+"""How not to build a grader: learner code, inputs and answers in one process.
 
     python -m tests.sandbox.naive ATTACK
 
 It is the control of the siege: an attack suite that this survives proves nothing. Only attacks
-that harm nobody are tried on it, with limits, in a process of their own.
+that do no harm are tried on it, with limits, in a process of their own.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
-from app.sandbox.report import Plain, Report, Returned
+from app.sandbox.execution import Execution, Plain, Returned
 from app.sandbox.runner import Runner
 from tests.sandbox import siege
 
@@ -33,7 +33,7 @@ class Naive:
 
     async def run(
         self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Report:
+    ) -> Execution:
         """The verdict as the learner's own objects give it."""
         space: dict[str, object] = {"expected": siege.EXPECTED}
         try:
@@ -47,7 +47,7 @@ class Naive:
             ]
         except Exception as error:  # noqa: BLE001 - a learner may raise anything
             outcomes = [Returned(repr(error))]
-        return Report(None, "", tuple(outcomes), 0.0)
+        return Execution(None, "", tuple(outcomes), 0.0)
 
 
 def main(name: str) -> None:

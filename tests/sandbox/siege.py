@@ -1,4 +1,4 @@
-"""All attacks against one runner, and what must hold after every one of them.
+"""Run all attacks against one runner, and check what must hold after each of them.
 
     python -m tests.sandbox.siege CACHE
 
@@ -17,12 +17,12 @@ from pathlib import Path
 
 from app.config import Settings
 from app.errors import AnswerError
-from app.sandbox.report import Report, Returned
+from app.sandbox.execution import Execution, Returned
 from app.sandbox.runner import Runner
 
 # The second set was written for an audit of this project: it plays the guest's own protocol.
 ATTACKS = (Path(__file__).parent / "attacks", Path(__file__).parent / "attacks2")
-INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: nobody can know it
+INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: no one can know it
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
 WALL = 0.3
@@ -87,7 +87,7 @@ async def _replied(runner: Runner, source: str) -> list[str]:
     return list(_revealed(report))
 
 
-def _revealed(report: Report) -> Iterator[str]:
+def _revealed(report: Execution) -> Iterator[str]:
     values = [o.value for o in report.outcomes if isinstance(o, Returned)]
     if len(values) == len(EXPECTED) and all(
         type(v) in (int, float) and v == e for v, e in zip(values, EXPECTED, strict=True)
@@ -111,7 +111,7 @@ async def _next_learner(runner: Runner) -> AsyncIterator[str]:
         yield f"delayed the next learner by {took:.2f} s"
 
 
-async def _honest(runner: Runner) -> tuple[Report, float]:
+async def _honest(runner: Runner) -> tuple[Execution, float]:
     started = time.perf_counter()
     report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
     return report, time.perf_counter() - started
@@ -175,7 +175,7 @@ def _connected(listener: socket.socket) -> bool:
 
 
 def _processes() -> int:
-    """Processes that this one started."""
+    """The child processes of this one."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     return len(children.read_text().split()) if children.exists() else 0
 

@@ -1,4 +1,4 @@
-"""The queue of the sandbox, without a sandbox: seats at numbered places."""
+"""The queue of the sandbox, without a sandbox: the resources of the slots are numbers."""
 
 import asyncio
 from collections import Counter
@@ -19,10 +19,9 @@ from hypothesis.stateful import (
 )
 
 from app.errors import UnavailableError
-from app.sandbox.fair_queue import PATIENCE, FairQueue, Turn, grader, strangers
-from app.sandbox.usage import Usage
+from app.sandbox.fair_queue import LEARNER_LIMIT, Client, FairQueue, Usage, anonymous, grader
 
-TURNS = (Turn("a"), Turn("b"), Turn("c"), strangers("192.0.2.1"), grader("token:school"))
+CLIENTS = (Client("a"), Client("b"), Client("c"), anonymous("192.0.2.1"), grader("token:school"))
 
 
 class Clock:
@@ -36,7 +35,7 @@ class Clock:
 class Run:
     """A run as its caller sees it: it has a *place* while it is in flight."""
 
-    turn: Turn
+    client: Client
     long: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
     place: Hashable = None
@@ -44,7 +43,7 @@ class Run:
 
 
 class Visits(RuleBasedStateMachine):
-    """Runs come, end, lose their place and go away in any order."""
+    """Runs arrive, end, lose their slot and are canceled in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,10 +59,10 @@ class Visits(RuleBasedStateMachine):
         for _ in range(places):
             self.one_place_more()
 
-    @rule(turn=st.sampled_from(TURNS), long=st.booleans(), runs=st.integers(1, 3))
-    def come(self, turn: Turn, long: bool, runs: int) -> None:
+    @rule(client=st.sampled_from(CLIENTS), long=st.booleans(), runs=st.integers(1, 3))
+    def come(self, client: Client, long: bool, runs: int) -> None:
         for _ in range(runs):
-            run = Run(turn, long)
+            run = Run(client, long)
             self.runs[self.loop.create_task(self._visit(run))] = run
         self._settle()
 
@@ -80,7 +79,7 @@ class Visits(RuleBasedStateMachine):
     @precondition(lambda self: self.runs)
     @rule(which=st.integers(0, 99), together=st.booleans())
     def go_away(self, which: int, together: bool) -> None:
-        """A caller is canceled, perhaps in the very moment in which a seat comes free."""
+        """A caller is canceled, perhaps at the very moment a slot becomes free."""
         if together and self.in_flight():
             self.in_flight()[which % len(self.in_flight())].over.set()
         list(self.runs)[which % len(self.runs)].cancel()
@@ -100,18 +99,18 @@ class Visits(RuleBasedStateMachine):
         self.queue.remove(place)
 
     @rule()
-    def all_that_wait_are_refused(self) -> None:
+    def all_waiting_runs_are_refused(self) -> None:
         self.queue.refuse(UnavailableError("the sandbox is off"))
         self._settle()
         assert not self.waiting()
 
     @invariant()
-    def nobody_waits_without_a_reason(self) -> None:
-        """No run waits while its learner has nothing in flight and a seat for it is free."""
+    def no_run_waits_without_a_reason(self) -> None:
+        """No run waits while its client has nothing in flight and a slot for it is free."""
         free = self.places - len(self.in_flight())
-        busy = {run.turn for run in self.in_flight()}
+        busy = {run.client for run in self.in_flight()}
         for run in self.waiting():
-            if run.turn not in busy:
+            if run.client not in busy:
                 assert free <= (self.places // 4 if run.long else 0)
 
     @invariant()
@@ -122,8 +121,8 @@ class Visits(RuleBasedStateMachine):
 
     @invariant()
     def a_learner_has_one_run_in_flight(self) -> None:
-        in_flight = Counter(run.turn for run in self.in_flight())
-        assert all(count == 1 for turn, count in in_flight.items() if not turn.shared)
+        in_flight = Counter(run.client for run in self.in_flight())
+        assert all(count == 1 for client, count in in_flight.items() if not client.shared)
 
     def teardown(self) -> None:
         """Every run ends."""
@@ -145,10 +144,10 @@ class Visits(RuleBasedStateMachine):
 
     async def _visit(self, run: Run) -> None:
         try:
-            async with self.queue.seat(run.turn, long=run.long) as seat:
-                run.place = seat.place
+            async with self.queue.slot(run.client, long=run.long) as lease:
+                run.place = lease.resource
                 await run.over.wait()
-                seat.lost = run.loses
+                lease.lost = run.loses
         except UnavailableError:
             pass
 
@@ -164,7 +163,7 @@ def test_no_run_waits_without_a_reason_and_every_run_ends() -> None:
 
 
 def in_time(work: Coroutine[Any, Any, Any]) -> Any:
-    """What *work* returns; a queue that forgets somebody fails in a second."""
+    """What *work* returns; a queue that forgets a caller fails in seconds."""
     return asyncio.run(asyncio.wait_for(work, 5))
 
 
@@ -175,9 +174,9 @@ def queue_of(places: int, clock: Clock | None = None) -> FairQueue[int]:
     return queue
 
 
-async def visit(queue: FairQueue[int], turn: Turn, served: list[str]) -> None:
-    async with queue.seat(turn):
-        served.append(turn.name)
+async def visit(queue: FairQueue[int], client: Client, served: list[str]) -> None:
+    async with queue.slot(client):
+        served.append(client.name)
         await asyncio.sleep(0)
 
 
@@ -185,7 +184,7 @@ async def visit(queue: FairQueue[int], turn: Turn, served: list[str]) -> None:
 def test_all_runs_of_a_learner_alone_are_served(runs: int) -> None:
     async def alone() -> list[str]:
         queue, served = queue_of(8), list[str]()
-        await asyncio.gather(*(visit(queue, Turn("a"), served) for _ in range(runs)))
+        await asyncio.gather(*(visit(queue, Client("a"), served) for _ in range(runs)))
         return served
 
     assert in_time(alone()) == ["a"] * runs
@@ -194,21 +193,21 @@ def test_all_runs_of_a_learner_alone_are_served(runs: int) -> None:
 def test_learners_take_turns() -> None:
     async def order() -> list[str]:
         queue, served = queue_of(1), list[str]()
-        await asyncio.gather(*(visit(queue, Turn(name), served) for name in "aaaabc"))
+        await asyncio.gather(*(visit(queue, Client(name), served) for name in "aaaabc"))
         return served
 
     assert in_time(order()) == list("abcaaa")
 
 
-def test_who_has_used_more_waits_behind_who_has_used_less() -> None:
+def test_clients_that_used_less_go_first() -> None:
     clock = Clock()
 
     async def order() -> list[str]:
         queue, served = queue_of(1, clock), list[str]()
-        async with queue.seat(Turn("loops")):
+        async with queue.slot(Client("loops")):
             clock.now += 1.0
-        async with queue.seat(Turn("first")):
-            waiting = [visit(queue, Turn(name), served) for name in ("loops", "honest", "new")]
+        async with queue.slot(Client("first")):
+            waiting = [visit(queue, Client(name), served) for name in ("loops", "honest", "new")]
             tasks = [asyncio.create_task(one) for one in waiting]
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
@@ -217,26 +216,26 @@ def test_who_has_used_more_waits_behind_who_has_used_less() -> None:
     assert in_time(order()) == ["honest", "new", "loops"]
 
 
-def test_a_quarter_of_the_seats_is_for_short_runs() -> None:
+def test_a_quarter_of_the_slots_is_reserved_for_short_runs() -> None:
     async def siege() -> list[str]:
         queue, served = queue_of(8), list[str]()
         over = asyncio.Event()
 
-        async def loop(turn: Turn) -> None:
-            async with queue.seat(turn, long=True):
-                served.append(turn.name)
+        async def loop(client: Client) -> None:
+            async with queue.slot(client, long=True):
+                served.append(client.name)
                 await over.wait()
 
-        loops = [Turn(f"loops {number}") for number in range(5)] + [strangers("192.0.2.1")] * 5
-        tasks = [asyncio.create_task(loop(turn)) for turn in loops]
+        loops = [Client(f"loops {number}") for number in range(5)] + [anonymous("192.0.2.1")] * 5
+        tasks = [asyncio.create_task(loop(client)) for client in loops]
         await asyncio.sleep(0)
         at_once = len(served)
-        await visit(queue, strangers("192.0.2.1"), served)
+        await visit(queue, anonymous("192.0.2.1"), served)
         over.set()
         await asyncio.gather(*tasks)
         return [str(at_once), served[at_once]]
 
-    assert in_time(siege()) == ["6", "strangers at 192.0.2.1"]
+    assert in_time(siege()) == ["6", "anonymous at 192.0.2.1"]
 
 
 def test_a_short_run_goes_before_long_ones_that_came_first() -> None:
@@ -244,13 +243,13 @@ def test_a_short_run_goes_before_long_ones_that_came_first() -> None:
         queue, served = queue_of(1), list[str]()
 
         async def long_visit(name: str) -> None:
-            async with queue.seat(Turn(name), long=True):
+            async with queue.slot(Client(name), long=True):
                 served.append(name)
 
-        async with queue.seat(Turn("x")):
+        async with queue.slot(Client("x")):
             tasks = [asyncio.create_task(long_visit(name)) for name in ("a", "b")]
             await asyncio.sleep(0)
-            tasks.append(asyncio.create_task(visit(queue, Turn("short"), served)))
+            tasks.append(asyncio.create_task(visit(queue, Client("short"), served)))
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
         return served
@@ -258,7 +257,7 @@ def test_a_short_run_goes_before_long_ones_that_came_first() -> None:
     assert in_time(order()) == ["short", "a", "b"]
 
 
-def test_what_was_used_is_forgiven_with_time() -> None:
+def test_usage_decays() -> None:
     clock = Clock()
     usage = Usage(clock)
     usage.charge("a", 1.0)
@@ -268,7 +267,7 @@ def test_what_was_used_is_forgiven_with_time() -> None:
     assert usage.of("b") == 0.0
 
 
-def test_what_is_remembered_of_visitors_is_bounded() -> None:
+def test_the_memory_of_usage_is_bounded() -> None:
     usage = Usage(Clock())
     usage.charge("looper", 1.0)
     for number in range(30_000):
@@ -280,26 +279,26 @@ def test_what_is_remembered_of_visitors_is_bounded() -> None:
 def test_a_learner_may_not_fill_the_queue() -> None:
     async def crowd() -> list[BaseException | None]:
         queue = queue_of(1)
-        async with queue.seat(Turn("a")):
-            waiting = [asyncio.create_task(visit(queue, Turn("a"), [])) for _ in range(10)]
+        async with queue.slot(Client("a")):
+            waiting = [asyncio.create_task(visit(queue, Client("a"), [])) for _ in range(10)]
             await asyncio.sleep(0)
             done = [task for task in waiting if task.done()]
         await asyncio.gather(*waiting, return_exceptions=True)
         return [task.exception() for task in done]
 
     refused = in_time(crowd())
-    assert len(refused) == 10 - PATIENCE
+    assert len(refused) == 10 - LEARNER_LIMIT
     assert all(isinstance(error, UnavailableError) for error in refused)
 
 
-@pytest.mark.parametrize("turn", [grader("token:school"), strangers("192.0.2.1")])
-def test_a_shared_turn_uses_idle_seats_and_leaves_some_free(turn: Turn) -> None:
+@pytest.mark.parametrize("client", [grader("token:school"), anonymous("192.0.2.1")])
+def test_a_shared_client_uses_idle_slots_and_leaves_some_free(client: Client) -> None:
     async def alone() -> tuple[int, list[str]]:
         queue, served = queue_of(8), list[str]()
-        held = [asyncio.create_task(visit(queue, turn, served)) for _ in range(20)]
+        held = [asyncio.create_task(visit(queue, client, served)) for _ in range(20)]
         await asyncio.sleep(0)
         at_once, at_all = len(served), asyncio.gather(*held)
-        await visit(queue, Turn("learner"), served)
+        await visit(queue, Client("learner"), served)
         await at_all
         return at_once, served
 
@@ -309,12 +308,12 @@ def test_a_shared_turn_uses_idle_seats_and_leaves_some_free(turn: Turn) -> None:
     assert len(served) == 21
 
 
-def test_a_shared_turn_takes_one_seat_in_turn_while_learners_wait() -> None:
+def test_a_shared_client_takes_one_slot_at_a_time_while_learners_wait() -> None:
     async def crowded() -> list[str]:
         queue, served = queue_of(2), list[str]()
-        names = [grader("g")] * 6 + [Turn("a"), Turn("b"), Turn("c"), Turn("d")]
-        async with queue.seat(Turn("x")), queue.seat(Turn("y")):
-            tasks = [asyncio.create_task(visit(queue, turn, served)) for turn in names]
+        names = [grader("g")] * 6 + [Client("a"), Client("b"), Client("c"), Client("d")]
+        async with queue.slot(Client("x")), queue.slot(Client("y")):
+            tasks = [asyncio.create_task(visit(queue, client, served)) for client in names]
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
         return served
@@ -324,13 +323,13 @@ def test_a_shared_turn_takes_one_seat_in_turn_while_learners_wait() -> None:
     assert len(served) == 10
 
 
-def test_a_graders_run_is_never_refused_for_waiting_and_takes_no_room_of_learners() -> None:
+def test_graders_runs_are_never_refused_and_do_not_count_against_learners() -> None:
     async def crowd() -> list[str]:
         queue, served = queue_of(1), list[str]()
-        async with queue.seat(Turn("x")):
+        async with queue.slot(Client("x")):
             tasks = [asyncio.create_task(visit(queue, grader("g"), served)) for _ in range(3_000)]
             await asyncio.sleep(0)
-            tasks.append(asyncio.create_task(visit(queue, Turn("a"), served)))
+            tasks.append(asyncio.create_task(visit(queue, Client("a"), served)))
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
         return served

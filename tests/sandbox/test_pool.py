@@ -1,4 +1,4 @@
-"""Workers die, cannot start, or fail at any operation: every run is answered, no seat is lost."""
+"""Workers die, cannot start, or fail at any operation: every run is answered, no slot is lost."""
 
 import asyncio
 import os
@@ -13,8 +13,8 @@ import pytest
 from app.config import Settings
 from app.errors import UnavailableError
 from app.sandbox.component import component_file
+from app.sandbox.execution import Execution, Returned, Stopped
 from app.sandbox.process import WorkerProcess
-from app.sandbox.report import Report, Returned, Stopped
 from app.sandbox.runner import Runner
 from tests.sandbox.faults import OPERATIONS, faulty
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow(70)
 Loop = asyncio.AbstractEventLoop
 FIVE = "def f():\n    return 5\n"
 SLOW_FIVE = "def f():\n    for _ in range(2_000_000): pass\n    return 5\n"
-SEATS = 2
+SLOTS = 2
 LONGEST = 60.0  # seconds for anything here, on however busy a machine
 
 
@@ -36,8 +36,8 @@ async def until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.005)
 
 
-def seats_are_back(runner: Runner, seats: int = 4) -> bool:
-    return len(runner.pool.workers) == len(runner.pool._turns._free) == seats
+def slots_are_back(runner: Runner, slots: int = 4) -> bool:
+    return len(runner.pool.workers) == len(runner.pool._queue._free) == slots
 
 
 async def five(runner: Runner, learner: str = "", source: str = FIVE) -> bool:
@@ -50,25 +50,27 @@ def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> Non
 
 
 @pytest.mark.parametrize("deaths", [1, 4])
-def test_workers_killed_idle_are_missed_by_nobody(loop: Loop, runner: Runner, deaths: int) -> None:
+def test_no_run_fails_because_idle_workers_were_killed(
+    loop: Loop, runner: Runner, deaths: int
+) -> None:
     async def kill_and_run() -> list[bool]:
-        await until(lambda: seats_are_back(runner))
+        await until(lambda: slots_are_back(runner))
         for worker in list(runner.pool.workers)[:deaths]:
             strike(worker)
-        # At once, before anybody could notice: the pipes are still there.
+        # At once, before the pool can notice: the pipes are still open.
         answers = await asyncio.gather(*(five(runner, f"learner {n}") for n in range(6)))
-        await until(lambda: seats_are_back(runner))
+        await until(lambda: slots_are_back(runner))
         return answers
 
     assert in_time(loop, kill_and_run()) == [True] * 6
 
 
-def test_a_worker_killed_idle_is_replaced_before_anybody_comes(loop: Loop, runner: Runner) -> None:
+def test_an_idle_worker_that_is_killed_is_replaced_at_once(loop: Loop, runner: Runner) -> None:
     async def kill() -> bool:
-        await until(lambda: seats_are_back(runner))
+        await until(lambda: slots_are_back(runner))
         (dead, *_) = runner.pool.workers
         strike(dead)
-        await until(lambda: dead not in runner.pool.workers and seats_are_back(runner))
+        await until(lambda: dead not in runner.pool.workers and slots_are_back(runner))
         return await five(runner)
 
     assert in_time(loop, kill())
@@ -76,27 +78,27 @@ def test_a_worker_killed_idle_is_replaced_before_anybody_comes(loop: Loop, runne
 
 def test_a_program_whose_worker_is_killed_runs_again(loop: Loop, runner: Runner) -> None:
     async def kill_busy() -> bool:
-        await until(lambda: seats_are_back(runner))
-        worker = runner.pool._turns._free[-1]
+        await until(lambda: slots_are_back(runner))
+        worker = runner.pool._queue._free[-1]
         running = asyncio.create_task(five(runner, "learner", SLOW_FIVE))
-        await until(lambda: worker not in runner.pool._turns._free)
+        await until(lambda: worker not in runner.pool._queue._free)
         strike(worker)
         right = await running
-        await until(lambda: seats_are_back(runner))
+        await until(lambda: slots_are_back(runner))
         return right
 
     assert in_time(loop, kill_busy())
 
 
-def test_a_frozen_worker_is_no_verdict_and_is_replaced(loop: Loop, runner: Runner) -> None:
-    async def freeze() -> tuple[Report, bool]:
-        await until(lambda: seats_are_back(runner))
+def test_a_frozen_worker_gives_no_verdict_and_is_replaced(loop: Loop, runner: Runner) -> None:
+    async def freeze() -> tuple[Execution, bool]:
+        await until(lambda: slots_are_back(runner))
         for worker in runner.pool.workers:
             strike(worker, signal.SIGSTOP)
         lost = await runner.run(FIVE, "f", [()])
         for worker in runner.pool.workers:
             strike(worker, signal.SIGCONT)
-        await until(lambda: seats_are_back(runner))
+        await until(lambda: slots_are_back(runner))
         return lost, await five(runner)
 
     lost, following = in_time(loop, freeze())
@@ -112,7 +114,7 @@ def test_more_workers_die_than_there_are(loop: Loop, runner: Runner) -> None:
             for worker in list(runner.pool.workers)[:1]:
                 strike(worker)
             await asyncio.wait([running])
-        await until(lambda: seats_are_back(runner))
+        await until(lambda: slots_are_back(runner))
         return [await five(runner, "learner") for _ in range(6)]
 
     assert in_time(loop, massacre()) == [True] * 6
@@ -128,19 +130,19 @@ class Mortal(WorkerProcess):
 
 
 async def started(worker: type[WorkerProcess], settings: Settings | None = None) -> Runner:
-    runner = Runner(settings or Settings(sandbox_workers=SEATS), worker)
+    runner = Runner(settings or Settings(sandbox_workers=SLOTS), worker)
     await runner.start()
     return runner
 
 
 async def ready(runner: Runner) -> None:
-    await until(lambda: runner.health.state == "ready" and seats_are_back(runner, SEATS))
+    await until(lambda: runner.health.state == "ready" and slots_are_back(runner, SLOTS))
 
 
 def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(
     loop: Loop, runner: Runner
 ) -> None:
-    async def deadly() -> tuple[Report, int, bool]:
+    async def deadly() -> tuple[Execution, int, bool]:
         mortal = await started(Mortal)
         await ready(mortal)
         before = set(mortal.pool.workers)
@@ -158,13 +160,13 @@ def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(
 
 
 async def journey(runner: Runner) -> None:
-    """Two learners, one of them twice at once: each run is right, lost, or told what is wrong."""
+    """Two learners, one of them twice at once: each run is right, lost, or refused with a reason."""
     runs = (runner.run(FIVE, "f", [()], learner) for learner in ("a", "a", "b"))
     for result in await asyncio.gather(*runs, return_exceptions=True):
         if isinstance(result, UnavailableError):
             assert str(result) == runner.health.says or "sandbox" in str(result)
         else:
-            assert isinstance(result, Report), result
+            assert isinstance(result, Execution), result
             assert result.outcomes in [(Returned(5),), (Stopped("lost"),)]
 
 
@@ -185,7 +187,7 @@ def test_every_operation_of_a_run_may_fail(loop: Loop, runner: Runner, operation
                 await ready(swept)
                 met = fault.met
             assert await five(swept, "a")
-            assert seats_are_back(swept, SEATS)
+            assert slots_are_back(swept, SLOTS)
         await swept.close()
         return number
 
@@ -209,12 +211,12 @@ def test_every_operation_of_a_start_may_fail(operation: str) -> None:
             await starting.close()
         return number
 
-    assert asyncio.run(asyncio.wait_for(sweep(), 2 * LONGEST)) > SEATS
+    assert asyncio.run(asyncio.wait_for(sweep(), 2 * LONGEST)) > SLOTS
 
 
 @pytest.fixture
 def own_cache(runner: Runner, tmp_path: Path) -> Path:
-    """A cache with the component in it, which a test may spoil."""
+    """A cache with the component in it, which a test may damage."""
     file = component_file(tmp_path)
     shutil.copytree(component_file(Settings().cache).parent, file.parent)
     return tmp_path
@@ -252,7 +254,7 @@ def test_a_sandbox_that_can_start_no_worker_is_off_until_the_cause_is_gone(
     loop: Loop, own_cache: Path, spoil: Callable[[Path], Callable[[], None]]
 ) -> None:
     async def go_through() -> None:
-        settings = Settings(cache=own_cache, sandbox_workers=SEATS)
+        settings = Settings(cache=own_cache, sandbox_workers=SLOTS)
         runner = await started(WorkerProcess, settings)
         await ready(runner)
         mend = spoil(runner.pool.file)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from app.config import Settings
 from app.errors import AnswerError, UnavailableError
 from app.sandbox.component import check_owner
+from app.sandbox.execution import Execution, Plain, Raised, Returned, Stopped
 from app.sandbox.guest.codec import decode, encode
-from app.sandbox.health import Health
+from app.sandbox.pool import SandboxHealth
 from app.sandbox.process import WorkerProcess
-from app.sandbox.report import Plain, Raised, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 
 Loop = asyncio.AbstractEventLoop
@@ -80,7 +80,7 @@ SOLUTIONS = {
 }  # fmt: skip
 
 
-def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Report:
+def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Execution:
     return loop.run_until_complete(runner.run(source, "f", calls))
 
 
@@ -162,7 +162,7 @@ def test_a_missing_function_is_named(loop: Loop, runner: Runner) -> None:
     assert body == Raised("Missing", "no function called f is defined", None)
 
 
-def test_an_endless_loop_ends_after_a_second_of_the_processor(loop: Loop, runner: Runner) -> None:
+def test_an_endless_loop_ends_after_a_second_of_processor_time(loop: Loop, runner: Runner) -> None:
     started = time.perf_counter()
     report = run(
         loop, runner, "def f(x):\n    while x:\n        pass\n    return 1\n", (0,), (1,), (0,)
@@ -183,7 +183,7 @@ def test_memory_is_limited(loop: Loop, runner: Runner) -> None:
     assert outcome.type == "MemoryError"
 
 
-def test_a_value_that_is_too_large_is_said_to_be(loop: Loop, runner: Runner) -> None:
+def test_a_value_that_is_too_large_is_reported(loop: Loop, runner: Runner) -> None:
     assert run(loop, runner, "def f():\n    return 'x' * 100_000\n", ()).outcomes == (
         Stopped("too large"),
     )
@@ -197,13 +197,13 @@ def test_a_source_that_no_worker_should_see_is_unreadable(
         run(loop, runner, source, ())
 
 
-def test_nothing_of_a_run_is_left_to_the_next(loop: Loop, runner: Runner) -> None:
+def test_no_state_survives_a_run(loop: Loop, runner: Runner) -> None:
     source = "import math\ndef f():\n    old = getattr(math, 'kept', 0)\n    math.kept = 1\n    return old\n"
     for _ in range(8):
         assert run(loop, runner, source, ()).outcomes == (Returned(0),)
 
 
-def test_a_caller_that_goes_away_leaks_no_worker(loop: Loop, runner: Runner) -> None:
+def test_a_canceled_caller_leaks_no_worker(loop: Loop, runner: Runner) -> None:
     async def leave() -> int:
         for _ in range(6):
             waiting = asyncio.create_task(runner.run(LOOP_FOREVER, "f", [()]))
@@ -237,8 +237,8 @@ def test_an_honest_learner_is_served_while_others_loop(loop: Loop, runner: Runne
     assert loop.run_until_complete(mixed())[10] < 0.5
 
 
-def health_of(settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> Health:
-    async def prepare() -> Health:
+def health_of(settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> SandboxHealth:
+    async def prepare() -> SandboxHealth:
         made = Runner(settings, worker)
         await made.start()
         health = await made.ready()
@@ -266,7 +266,7 @@ def test_a_damaged_component_switches_the_sandbox_off_with_a_sentence(
         (copy / "guest.cwasm").chmod(0o600)
     health = health_of(Settings(cache=tmp_path, sandbox_workers=1))
     assert health.state == "off"
-    assert "a worker of the sandbox cannot start" in health.cause
+    assert "a sandbox worker cannot start" in health.cause
     assert str(tmp_path) not in health.says
 
 

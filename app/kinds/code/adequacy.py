@@ -19,7 +19,7 @@ from app.kinds.base import Finding
 from app.kinds.code import agreement
 from app.kinds.code.altering import Altered, alterations
 from app.kinds.code.calls import Given, plain, python
-from app.sandbox.report import Outcome, Plain, Returned, Stopped
+from app.sandbox.execution import Outcome, Plain, Returned, Stopped
 from app.sandbox.runner import Runner
 
 GOAL = 0.95  # of the changed programs must fail

@@ -32,7 +32,7 @@ from app.kinds.code.mutation import (
     mended_elsewhere,
 )
 from app.kinds.drawing import Draw, shuffled
-from app.sandbox.report import Returned
+from app.sandbox.execution import Returned
 from app.sandbox.runner import Runner
 from app.units import figures
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.expressions import Quantity, evaluate
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 from app.units import figures
 
 Scalar = bool | int | float | str

@@ -11,7 +11,7 @@ from app.kinds.base import Markdown, Strict
 from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Call, Given, a_type, plain, rounded
 from app.kinds.common_mistakes import common_mistake
-from app.sandbox.report import Outcome, Plain, Raised, Report, Returned, Stopped
+from app.sandbox.execution import Execution, Outcome, Plain, Raised, Returned, Stopped
 from app.units import Scale
 
 _TENTH_PERCENT = 1e-3
@@ -235,7 +235,7 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     )
 
 
-def was_stopped(report: Report) -> bool:
+def was_stopped(report: Execution) -> bool:
     """Whether a limit stopped the run: on a busy machine another run may get further."""
     return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
 

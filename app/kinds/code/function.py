@@ -29,7 +29,7 @@ from app.kinds.code.feedback import (
     trial_run,
     was_stopped,
 )
-from app.sandbox.report import Outcome, Report, Returned, Stopped
+from app.sandbox.execution import Execution, Outcome, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
@@ -184,14 +184,14 @@ class Function(CodeExercise):
 
     async def _run(
         self, source: str, calls: Sequence[Call], runner: Runner, learner: str
-    ) -> Report:
+    ) -> Execution:
         report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
         for outcome in (report.body, *report.outcomes):
             if isinstance(outcome, Stopped) and outcome.reason == "lost":
                 raise UnavailableError("the server lost this run: please submit it again")
         return report
 
-    async def _diagnosis(self, seed: int, hidden: Hidden, report: Report, runner: Runner) -> str:
+    async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
         """Feedback on the listed mistake with the same results, or on a common one."""
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
             return ""
@@ -288,5 +288,5 @@ def _source(answer: Answer) -> str:
     return source
 
 
-def _pairs(calls: Sequence[Call], report: Report) -> Iterator[tuple[Call, Outcome]]:
+def _pairs(calls: Sequence[Call], report: Execution) -> Iterator[tuple[Call, Outcome]]:
     return zip(calls, report.outcomes, strict=False)

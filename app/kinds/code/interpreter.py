@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 
 STEPS = 20_000
 _LARGEST = 1e300

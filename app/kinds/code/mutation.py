@@ -10,7 +10,7 @@ from typing import Literal
 from app.kinds.code.calls import Call
 from app.kinds.code.edits import Edit, Operator, all_edits
 from app.kinds.code.interpreter import FailedError, ListingError, Program
-from app.sandbox.report import Plain
+from app.sandbox.execution import Plain
 
 Result = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
 SAYS: dict[Operator, str] = {

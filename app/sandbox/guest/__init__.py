@@ -1,1 +1,1 @@
-"""What runs inside the component: the standard library alone."""
+"""The code that runs inside the component; it uses the standard library only."""

@@ -1,23 +1,23 @@
-"""Plain values as JSON that keeps int, float, tuple, set and complex apart.
+"""Plain values as JSON that distinguishes int, float, tuple, set and complex.
 
-A number, text, true, false, null or list stands for itself; everything else is an object with one
+An int, string, true, false, null or list stands for itself; everything else is an object with one
 key that names its type.
 """
 
 from typing import Any
 
 DEEPEST = 20
-_SAFE = 2**53  # beyond it not every reader of JSON keeps an int exact
-_DIGITS = 3_570  # hexadecimal ones of an int: at most 4,299 decimal ones, which Python writes out
-_HASHED = 1_000  # parts of a set or dict; their hashes may be chosen to collide
+_SAFE = 2**53  # beyond it, not every JSON parser reads an int exactly
+_DIGITS = 3_570  # hexadecimal digits of an int: at most 4,299 decimal ones, which Python can print
+_HASHED = 1_000  # elements of a set or dict; their hashes may be chosen to collide
 
 
 def encode(value: Any, depth: int = 0) -> object:
     """The JSON tree of *value*.
 
     Raises:
-        TypeError: it is not made of plain built-in types.
-        ValueError: it is nested too deeply, or an int in it is too long.
+        TypeError: it does not consist of plain built-in types.
+        ValueError: it is nested too deeply, or an int in it has too many digits.
     """
     if depth > DEEPEST:
         raise ValueError("the value is nested too deeply")
@@ -37,7 +37,7 @@ def encode(value: Any, depth: int = 0) -> object:
 
 def _unordered(value: Any, kind: str, depth: int) -> object:
     if len(value) > _HASHED:
-        raise ValueError(f"a {kind} of more than {_HASHED:,} parts cannot be checked here")
+        raise ValueError(f"a {kind} of more than {_HASHED:,} elements cannot be checked here")
     if kind != "dict":
         return {"set": [encode(part, depth + 1) for part in value]}
     pairs = value.items()
@@ -50,7 +50,7 @@ def _number(value: object) -> object:
             return value
         digits = format(value, "x")
         if len(digits) > _DIGITS:
-            raise ValueError("the int is too long: at most about 4,300 digits can be checked")
+            raise ValueError("the int is too large: at most about 4,300 digits can be checked")
         return {"int": digits}
     if type(value) is float:
         return {"float": repr(value)}
@@ -65,7 +65,7 @@ def decode(tree: object, depth: int = 0) -> object:
     """The value of the JSON tree *tree*, which may be hostile.
 
     Raises:
-        ValueError: it is not one that `encode` makes.
+        ValueError: it is not a tree that `encode` produces.
     """
     if depth > DEEPEST:
         raise ValueError("the value is nested too deeply")
@@ -78,7 +78,7 @@ def decode(tree: object, depth: int = 0) -> object:
     if isinstance(tree, dict) and len(tree) == 1:
         ((kind, inner),) = tree.items()
         return _tagged(kind, inner, depth + 1)
-    raise ValueError("no value of the sandbox")
+    raise ValueError("not an encoded value")
 
 
 def _tagged(kind: str, inner: object, depth: int) -> object:
@@ -93,13 +93,13 @@ def _tagged(kind: str, inner: object, depth: int) -> object:
             return _hashed(set, [decode(part, depth) for part in inner])
         if kind == "dict" and all(isinstance(p, list) and len(p) == 2 for p in inner):  # noqa: PLR2004
             return _hashed(dict, [(decode(k, depth), decode(v, depth)) for k, v in inner])
-    raise ValueError("no value of the sandbox")
+    raise ValueError("not an encoded value")
 
 
 def _hashed(kind: type, parts: list[object]) -> object:
     if len(parts) > _HASHED:
-        raise ValueError("no value of the sandbox")
+        raise ValueError("not an encoded value")
     try:
         return kind(parts)
     except TypeError:
-        raise ValueError("no value of the sandbox") from None
+        raise ValueError("not an encoded value") from None

@@ -1,6 +1,6 @@
-"""The component's exports, and what happens before it is frozen into a snapshot.
+"""The component's exports, and the setup that runs before it is frozen into a snapshot.
 
-All that a program may import is imported here: afterwards there are no files to import from.
+Every module that a program may import is imported here: afterwards there are no files.
 """
 
 import builtins
@@ -40,10 +40,10 @@ def f(x):
 
 
 class _Absent:
-    """Says kindly that a module is not here."""
+    """A finder that explains that a module is not available."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Find nothing."""
+        """Raise, with a clear message."""
         raise ModuleNotFoundError(f"the module {name} is not available in exercises", name=name)
 
 
@@ -55,7 +55,7 @@ def _refusal(what: str, kind: type[Exception] = PermissionError) -> Callable[...
 
 
 def _clock() -> Callable[[], float]:
-    """A clock that only goes on when it is read: the same in every run."""
+    """A deterministic clock, which advances only when it is read."""
     now = 0.0
 
     def read() -> float:
@@ -66,14 +66,14 @@ def _clock() -> Callable[[], float]:
     return read
 
 
-class _Date(datetime.date):
+class _DateWithoutToday(datetime.date):
     @classmethod
     def today(cls) -> NoReturn:
         """Refuse."""
         raise PermissionError("the date is not available in exercises")
 
 
-class _Moment(datetime.datetime):
+class _DatetimeWithoutNow(datetime.datetime):
     @classmethod
     def now(cls, tz: object = None) -> NoReturn:
         """Refuse."""
@@ -83,7 +83,10 @@ class _Moment(datetime.datetime):
 
 
 def _close_doors() -> None:
-    """Refusals that can be read. The wall is that the host gives this component no import."""
+    """Replace what cannot work with clear errors.
+
+    This is for the message only: the wall is that the host gives this component no import.
+    """
     builtins.open = io.open = io.FileIO = io.open_code = _refusal("files are")
     inner = sys.modules["_io"]
     inner.open = inner.FileIO = inner.open_code = _refusal("files are")
@@ -97,7 +100,7 @@ def _close_doors() -> None:
         setattr(time, name, clock)
         setattr(time, f"{name}_ns", lambda: int(clock() * 1e9))
     time.sleep = _refusal("time.sleep is")
-    datetime.date, datetime.datetime = _Date, _Moment
+    datetime.date, datetime.datetime = _DateWithoutToday, _DatetimeWithoutNow
     sys.meta_path[:] = [_Absent()]
     sys.path[:] = []
     sys.path_hooks[:] = []
@@ -107,27 +110,27 @@ def _close_doors() -> None:
 
 
 def _no_file(event: str, _: object) -> None:
-    # Python itself looks for the text of a line with a syntax error, and a look would trap.
+    # Python itself opens the file of a line with a syntax error, which would trap.
     if event == "open":
         raise PermissionError("files are not available in exercises")
 
 
 class WitWorld(wit_world.WitWorld):
-    """What the host calls."""
+    """The component's exports, called by the host."""
 
     def load(self, request: str) -> str:
         """Run a program's body."""
         return running.load(json.loads(request))
 
     def call(self, arguments: str) -> str:
-        """Call its function."""
+        """Call the program's function."""
         return running.call(json.loads(arguments))
 
 
 for _name in _ALLOWED.split():
     importlib.import_module(_name)
 sys.addaudithook(_no_file)
-# Warm what a first program would otherwise wait for, and forget it.
+# Warm up what the first program would otherwise wait for, then forget that program.
 running.load({"source": _FIRST_PROGRAM, "entry": "f"})
 running.call([{"float": "1.5"}])
 running.forget()

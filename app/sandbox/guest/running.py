@@ -1,4 +1,4 @@
-"""Runs learner code and replies with plain data. It decides nothing."""
+"""Run learner code and reply with plain data; nothing is judged here."""
 
 import builtins
 import io
@@ -13,19 +13,19 @@ FILE = "solution.py"
 PRINTED = 16_000  # characters of one submission
 REPLY = 64_000  # characters of one value
 _MESSAGE = 300
-_FRAMES = 3000  # of a traceback that are looked at
+_FRAMES = 3000  # frames of a traceback that are examined
 _CUT = "\n... cut: a program may print 16 kB\n"
 
 
 class Printed(io.TextIOBase):
-    """What the program prints, up to a limit over all calls."""
+    """The program's output, up to a limit over all calls."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.room = PRINTED
 
     def writable(self) -> bool:
-        """Printing works."""
+        """Say that the stream can be written to."""
         return True
 
     def write(self, text: object) -> int:
@@ -39,19 +39,21 @@ class Printed(io.TextIOBase):
         return len(words)
 
     def take(self) -> str:
-        """What was printed since the last time."""
+        """Everything printed since the last call."""
         text = "".join(self.parts)
         self.parts.clear()
         return text
 
 
 class _Program:
+    """The program that is loaded: one per instance of the component."""
+
     function: Callable[..., object] | None = None
     printed = Printed()
 
 
 def load(request: dict[str, str]) -> str:
-    """Run the body of the program; the reply has `raised` if it did not run through."""
+    """Run the body of the program; the reply has `raised` if it did not complete."""
     source, entry = request["source"], request["entry"]
     _Program.printed = sys.stdout = sys.stderr = Printed()
     sys.stdin = io.StringIO("")

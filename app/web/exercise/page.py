@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter, Request, Response
 
-from app.db.queries import SOLUTION, Shown, shown
+from app.db.queries import SOLUTION, Revealed, revealed
 from app.db.session import open_session
 from app.db.tables import Reveal, now
 from app.errors import AnswerError, NotFoundError, UnavailableError
@@ -55,7 +55,7 @@ async def answer(
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     learner = learner_of(visiting)
     given = await _fields(request)
-    posted = Posted(seed=_seed(seed), learner=learner, turn=visiting.turn, given=given)
+    posted = Posted(seed=_seed(seed), learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
     try:
         result = await _act(site, exercise, posted)
@@ -80,7 +80,7 @@ async def _page(
 
 async def _act(site: Site, exercise: Exercise, posted: Posted) -> ActionResult:
     with open_session(site.engine) as session:
-        seen = shown(session, posted.learner, exercise.id, posted.seed)
+        seen = revealed(session, posted.learner, exercise.id, posted.seed)
     match posted.action:
         case "hint":
             return await _reveal(site, exercise, posted, min(seen.hints + 1, len(exercise.hints)))
@@ -90,14 +90,14 @@ async def _act(site: Site, exercise: Exercise, posted: Posted) -> ActionResult:
     return result or await _check(site, exercise, posted, seen)
 
 
-async def _check(site: Site, exercise: Exercise, posted: Posted, seen: Shown) -> ActionResult:
+async def _check(site: Site, exercise: Exercise, posted: Posted, seen: Revealed) -> ActionResult:
     verdict = await check(
         site,
         exercise,
         posted.seed,
         view_of(exercise).answer(site, exercise, posted),
         posted.learner,
-        posted.turn,
+        posted.client,
         hints=seen.hints,
         revealed=seen.solution,
         seconds=_seconds(posted.given),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial
-from app.sandbox.fair_queue import Turn
+from app.sandbox.fair_queue import Client
 
 Given = Mapping[str, Sequence[str]]  # the fields of a posted form
 State = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
@@ -18,7 +18,7 @@ class Posted:
 
     seed: int
     learner: str
-    turn: Turn
+    client: Client
     given: Given
 
     @property

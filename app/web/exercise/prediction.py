@@ -2,7 +2,7 @@
 
 import json
 
-from app.db.queries import forget_prediction, predicted
+from app.db.queries import forget_prediction, prediction_of
 from app.db.session import open_session
 from app.db.tables import Prediction
 from app.errors import AnswerError
@@ -57,7 +57,7 @@ def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str |
     if not learner:
         return None
     with open_session(site.engine) as session:
-        return predicted(session, learner, exercise.id, seed)
+        return prediction_of(session, learner, exercise.id, seed)
 
 
 def _fits(prediction: str, exercise: LabExercise) -> bool:

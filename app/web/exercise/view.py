@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from app.content.catalog import Topic
 from app.content.errata import of_exercise
-from app.content.marking import mark
-from app.db.queries import Shown, attempts_at, shown, solved_drawing
+from app.content.glossary import mark
+from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now
 from app.errors import AnswerError, UnavailableError
@@ -232,11 +232,11 @@ def _following(site: Site, known: Standings, exercise: Exercise, learner: str) -
 
 def _history(
     site: Site, exercise: Exercise, seed: int, learner: str
-) -> tuple[Shown, bool, tuple[AttemptView, ...]]:
+) -> tuple[Revealed, bool, tuple[AttemptView, ...]]:
     if not learner:
-        return Shown(0, False), False, ()
+        return Revealed(0, False), False, ()
     with open_session(site.engine) as session:
-        seen = shown(session, learner, exercise.id, seed)
+        seen = revealed(session, learner, exercise.id, seed)
         solved = solved_drawing(session, learner, exercise.id, seed)
         attempts = tuple(
             AttemptView(

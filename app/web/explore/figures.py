@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from app.charts.svg import to_svg
 from app.charts.timeline import Timeline
-from app.content.marking import mark
+from app.content.glossary import mark
 from app.errors import NotFoundError
 from app.explorers import (
     EXPLORERS,

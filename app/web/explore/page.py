@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from app.charts.svg import to_svg
-from app.content.marking import mark
+from app.content.glossary import mark
 from app.errors import InputError, NotFoundError, nearest
 from app.explorers import (
     EXPLORERS,

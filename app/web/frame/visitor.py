@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from app.db.signing import new_learner, sign, unsign
 from app.network.allowance import Allowance, network
-from app.sandbox.fair_queue import Turn, strangers
+from app.sandbox.fair_queue import Client, anonymous
 from app.site import Here
 
 COOKIE = "learner"
@@ -26,18 +26,18 @@ Theme = Literal["", "light", "dark"]
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """*learner* is empty until something is handed in; programs run when *turn* comes."""
+    """*learner* is empty until something is handed in; programs run on behalf of *client*."""
 
     learner: str
-    turn: Turn
+    client: Client
 
 
 async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
-    # A cookie is had for the asking: only one who comes back with it gets a turn of their own.
-    turn = Turn(learner) if learner else strangers(network(address_of(request)))
-    return Visitor(learner, turn)
+    # Anyone can get a cookie: only a visitor who comes back with it is a client of their own.
+    client = Client(learner) if learner else anonymous(network(address_of(request)))
+    return Visitor(learner, client)
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.content.marking import mark
+from app.content.glossary import mark
 from app.db.lab_runs import counted_runs, enqueue
 from app.db.session import open_session
 from app.db.tables import LabRunRow

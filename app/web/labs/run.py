@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.content.marking import mark
+from app.content.glossary import mark
 from app.db.lab_runs import ahead_of, request_cancel
 from app.db.run_state import UNFINISHED, State
 from app.db.session import open_session

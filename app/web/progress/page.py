@@ -9,9 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.db.days import attempts_by_day, streak
 from app.db.personal import delete_everything, everything
-from app.db.queries import Effort, efforts, latest_attempts
+from app.db.queries import Effort, attempts_by_day, efforts, latest_attempts, streak
 from app.db.session import open_session
 from app.errors import InputError
 from app.kinds import Exercise

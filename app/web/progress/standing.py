@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Topic
-from app.db.queries import Answered, Standing, answers, standings
+from app.db.queries import PastAnswer, Standing, answers, standings
 from app.db.session import open_session
 from app.kinds import Exercise
-from app.learning import Day, Memory, Suggestion, memories, suggestion
+from app.learning import Memory, Review, Suggestion, memories, suggestion
 from app.site import Site
 from app.web.urls import chapter_url, exercise_url
 
@@ -81,15 +81,15 @@ def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
     return memories(_days(given), datetime.now(UTC))
 
 
-def _days(given: Iterable[Answered]) -> Iterator[Day]:
+def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
     """What came of each exercise on each day (of UTC)."""
-    days: dict[tuple[date, str], list[Answered]] = {}
+    days: dict[tuple[date, str], list[PastAnswer]] = {}
     for answer in given:
         days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
     for (_, exercise), those in days.items():
         first = those[0]
         solved = any(answer.own for answer in those)
-        yield Day(exercise, first.at.astimezone(UTC), solved, first.unaided)
+        yield Review(exercise, first.at.astimezone(UTC), solved, first.unaided)
 
 
 def mark_of(standing: Standing | None) -> Mark:

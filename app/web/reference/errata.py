@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from app.content.errata import Erratum, Worked, errata
+from app.content.errata import DerivationLine, Erratum, errata
 from app.formulas import FORMULAS
 from app.site import Here, Site
 from app.web.frame.rendering import Link, frame, render
@@ -26,7 +26,7 @@ _GROUPS = (
 class DerivationRow:
     """One line of a derivation, with the formulas that it calls."""
 
-    worked: Worked
+    worked: DerivationLine
     formulas: tuple[Link, ...]
 
 
@@ -69,7 +69,7 @@ def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
     )
 
 
-def _links(row: Worked) -> list[Link]:
+def _links(row: DerivationLine) -> list[Link]:
     return [
         Link(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS
     ]

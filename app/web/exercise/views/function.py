@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Example
 from app.kinds.code.function import Function
-from app.sandbox.health import Health
+from app.sandbox.pool import SandboxHealth
 from app.site import Site
 from app.web.exercise.posted import ActionResult, Posted, first
 from app.web.exercise.views.base import Filled, Form, KindView
@@ -19,7 +19,7 @@ class FunctionForm(Form):
     source: str
     starter: str
     examples: tuple[Example, ...]
-    health: Health
+    health: SandboxHealth
 
 
 class FunctionView(KindView[Function]):
@@ -48,7 +48,7 @@ class FunctionView(KindView[Function]):
             return None
         source = first(posted.given, "answer")
         refuse_longer(source, site.settings.answer_limit)
-        runner = site.runner.taking(posted.turn)
+        runner = site.runner.on_behalf_of(posted.client)
         return ActionResult(
             trial=await exercise.try_out(posted.seed, source, runner, posted.learner)
         )

@@ -1,0 +1,100 @@
+"""What a check's headers say: whose token it has, and whether it was sent before.
+
+A check that is sent again with the same Idempotency-Key is one attempt.
+"""
+
+import hashlib
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.security import HTTPBearer
+
+from app.db.replays import Replayed, replayed
+from app.db.tables import KEY_LIMIT, Replay
+from app.errors import UnavailableError
+from app.grading.verdicts import CheckResult, Submission
+from app.site import Here, Site
+
+IDEMPOTENCY = "Idempotency-Key"
+_BEARER = HTTPBearer(auto_error=False, description="`wallclock token create NAME` creates one")
+_TOKEN_LENGTH = 200  # characters of a token
+_REQUIRED = "a valid token is required: Authorization: Bearer wc_... (wallclock token create NAME)"
+_VISIBLE = range(0x21, 0x7F)  # of ASCII
+
+
+def grader_of(request: Request, site: Site) -> str:
+    """The learner for whom attempts with this token are stored: token:NAME.
+
+    Raises:
+        HTTPException: 401, there is no valid token.
+    """
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    secret = secret.strip()
+    if scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH:
+        # A lookup by index takes less time here than a trip to another thread.
+        name = site.tokens.name(secret)
+        if name is not None:
+            return f"token:{name}"[:64]
+    raise HTTPException(401, _REQUIRED, {"WWW-Authenticate": "Bearer"})
+
+
+async def _grader(
+    request: Request, site: Here, _: Annotated[object, Depends(_BEARER)]
+) -> str:  # the result of _BEARER is not used: it is there for the OpenAPI description
+    return grader_of(request, site)
+
+
+Grader = Annotated[str, Depends(_grader)]
+
+
+def key_of(request: Request) -> str:
+    """The Idempotency-Key of *request*, or an empty string.
+
+    Raises:
+        HTTPException: 400, it is not a valid key.
+    """
+    keys = request.headers.getlist(IDEMPOTENCY)
+    if not keys:
+        return ""
+    key = keys[0]
+    if len(keys) > 1 or not 0 < len(key) <= KEY_LIMIT or any(ord(c) not in _VISIBLE for c in key):
+        raise HTTPException(
+            400, f"{IDEMPOTENCY} must be given once, with 1 to {KEY_LIMIT} visible ASCII characters"
+        )
+    return key
+
+
+def sent_before(site: Site, learner: str, key: str, submission: Submission) -> str | None:
+    """The result that was sent for *key*, as JSON; None if there is none yet.
+
+    Raises:
+        HTTPException: 422, the key was used for a different answer.
+    """
+    found = replayed(site.engine, learner, key)
+    return _same(found, submission) if found else None
+
+
+def sent_first(site: Site, learner: str, key: str, submission: Submission) -> str:
+    """The result of the check with the same *key* that was stored first."""
+    before = sent_before(site, learner, key, submission)
+    if before is None:
+        raise UnavailableError("this key was used a moment ago; try again")
+    return before
+
+
+def replay_of(learner: str, key: str, submission: Submission, result: CheckResult) -> Replay:
+    """The replay to store, so that *result* can be sent again."""
+    text = result.model_dump_json(exclude_none=True)
+    return Replay(learner=learner, key=key, digest=_digest(submission), verdict=text)
+
+
+def _same(found: Replayed, submission: Submission) -> str:
+    if found.digest != _digest(submission):
+        raise HTTPException(
+            422, f"this {IDEMPOTENCY} was used for a different answer; use a new one"
+        )
+    return found.verdict
+
+
+def _digest(submission: Submission) -> str:
+    return hashlib.sha256(submission.model_dump_json().encode()).hexdigest()
