@@ -70,7 +70,7 @@ SAID = (
     ("hardware/the-cube-of-the-side", 0, "took 1/43 of the time of the next"),
     ("hardware/three-ratios", 0, "**9**, also when all 8 GPUs send at once"),
     ("attention/intensity-of-attention", 0, "scores and probabilities are each written and read"),
-    ("sharding/flat-traffic", 0, "fully sharded over all 64 GPUs"),
+    ("sharding/flat-traffic", 0, "fully sharded over 64 GPUs"),
     ("collectives/derive-the-time", 0, "a reduce-scatter, then an all-gather"),
     ("pipelines/interleaved", 0, "A pipeline of 4 stages runs 12 micro-batches"),
     ("memory/llama-405b-stage-1", 0, "A model of 405 billion parameters"),
