@@ -17,6 +17,7 @@ from app.sandbox.self_test import prove, prove_locked
 _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the processor
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds until a start that failed is tried again
 _LONGEST = 60.0  # seconds; no run uses more
+_AGAIN = 1.0  # seconds until a cancellation is repeated
 _GONE = "the sandbox's files are gone from WALLCLOCK_CACHE; they are being built again"
 _log = logging.getLogger(__name__)
 
@@ -57,10 +58,9 @@ class Pool:
     async def close(self) -> None:
         """End every worker; runs that wait hear that the server is stopping."""
         self._become(STOPPING)
-        keeping = [self._keeping] if self._keeping else []
-        for task in keeping:
-            task.cancel()
-        await asyncio.gather(*keeping, return_exceptions=True)
+        while self._keeping and not self._keeping.done():
+            self._keeping.cancel()  # again, if need be: wait_for loses one now and then
+            await asyncio.wait([self._keeping], timeout=_AGAIN)
         for worker in list(self.workers):
             self._end(worker)
         await asyncio.gather(*self._tasks)
