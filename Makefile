@@ -32,7 +32,7 @@ test: browser
 	$(TEST)
 
 quick: .venv/made-for-tests
-	$(TEST) -m 'not slow'
+	$(TEST) -n 2 -m 'not slow'
 
 check: .venv/made-for-tests
 	$(MAKE) --silent --jobs=2 --keep-going --output-sync types style words lint
@@ -47,8 +47,9 @@ types: .venv/made-for-tests
 words: .venv/made-for-tests
 	$(BIN)/codespell
 
+# Its notes are for authors: here they are shown with errors only.
 lint: .venv/made-for-tests
-	$(BIN)/wallclock lint
+	said=$$($(BIN)/wallclock lint 2>&1) || { echo "$$said"; exit 1; }
 
 bench: .venv/made-for-tests
 	$(BIN)/python -m tests.bench

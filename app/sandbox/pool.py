@@ -19,6 +19,7 @@ _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the pro
 # Exponential backoff, in seconds, until a failed start is tried again.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONGEST_RUN = 60.0  # seconds; no run uses more
+_AGAIN = 1.0  # seconds until a cancellation is repeated
 _GONE = "the sandbox's files are missing from WALLCLOCK_CACHE; they are being built again"
 _log = logging.getLogger(__name__)
 
@@ -82,10 +83,9 @@ class Pool:
     async def close(self) -> None:
         """Stop every worker; runs that wait are told that the server is stopping."""
         self._become(_STOPPING)
-        supervisors = [self._supervisor] if self._supervisor else []
-        for task in supervisors:
-            task.cancel()
-        await asyncio.gather(*supervisors, return_exceptions=True)
+        while self._supervisor and not self._supervisor.done():
+            self._supervisor.cancel()  # again, if need be: wait_for loses one now and then
+            await asyncio.wait([self._supervisor], timeout=_AGAIN)
         for worker in list(self.workers):
             self._retire(worker)
         await asyncio.gather(*self._tasks)

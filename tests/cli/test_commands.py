@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -351,9 +352,15 @@ def test_the_app_needs_neither_torch_nor_a_browser() -> None:
     assert done.stdout == "[]\n"
 
 
-def serve(*arguments: str) -> "subprocess.Popen[str]":
+@contextmanager
+def serve(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """A server that is gone afterwards, however a test ends."""
     command = [sys.executable, "-m", "app", "serve", "--port", "0", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def address(process: "subprocess.Popen[str]") -> str:

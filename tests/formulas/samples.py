@@ -218,7 +218,7 @@ HUGE: dict[str, Argument] = LEGAL | {
     "pipeline": 10,
     "query_heads": 10**6,
     "ranks": 10**6,
-    "repeats": 10**6,
+    "repeats": 10**5,
     "replicas": 10**6,
     "rows": 10**6,
     "samples": 10**6,

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +212,29 @@ def test_every_operation_of_a_start_may_fail(operation: str) -> None:
         return number
 
     assert asyncio.run(asyncio.wait_for(sweep(), 2 * LONGEST)) > SLOTS
+
+
+class Deaf(WorkerProcess):
+    """A worker at which a cancellation is lost, as in `wait_for` before Python 3.12."""
+
+    async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
+        answering = asyncio.ensure_future(super().ask(request, wall))
+        try:
+            return await asyncio.shield(answering)
+        except asyncio.CancelledError:
+            return await answering
+
+
+def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runner) -> None:
+    async def close_early() -> set[WorkerProcess]:
+        starting = await started(Deaf)
+        await until(lambda: len(starting.pool.workers) == SEATS)
+        await asyncio.sleep(0.05)
+        assert starting.health.state == "starting"
+        await starting.close()
+        return starting.pool.workers
+
+    assert in_time(loop, close_early()) == set()
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,14 @@ AS_NOBODY = (
     "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
     "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """Once, not on both loops: what is besieged runs in a process of its own."""
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
 
 
 def run_module(name: str, *arguments: str, before: tuple[str, ...] = ()) -> str:
