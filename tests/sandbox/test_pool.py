@@ -228,7 +228,7 @@ class Deaf(WorkerProcess):
 def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runner) -> None:
     async def close_early() -> set[WorkerProcess]:
         starting = await started(Deaf)
-        await until(lambda: len(starting.pool.workers) == SEATS)
+        await until(lambda: len(starting.pool.workers) == SLOTS)
         await asyncio.sleep(0.05)
         assert starting.health.state == "starting"
         await starting.close()
