@@ -13,7 +13,7 @@ ROOM = {  # where the answer is written, by kind
     "matching": ".pair select",
     "order": ".order .seat",
     "bug": ".code input",
-    "code": ".ed",
+    "code": ".editor",
     "design": ".pair select",
     "lab exercise": ".box input",
 }
