@@ -43,7 +43,7 @@ function show(html, whole) {
 
 function complain(text) {
   const box = document.createElement("div");
-  box.className = "fb odd";
+  box.className = "feedback notice";
   const [title, says] = [document.createElement("b"), document.createElement("p")];
   title.textContent = "Not sent";
   says.textContent = text;

@@ -31,7 +31,7 @@ function replaceAsked(fresh) {
 }
 
 function announce() {
-  const said = explored().querySelectorAll("#guessed, .said, .fb.no");
+  const said = explored().querySelectorAll("#guessed, .said, .feedback.failure");
   live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
 }
 

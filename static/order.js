@@ -39,7 +39,7 @@ export function order(list) {
       `<span class="grip" aria-hidden="true">${GRIP}</span><span class="seat" aria-hidden="true"></span>`,
     );
     const moves = document.createElement("span");
-    moves.className = "mv";
+    moves.className = "moves";
     for (const [direction, path] of [
       ["up", "m2 9 5-5 5 5"],
       ["down", "m2 5 5 5 5-5"],

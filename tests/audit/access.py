@@ -50,7 +50,7 @@ def _use(page: Page, name: str) -> None:
         page.goto(origin + SAMPLES["numeric"])
         page.get_by_role("textbox").first.fill("35 ms")
         page.get_by_role("button", name="Check").click()
-        page.wait_for_selector(".fb")
+        page.wait_for_selector(".feedback")
         page.goto(origin + PAGES[name])
     if name in SAMPLES:
         page.get_by_role("button", name="Show the solution").click()

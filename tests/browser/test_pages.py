@@ -70,10 +70,10 @@ def test_verdict_hints_and_solution_are_accessible_too(
     page = open_page(NUMERIC, theme, width)
     page.fill("#box-1", "35")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".fb")
+    page.wait_for_selector(".feedback")
     page.get_by_role("button", name="Hint").click()
     page.wait_for_selector(".hint")
-    expect(page.locator(".fb")).to_contain_text("reduce-scatter alone")  # it stays
+    expect(page.locator(".feedback")).to_contain_text("reduce-scatter alone")  # it stays
     page.get_by_role("button", name="Show the solution").click()
     page.wait_for_selector(".solution")
     assert_fits(page, width)
@@ -109,7 +109,7 @@ def test_a_lost_connection_loses_nothing(open_page: MakePage) -> None:
     expect(page.locator("#box-1")).to_have_value("70")
     page.unroute("**/exercises/**")
     page.keyboard.press("Enter")
-    expect(page.locator(".fb.ok")).to_be_visible()
+    expect(page.locator(".feedback.correct")).to_be_visible()
     page.evaluate("console.clear()")
 
 
@@ -149,7 +149,7 @@ def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, serv
     page = open_page(NUMERIC)
     page.fill("#box-1", "70")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".fb.ok")
+    page.wait_for_selector(".feedback.correct")
     cookies = page.context.cookies()
     server.kill()
     server.start()
@@ -158,7 +158,7 @@ def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, serv
         name, value = str(cookie.get("name")), str(cookie.get("value"))
         again.context.add_cookies([{"name": name, "value": value, "url": server.url}])
     again.goto(f"{server.url}/progress")
-    expect(again.locator(".nums")).to_contain_text(re.compile(r"1 of \d+"))
+    expect(again.locator(".totals")).to_contain_text(re.compile(r"1 of \d+"))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         expect(first.locator("#prompt")).to_contain_text("doubled?")
         first.get_by_label("Your answer").fill("2")
         first.get_by_role("button", name="Check").click()
-        expect(first.locator(".fb")).to_contain_text("Right")
+        expect(first.locator(".feedback")).to_contain_text("Right")
         path.write_text(GOOD.replace("level: 1", "levle: 1"), encoding="utf-8")
         expect(page.locator("#proof")).to_contain_text("did you mean 'level'?")
         expect(first.locator("#prompt")).to_contain_text("doubled?")

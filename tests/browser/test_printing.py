@@ -15,11 +15,11 @@ ROOM = {  # where the answer is written, by kind
     "match": ".pair select",
     "order": ".order .seat",
     "buggy_line": ".code input",
-    "function": ".ed",
+    "function": ".editor",
     "design": ".pair select",
     "lab": ".box input",
 }
-SCREEN_ONLY = ".bar, footer, .btn, .foot, .grip, .mv, .tools, .readout, [data-turn], .slide"
+SCREEN_ONLY = ".bar, footer, .button, .foot, .grip, .moves, .tools, .readout, [data-turn], .slide"
 HIDDEN_TEXTS = """() => [...document.querySelectorAll("svg text")]
   .filter((text) => text.textContent.trim() && getComputedStyle(text).display === "none")
   .map((text) => text.textContent)"""

@@ -32,7 +32,7 @@ over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("d
 
 def verdict(page: Page, state: str, says: str) -> None:
     """The verdict came in place: the page was never left."""
-    expect(page.locator(f"#result[data-state={state}] .fb")).to_contain_text(says)
+    expect(page.locator(f"#result[data-state={state}] .feedback")).to_contain_text(says)
     assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
     assert page.evaluate("document.body.dataset.same") == "yes"
 
@@ -117,7 +117,7 @@ def sort_items(page: Page, up: Callable[[str], None], down: Callable[[str], None
 def test_an_order_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(ORDER, theme, width))
     page.get_by_role("button", name="Check").click()
-    expect(page.locator("#result .fb")).to_be_visible()
+    expect(page.locator("#result .feedback")).to_be_visible()
 
     def click(direction: str) -> Callable[[str], None]:
         return lambda key: page.click(f"li[data-key={key}] [data-move={direction}]")
@@ -346,7 +346,7 @@ def test_a_function_by_mouse(open_page: MakePage, theme: str, width: int) -> Non
         expect(page.locator(".tests li")).to_have_count(2)
         page.get_by_role("button", name="Submit").click()
         expect(page.locator("#result")).to_have_attribute("data-state", re.compile(state))
-        expect(page.locator("#result .fb")).to_contain_text(says)
+        expect(page.locator("#result .feedback")).to_contain_text(says)
 
 
 def test_a_function_by_keyboard(open_page: MakePage) -> None:
@@ -393,5 +393,5 @@ def test_every_kind_works_without_scripts(open_page: MakePage, kind: str) -> Non
         else:
             page.fill(selector, text)
     page.locator("button[value=check]").click()
-    expect(page.locator("#result .fb")).to_contain_text("Right")
+    expect(page.locator("#result .feedback")).to_contain_text("Right")
     expect(page.locator(".solution")).to_be_visible()

@@ -103,7 +103,7 @@ def test_a_wrong_prediction_is_diagnosed_at_once_beside_the_formula(
     before = client.get(TREE).text
     assert "149.8" not in before
     for page in (post(client, action="predict", answer__time=typed), client.get(TREE).text):
-        verdicts = re.findall(r'<div class="fb no"><p>(.*?)</p></div>', page, re.S)
+        verdicts = re.findall(r'<div class="feedback failure"><p>(.*?)</p></div>', page, re.S)
         assert [says in words(one) for one in verdicts] == [True]
         table = rows(page)
         assert table["Your prediction"].endswith("✗ wrong")
