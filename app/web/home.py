@@ -1,4 +1,4 @@
-"""The first page, and a page for each chapter."""
+"""The home page, and one page per chapter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ from app.web.progress.standing import (
 from app.web.urls import chapter_url, explorer_url
 
 router = APIRouter()
-_SHOWN = 5  # reviews, beside the first
-_STREAK_BACK = 400  # days that are looked at
+_SHOWN = 5  # reviews that are listed, besides the first
+_STREAK_BACK = 400  # days that are searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomePage:
-    """The chapters, where to go on, and what else is due for review."""
+    """The chapters, the next exercise, and the exercises that are due for review."""
 
     cards: tuple[Card, ...]
     following: Suggested | None
@@ -126,7 +126,7 @@ def _solved(rows: Sequence[ExerciseRow]) -> int:
 
 
 def streak_of(site: Site, learner: str) -> int:
-    """How many days in a row *learner* has worked."""
+    """Number of consecutive days on which *learner* has worked."""
     if not learner:
         return 0
     day = today()

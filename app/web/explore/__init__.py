@@ -1,1 +1,1 @@
-"""The explorers, and their figures in other pages."""
+"""The explorers, and their figures on other pages."""

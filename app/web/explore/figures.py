@@ -1,4 +1,4 @@
-"""Figures of explorers, on their own pages and in others."""
+"""Figures of explorers, on the explorers' pages and on others."""
 
 import csv
 import io
@@ -28,12 +28,12 @@ from app.kinds.base import Embedded
 from app.markdown import inline_html
 from app.web.urls import explorer_url
 
-_KEPT = 64  # figures of chapters and exercises that are kept drawn
+_KEPT = 64  # embedded views of chapters and exercises that are cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureView:
-    """A figure, drawn, with the same in a table; *plays*: it runs over time."""
+    """A figure as SVG and as a table; *plays*: it can be animated."""
 
     anchor: str
     title: str
@@ -47,7 +47,7 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True)
 class GuessForm:
-    """What a learner may predict: the question, the name of the number, the state it is for."""
+    """The form for a prediction: the question, the label of the number, the controls' state."""
 
     action: str
     question: Markup
@@ -57,7 +57,7 @@ class GuessForm:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedView:
-    """Figures of an explorer on another page; with *guess*, they come after a prediction."""
+    """Figures of an explorer on another page; with *guess*, they are shown after a prediction."""
 
     title: str
     href: str
@@ -87,7 +87,7 @@ def _embedded(
 
 @cache
 def taste() -> EmbeddedView:
-    """A pipeline whose bubble is to be predicted, drawn without the figures that tell it."""
+    """A pipeline whose bubble the visitor predicts, without the numbers that give it away."""
     found = opened(EXPLORERS, "pipeline")
     timeline = found.shown.figures[0]
     if isinstance(timeline, Timeline):
@@ -105,7 +105,7 @@ def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
 def figure_views(
     explorer: Explorer, values: Values, figures: Iterable[Figure]
 ) -> tuple[FigureView, ...]:
-    """All *figures* of *explorer*, drawn."""
+    """Views of *figures* of *explorer*."""
     base, query = explorer_url(explorer.name), f"?{urlencode(state_of(explorer, values))}"
     return tuple(
         figure_view(figure, base, n, query, explorer.name) for n, figure in enumerate(figures)
@@ -113,7 +113,7 @@ def figure_views(
 
 
 def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
-    """The form that asks for a prediction, where there is a number to predict."""
+    """The form for a prediction, if there is a number to predict."""
     if not explorer.predicts:
         return None
     return GuessForm(
@@ -125,14 +125,14 @@ def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
 
 
 def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
-    """The controls as an address has them."""
+    """The values of the controls as written in a URL."""
     return {c.name: address_text(c, values[c.name]) for c in explorer.controls}
 
 
 def figure_view(
     figure: Figure, base: str, number: int, query: str = "", name: str = ""
 ) -> FigureView:
-    """*figure*, the one of that *number* on the page at *base*, drawn."""
+    """The view of *figure*, which has the index *number* on the page at *base*."""
     anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
     return FigureView(
         anchor=anchor,
@@ -147,10 +147,10 @@ def figure_view(
 
 
 def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) -> Response:
-    """One of *figures* as a picture that stands alone, or its values.
+    """One of *figures* as a standalone SVG file, or its values as CSV.
 
     Raises:
-        NotFoundError: there is no such figure, or form of it.
+        NotFoundError: there is no such figure or format.
     """
     if form not in ("svg", "csv") or not 0 <= number < len(figures):
         raise NotFoundError(f"{name} has {len(figures)} figures, as .svg and .csv")

@@ -1,4 +1,4 @@
-"""/explore: the explorers. What is shown is in the address, and worked out here."""
+"""/explore: the explorers. The URL holds the state; the output is computed here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ from app.web.frame.rendering import Link, frame, render
 from app.web.urls import chapter_url, explorer_url, formula_url
 
 router = APIRouter(prefix="/explore")
-_LONGEST = 200  # characters of a value in an address
+_LONGEST = 200  # characters of a value in a URL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlView:
-    """A control with its present value; *place* is that of the slider, where there is one.
+    """A control with its current value; *place* is the position of its slider, if it has one.
 
-    *scaling* says how the slider goes: evenly, by factors (log) or by powers of two (doubles).
+    *scaling* of the slider: empty if linear, log, or doubles for powers of two.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ControlView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorePage:
-    """An explorer as it stands; while it is *hidden*, it waits for a prediction of *question*."""
+    """An explorer in its current state; while *hidden*, it waits for an answer to *question*."""
 
     name: str
     title: str
@@ -92,7 +92,7 @@ class ExplorePage:
 
 @dataclass(frozen=True, slots=True)
 class ExploreCard:
-    """An explorer in the list, with its first figure as it starts."""
+    """An explorer in the list, with its first figure in its initial state."""
 
     name: str
     title: str
@@ -136,7 +136,7 @@ def _cards(chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
 
 @router.get("/{name}")
 async def explore(request: Request, site: Here, name: str) -> Response:
-    """One explorer, as its address says."""
+    """One explorer, in the state given by the URL."""
     explorer = _explorer(name)
     values, corrections = _read(explorer, request.query_params)
     shown, problem = _shown(explorer, values)
@@ -173,7 +173,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
 
 @router.get("/{name}/{number}.{form}")
 async def download(request: Request, name: str, number: int, form: str) -> Response:
-    """One figure as a picture that stands alone, or its values."""
+    """One figure as a standalone SVG file, or its values as CSV."""
     explorer = _explorer(name)
     values, _ = _read(explorer, request.query_params)
     shown, problem = _shown(explorer, values)
@@ -196,7 +196,7 @@ def _read(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[s
 
 
 def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
-    """What is shown, and why nothing is where the values do not go together."""
+    """The output of *explorer*, and why there is none if the values are not compatible."""
     try:
         return explorer.explore(values), ""
     except ValueError as error:
@@ -204,9 +204,9 @@ def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
 
 
 def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) -> bool:
-    """Whether a prediction comes first: on a bare address, or where the address asks for it.
+    """Whether a prediction comes first: on a URL without a state, or if the URL asks for it.
 
-    An address with a state is somebody's link to what is shown there.
+    A URL with a state is a shared link, which shows its result.
     """
     if guessed and guessed.near is not None:
         return False

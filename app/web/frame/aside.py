@@ -1,4 +1,4 @@
-"""Work on requests that takes too long for the event loop, where it would stop everybody."""
+"""Work that would block the event loop, run in threads."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-_THREADS = 2  # more would only take turns, and the event loop one turn less
+_THREADS = 2  # more would only compete with each other and with the event loop
 _POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="aside")
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What *work* returns, done in another thread."""
+    """The result of *work*, run in another thread."""
     return await asyncio.get_running_loop().run_in_executor(_POOL, partial(work, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""Errors as pages."""
+"""Error pages."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,17 +13,17 @@ from app.web.frame.rendering import frame, render
 _TITLES = {
     403: "Not from here",
     404: "Nothing here",
-    405: "Not like this",
+    405: "Not allowed",
     413: "Too large",
     414: "Too long",
-    415: "Not like this",
+    415: "Not supported",
     422: "That did not work",
-    429: "Too much at once",
+    429: "Too many requests",
     431: "Too large",
-    500: "A fault of ours",
-    503: "Out of order for a moment",
+    500: "Server error",
+    503: "Temporarily unavailable",
 }
-_FAULT = "The server made a mistake and wrote it to its log."
+_FAULT = "The server failed and wrote the error to its log."
 _LOST_NOTHING = "Nothing was lost."
 _PERHAPS_LOST = (
     "What you sent may not have been stored: look at Progress, and send it again if it is missing."
@@ -32,7 +32,7 @@ _PERHAPS_LOST = (
 
 @dataclass(frozen=True, slots=True)
 class TroublePage:
-    """What went wrong, and what to do."""
+    """An error page: what went wrong, and what to do."""
 
     status: int
     heading: str
@@ -40,7 +40,7 @@ class TroublePage:
 
 
 def page_for(request: Request, error: Exception) -> Response:
-    """The page for a request that ended in *error*."""
+    """The page for a request that failed with *error*."""
     status = _status(error)
     says = _says(request, error, status)
     page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says)
@@ -61,14 +61,14 @@ def _status(error: Exception) -> int:
 
 
 def _kept(request: Request) -> str:
-    """What became of what was sent."""
+    """Whether anything that was sent may be lost."""
     return _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
 
 
 def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, HTTPException):
         if error.detail == HTTPStatus(status).phrase:
-            return f"There is no page at {request.url.path} that can be asked for like this."
+            return f"There is no page at {request.url.path} for this kind of request."
         return sentence(str(error.detail))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return f"{_FAULT} {_kept(request)}"

@@ -1,4 +1,4 @@
-"""From a typed page to HTML."""
+"""Render a typed page as HTML."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,7 @@ from app.web.frame.visitor import THEME, Theme
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Somewhere to go."""
+    """A link and its text."""
 
     href: str
     text: str
@@ -24,7 +24,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What is around every page: *here* is the part of the site that is marked in the menu."""
+    """The frame around every page; *here* is the part of the site that the menu highlights."""
 
     title: str
     description: str
@@ -37,7 +37,7 @@ class Frame:
 
 @cache
 def templates() -> Environment:
-    """The templates; what is not defined is an error, and everything is escaped."""
+    """The template environment; undefined names are errors, and everything is escaped."""
     made = environment()
     made.globals["asset"] = address
     made.filters["markdown"] = html
@@ -63,12 +63,12 @@ def frame(request: Request, title: str, description: str = "", here: str = "") -
 
 
 def _address(request: Request) -> str:
-    """The site's address as it was set; never the Host that a visitor names."""
+    """The configured address of the site; never the Host header of the request."""
     site = request.app.state.site
     return site.settings.address.rstrip("/") if isinstance(site, Site) else ""
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
-    """The template *name*, filled with *page*."""
+    """The template *name*, rendered with *page*."""
     text = templates().get_template(name).render(frame=frame, page=page)
     return HTMLResponse(text, status, {"Cache-Control": "private, no-cache"})

@@ -1,4 +1,4 @@
-"""Light or dark, where there is no script to switch them."""
+"""Switch between light and dark without a script."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ router = APIRouter()
 async def choose(
     theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
 ) -> Response:
-    """Keep the choice and return to the page."""
+    """Store the choice and return to the page."""
     inside = back.startswith("/") and not back.startswith(("//", "/\\"))
     response = RedirectResponse(back if inside else "/", 303)
     if theme in ("light", "dark"):

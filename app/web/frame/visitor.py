@@ -1,4 +1,4 @@
-"""Who looks at the page: a learner known by a signed cookie, or nobody yet."""
+"""The visitor of a page: a learner with a signed cookie, or a new visitor."""
 
 import math
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from app.site import Here
 COOKIE = "learner"
 THEME = "theme"
 _FOREIGN = (
-    "this form was sent from another site; open the page here, and send it again (behind a proxy, "
-    "this also happens where the proxy does not pass on the header Host)"
+    "this form was sent from another site; open the page here and send it again (behind a proxy, "
+    "this also happens if the proxy does not forward the Host header)"
 )
-_AGE = 400 * 24 * 3600  # seconds; browsers keep no cookie for longer
+_AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 
 Theme = Literal["", "light", "dark"]
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """*learner* is empty until something is handed in; programs run on behalf of *client*."""
+    """*learner* is empty until something is submitted; programs run on behalf of *client*."""
 
     learner: str
     client: Client
@@ -35,7 +35,7 @@ class Visitor:
 async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
-    # Anyone can get a cookie: only a visitor who comes back with it is a client of their own.
+    # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
     client = Client(learner) if learner else anonymous(network(address_of(request)))
     return Visitor(learner, client)
 
@@ -44,10 +44,10 @@ Visiting = Annotated[Visitor, Depends(visitor)]
 
 
 async def from_here(request: Request) -> None:
-    """Let no other site's page send our forms.
+    """Refuse forms that were sent from another site's page.
 
     Raises:
-        HTTPException: 403, when the browser says that it did.
+        HTTPException: 403, if the browser says so.
     """
     origin = request.headers.get("origin")
     foreign = origin is not None and _host_in(origin) != request.headers.get("host")
@@ -66,20 +66,20 @@ def _host_in(origin: str) -> str | None:
 
 
 def learner_of(visiting: Visitor) -> str:
-    """The learner, who is made when there is none."""
+    """The visitor's learner, or a new one."""
     return visiting.learner or new_learner()
 
 
 def address_of(request: Request) -> str:
-    """Where *request* comes from; behind a trusted proxy, where the proxy says."""
+    """The network address of *request*; behind a trusted proxy, the address that it forwards."""
     return request.client.host if request.client else ""
 
 
 def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) -> None:
-    """Take *cost* from the allowance of the visitor's address; *what* is asked for, in the plural.
+    """Take *cost* from the allowance of the visitor's address for *what*, a plural noun.
 
     Raises:
-        HTTPException: 429, when it is spent.
+        HTTPException: 429, if the allowance is used up.
     """
     if wait := math.ceil(allowance.wait(address_of(request), cost)):
         when = "in a second" if wait == 1 else f"in {wait:,} seconds"
@@ -88,7 +88,7 @@ def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) 
 
 
 def remember(request: Request, response: Response, learner: str, secret: str) -> None:
-    """Give the learner's cookie to the browser."""
+    """Set the learner's cookie."""
     response.set_cookie(
         COOKIE,
         sign(learner, secret),

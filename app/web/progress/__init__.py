@@ -1,1 +1,1 @@
-"""Progress of a learner."""
+"""A learner's progress."""

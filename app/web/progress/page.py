@@ -1,4 +1,4 @@
-"""What a learner has done; it can be taken away, and deleted."""
+"""/progress: what a learner has done, with export and deletion."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,12 +33,12 @@ from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/progress")
 _WEEKS = 26
-_MANY, _SOME = 10, 4  # answers of a day that colour it most, and more
+_MANY, _SOME = 10, 4  # answers per day for the darkest and the middle shade
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarDay:
-    """A day of the calendar; *shade* 0 to 3."""
+    """A day of the calendar; *shade* is 0 to 3."""
 
     date: date
     count: int
@@ -47,7 +47,7 @@ class CalendarDay:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """An attempt in the list."""
+    """A recent attempt."""
 
     at: datetime
     link: Link
@@ -57,7 +57,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """An exercise on the map: how it stands, and what it took; *due*: its review is."""
+    """An exercise on the map: its status, answers and time; *due*: due for review."""
 
     row: ExerciseRow
     due: bool
@@ -67,13 +67,13 @@ class Place:
 
     @property
     def says(self) -> str:
-        """How it stands, in words."""
+        """Its status in words."""
         return f"{self.row.says}, due for review" if self.due else self.row.says
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A chapter with its exercises, and the share of them that would be solved now."""
+    """A chapter with its exercises, and the share that the learner would solve now."""
 
     card: Card
     mastery: Mastery
@@ -82,7 +82,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """How well a skill is kept, and how many answers were right."""
+    """The mastery of a skill, and the number of right answers."""
 
     name: str
     mastery: Mastery
@@ -92,7 +92,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressPage:
-    """The page."""
+    """The progress of a learner."""
 
     any: bool
     solved: int
@@ -114,14 +114,14 @@ class ProgressPage:
 
 @router.get("")
 async def progress(request: Request, site: Here, visiting: Visiting, deleted: str = "") -> Response:
-    """The page."""
+    """The progress page."""
     page = _page(site, visiting.learner, deleted=deleted == "1")
     return render("progress.html", frame(request, "Progress", here="progress"), page)
 
 
 @router.get("/export")
 async def export(site: Here, visiting: Visiting) -> Response:
-    """Everything that is kept about the learner, as JSON."""
+    """Everything that is stored about the learner, as JSON."""
     with open_session(site.engine) as session:
         kept = everything(session, visiting.learner) if visiting.learner else {}
     text = json.dumps(kept, ensure_ascii=False, indent=1)
@@ -131,9 +131,9 @@ async def export(site: Here, visiting: Visiting) -> Response:
 
 @router.post("/delete", dependencies=[FromHere])
 async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
-    """Delete everything that is kept about the learner."""
+    """Delete everything that is stored about the learner."""
     if sure != "yes":
-        raise InputError("nothing was deleted: tick the box first, to say that you mean it")
+        raise InputError("nothing was deleted: tick the box to confirm, then delete again")
     if visiting.learner:
         with open_session(site.engine) as session:
             delete_everything(session, visiting.learner)
@@ -196,7 +196,7 @@ def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool)
 
 
 def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
-    """Every skill that was tried, the least kept first."""
+    """Every skill that was tried, the least mastered first."""
     exercises = site.catalog.exercises
     known = mastery_by_skill(exercises, kept)
     tried = {skill for e in exercises if e.id in took for skill in e.skills}
@@ -217,7 +217,7 @@ def _skill(
 
 
 def _clock(seconds: Iterable[float | None]) -> str:
-    """A time as a person would say it; nothing where none is known."""
+    """The sum of *seconds* in words; empty if none is known."""
     known = [time for time in seconds if time is not None]
     if not known:
         return ""

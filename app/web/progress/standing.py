@@ -1,4 +1,4 @@
-"""Where a learner stands, as pages show it."""
+"""A learner's standing in exercises and chapters, as pages show it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class ExerciseRow:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """An exercise to do next, and why."""
+    """A suggested exercise, with the reason."""
 
     href: str
     text: str
@@ -65,7 +65,7 @@ def today() -> date:
 
 
 def standings_of(site: Site, learner: str) -> Standings:
-    """How *learner* stands with every exercise; nothing for nobody."""
+    """The standing of *learner* in every exercise; empty for an unknown learner."""
     if not learner:
         return {}
     with open_session(site.engine) as session:
@@ -73,7 +73,7 @@ def standings_of(site: Site, learner: str) -> Standings:
 
 
 def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
-    """What is left of each exercise that *learner* solved; nothing for nobody."""
+    """The memory of each exercise that *learner* solved; empty for an unknown learner."""
     if not learner:
         return {}
     with open_session(site.engine) as session:
@@ -82,7 +82,7 @@ def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
-    """What came of each exercise on each day (of UTC)."""
+    """The result of each exercise on each day, in UTC."""
     days: dict[tuple[date, str], list[PastAnswer]] = {}
     for answer in given:
         days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
@@ -93,7 +93,7 @@ def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
 
 
 def mark_of(standing: Standing | None) -> Mark:
-    """The mark of an exercise."""
+    """The mark of an exercise with that standing."""
     if standing is None or not standing.tried:
         return "new"
     if not standing.solved:
@@ -102,7 +102,7 @@ def mark_of(standing: Standing | None) -> Mark:
 
 
 def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
-    """*exercise* in a list."""
+    """*exercise* as a row of a list."""
     mark = mark_of(known.get(exercise.id))
     return ExerciseRow(
         href=exercise_url(exercise.id),
@@ -116,7 +116,7 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
 
 
 def card_of(topic: Topic, known: Standings) -> Card:
-    """*topic* in a list."""
+    """*topic* as a card of a list."""
     solved = [e.core for e in topic.exercises if is_solved(e, known)]
     core = sum(e.core for e in topic.exercises)
     return Card(
@@ -131,21 +131,21 @@ def card_of(topic: Topic, known: Standings) -> Card:
 
 
 def is_solved(exercise: Exercise, known: Standings) -> bool:
-    """Whether the learner solved *exercise* alone."""
+    """Whether the learner solved *exercise*, with or without hints."""
     return mark_of(known.get(exercise.id)) in ("solved", "unaided")
 
 
 def next_for(
     site: Site, known: Standings, kept: Mapping[str, Memory], current: str = ""
 ) -> Suggested | None:
-    """What to do next, and why."""
+    """The next exercise, with the reason."""
     solved = {e.id for e in site.catalog.exercises if is_solved(e, known)}
     found = suggestion(site.catalog, solved, kept, today(), current)
     return suggested(found) if found else None
 
 
 def suggested(found: Suggestion) -> Suggested:
-    """*found* as pages show it; a review draws new numbers."""
+    """*found* as pages show it; a review has new numbers."""
     address = exercise_url(found.exercise.id)
     renewed = found.review and found.exercise.variation
     return Suggested(
