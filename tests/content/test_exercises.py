@@ -225,7 +225,7 @@ LABS = {
     "hw-16": {"ratio": "64"},
     "io-10": {"ratio": "16"},
 }
-UNLISTED = ("is too large", "is too small", "right as it stands")
+UNLISTED = ("is too large", "is too small", "is correct as written")
 
 
 def labelled(catalog: Catalog, label: str) -> Exercise:
