@@ -19,7 +19,7 @@ def test_the_tolls_and_levers_and_the_eight_words_are_there() -> None:
     assert {
         "state shelf", "the scratchpad", "the cable", "the bubble", "the last inch", "copy",
         "slice", "split", "shard", "data parallelism", "pipeline parallelism",
-        "tensor parallelism", "sharding", "activation checkpointing", "bubble", "utilisation",
+        "tensor parallelism", "sharding", "activation checkpointing", "bubble", "utilization",
         "high-bandwidth memory",
     } <= known  # fmt: skip
 
@@ -69,7 +69,7 @@ NAMED = (
     "cosine", "ramp", "critical batch", "Young", "Daly", "sharded checkpoint", "elastic", "spare",
     "MFU", "HFU", "streaming multiprocessor", "CUDA core", "tensor core", "roofline",
     "arithmetic intensity", "NVLink", "NVSwitch", "InfiniBand", "RoCE", "fat tree", "Clos",
-    "Rail-optimised", "TPU v5p", "ICI", "auto-parallelism", "FlashAttention", "cache", "Chinchilla",
+    "Rail-optimized", "TPU v5p", "ICI", "auto-parallelism", "FlashAttention", "cache", "Chinchilla",
     "SSD", "T²", "MAST", "Tectonic", "NCCLX", "Minipack2", "Megatron",
     "Transformer Engine", "4D", "Depth-first", "breadth-first",
 )  # fmt: skip
