@@ -18,7 +18,7 @@ def test_the_tolls_and_levers_and_the_eight_words_are_there() -> None:
     assert {
         "state shelf", "the scratchpad", "the cable", "the bubble", "the last inch", "copy",
         "slice", "split", "shard", "data parallelism", "pipeline parallelism",
-        "tensor parallelism", "sharding", "activation checkpointing", "bubble", "utilisation",
+        "tensor parallelism", "sharding", "activation checkpointing", "bubble", "utilization",
         "high-bandwidth memory",
     } <= known  # fmt: skip
 

@@ -68,7 +68,7 @@ SAID = (
     ("meshes/tensor-across-nodes", 0, "63 ms · 6 = 378 ms, and 405 ms"),
     ("meshes/tensor-across-nodes", 0, "270 %"),
     ("hardware/the-cube-of-the-side", 0, "took 1/43 of the time of the next"),
-    ("hardware/three-ratios", 0, "**9**, also when all 8 GPUs send at once"),
+    ("hardware/three-ratios", 0, "**9**, which also holds when all 8 GPUs send at the same time"),
     ("attention/intensity-of-attention", 0, "scores and probabilities are each written and read"),
     ("sharding/flat-traffic", 0, "fully sharded over 64 GPUs"),
     ("collectives/derive-the-time", 0, "a reduce-scatter, then an all-gather"),
