@@ -17,6 +17,8 @@ from app.sandbox.process import WorkerProcess
 from app.sandbox.report import Plain, Raised, Report, Returned, Stopped
 from app.sandbox.runner import Runner
 
+pytestmark = pytest.mark.slow(30)
+
 Loop = asyncio.AbstractEventLoop
 LOOP_FOREVER = "def f(*_):\n    while True:\n        pass\n"
 
