@@ -33,6 +33,7 @@ def form(exercise: Exercise, answer: object) -> dict[str, object]:
     return {"answer": answer}
 
 
+@pytest.mark.slow(10)
 def test_three_ways_lead_to_the_same_verdict(
     client: TestClient,
     bearer: dict[str, str],

@@ -21,6 +21,8 @@ from app.site import Site
 from app.web.frame.visitor import COOKIE
 from tests.calling import Caller, json_body
 
+pytestmark = pytest.mark.slow(30)
+
 RING = "collectives/write-ring-time"
 HONEST = "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n    return 1.0\n"
 SLOTS = 4

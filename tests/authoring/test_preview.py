@@ -12,6 +12,8 @@ from app.main import create_site
 from tests.authoring.test_lint import BUG
 from tests.content.test_catalog import GOOD
 
+pytestmark = pytest.mark.slow(10)
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:

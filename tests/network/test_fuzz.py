@@ -22,6 +22,8 @@ from app.db.session import open_session
 from app.db.tokens import create_token
 from app.main import create_app
 
+pytestmark = pytest.mark.slow(40)
+
 DRAWN = 1_500
 TEXTS = [
     "", "0", "-1", "1", "9007199254740992", "99999999999999999999", "1e309", "nan", "inf", "0x10",
@@ -214,7 +216,6 @@ def drawn(client: TestClient, source: random.Random, token: str, exercises: list
     sent(client, "POST", path, headers=given, content=urlencode(fields).encode())
 
 
-@pytest.mark.slow(40)
 def test_drawn_mixtures(visitor: TestClient, bearer: str) -> None:
     exercises = visitor.get("/api/v1/exercises").json()
     by_kind = {row["kind"]: [e for e in exercises if e["kind"] == row["kind"]] for row in exercises}

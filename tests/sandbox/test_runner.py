@@ -17,6 +17,8 @@ from app.sandbox.pool import SandboxHealth
 from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
 
+pytestmark = pytest.mark.slow(30)
+
 Loop = asyncio.AbstractEventLoop
 LOOP_FOREVER = "def f(*_):\n    while True:\n        pass\n"
 

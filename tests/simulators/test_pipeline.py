@@ -35,6 +35,7 @@ def _counts(stages: int) -> Sequence[int]:
     return sorted({1, 2, 3, stages // 2, 63, 64} | {count for count in near if count <= 64})
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("stages", range(1, 17))
 def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(

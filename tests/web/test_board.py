@@ -5,10 +5,19 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import delete
 
+from app.db.tables import LabRunRow
 from app.labs.archive import recorded
+from app.site import Site
 
 Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_sent_in_yet(site: Site) -> None:
+    with site.engine.begin() as connection:
+        connection.execute(delete(LabRunRow))
 
 
 def sent(**machine: object) -> dict[str, Any]:

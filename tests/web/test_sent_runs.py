@@ -213,6 +213,7 @@ def test_only_choices_that_a_lab_lists_become_part_of_its_formulas() -> None:
                 assert name not in lab.words(values)
 
 
+@pytest.mark.slow(10)
 def test_a_flood_changes_the_board_little_and_hides_nothing_from_here(tmp_path: Any) -> None:
     settings = Settings(
         database=f"sqlite:///{tmp_path}/w.db",
@@ -350,6 +351,7 @@ def test_a_run_costs_a_bounded_multiple_of_the_smallest() -> None:
     assert cost(many(200)) < 100 * cost(good())
 
 
+@pytest.mark.slow(10)
 def test_runs_of_one_address_are_limited_whatever_its_cookies(tmp_path: Any) -> None:
     settings = Settings(
         database=f"sqlite:///{tmp_path}/w.db",
