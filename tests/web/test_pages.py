@@ -143,7 +143,7 @@ def test_solved_without_hints_is_told_apart(client: TestClient) -> None:
 
 
 def test_home_suggests_what_is_not_solved_yet(client: TestClient) -> None:
-    assert "Start here: Bytes that a ring sends" in fields(client.get("/").text)
+    assert "Start here: Bytes sent in a ring all-reduce" in fields(client.get("/").text)
     client.post("/exercises/collectives/bytes-sent-by-a-ring", data={"answer": "1.75"})
     page = fields(client.get("/").text)
     assert "Go on: Time of a ring all-reduce" in page
@@ -153,7 +153,7 @@ def test_home_suggests_what_is_not_solved_yet(client: TestClient) -> None:
 
 def test_after_a_right_answer_the_next_one_is_offered(client: TestClient) -> None:
     page = fields(client.post(NUMERIC, data={"answer": "70 ms"}).text)
-    assert "Next: What a measured time says about the link" in page
+    assert "Next: From a measured time to bus bandwidth" in page
 
 
 def test_progress_outlives_the_server(tmp_path_factory: pytest.TempPathFactory) -> None:
