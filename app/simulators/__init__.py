@@ -1,4 +1,4 @@
-"""The quantities of the formulas, played out step by step and counted.
+"""Simulations, step by step, of the quantities that the formulas compute.
 
 Nothing here may import `app.formulas`: two derivations that share code share mistakes.
 """

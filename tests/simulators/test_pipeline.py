@@ -157,7 +157,7 @@ def test_a_legal_schedule_stays_legal_when_a_device_idles_longer_at_its_end() ->
         (("dualpipe", 3, 8), "stages must be even for dualpipe, not 3"),
         (("dualpipe", 4, 9), "microbatches must be even for dualpipe, not 9"),
         (("dualpipe_v", 4, 7), "microbatches must be at least twice the stages, 8"),
-        (("1f1b", 10**6, 10**6), "must be at most 4,000,000 to be played out"),
+        (("1f1b", 10**6, 10**6), "must be at most 4,000,000 for a simulation"),
     ],
 )
 def test_what_does_not_exist_is_refused_by_name(arguments: tuple[str, int, int], says: str) -> None:

@@ -1,4 +1,4 @@
-"""A training step with accumulated micro-batches, played out on a clock."""
+"""Training steps with accumulated micro-batches, and noisy gradient descent."""
 
 from app.simulators.batching.descent import best_gain, descend, spread
 from app.simulators.batching.steps import StepResult, play_step, play_until

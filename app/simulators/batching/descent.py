@@ -1,11 +1,11 @@
-"""Gradient descent with noise, played out exactly: every sign of the noise, with its share."""
+"""Noisy gradient descent, exactly: every sign of the noise, with its probability."""
 
 from fractions import Fraction
 from math import comb
 
 
 def descend(steps: int, rate: Fraction, gradient: Fraction) -> Fraction:
-    """How far *steps* steps go along a gradient that does not change."""
+    """Distance of *steps* steps along a constant gradient."""
     place = Fraction(0)
     for _ in range(steps):
         place -= rate * gradient
@@ -22,7 +22,7 @@ def spread(batch: int, rate: Fraction) -> Fraction:
 
 
 def best_gain(batch: int, noise: Fraction) -> Fraction:
-    """The most that one step can gain on a bowl of curvature one, as a share of the noiseless.
+    """The most progress of one step on a quadratic, relative to that without noise.
 
     A step of length r along a gradient of size one gains r - r² (1 + noise / batch) / 2; the best
     of many lengths is taken.

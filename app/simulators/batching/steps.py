@@ -1,11 +1,11 @@
-"""One optimizer step: passes one after the other, and all-reduces where they are called for."""
+"""One optimizer step: passes one after another, and the all-reduces."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What happened until the optimizer stepped."""
+    """The sequences, the passes and the times of an optimizer step."""
 
     sequences: int
     passes: int
@@ -14,7 +14,7 @@ class StepResult:
 
     @property
     def time(self) -> float:
-        """The whole step, with nothing overlapped."""
+        """Time of the whole step, with nothing overlapped."""
         return self.computing + self.communicating
 
 

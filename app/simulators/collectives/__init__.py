@@ -1,4 +1,4 @@
-"""Collectives played out chunk by chunk: who sends what to whom, and when everyone has it all."""
+"""Collectives, simulated chunk by chunk until every rank has what it should have."""
 
 from app.simulators.collectives.exchange import all_to_all
 from app.simulators.collectives.hierarchy import hierarchical_all_reduce

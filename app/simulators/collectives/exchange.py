@@ -1,4 +1,4 @@
-"""All-to-all: every rank has something of its own for every other rank."""
+"""All-to-all: every rank has a piece for every other rank."""
 
 from app.simulators.collectives.network import CollectiveResult, Message, Network
 from app.units import Bytes, BytesPerSecond, Count, Seconds
@@ -7,7 +7,7 @@ from app.units import Bytes, BytesPerSecond, Count, Seconds
 def all_to_all(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> CollectiveResult:
-    """Send to ever farther neighbors until every rank has a piece from everyone."""
+    """Send to ever more distant ranks until every rank has a piece from every other."""
     network = Network(bandwidth, latency)
     arrived = [{rank} for rank in range(ranks)]
     distance = 0

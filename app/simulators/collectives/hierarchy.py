@@ -14,7 +14,7 @@ def hierarchical_all_reduce(
     intra_latency: Seconds = 0.0,
     inter_latency: Seconds = 0.0,
 ) -> CollectiveResult:
-    """Add up inside the nodes, then between them, then hand the sums out inside.
+    """Reduce inside the nodes, then between them, then gather the sums inside the nodes.
 
     GPU g of node m is rank m * gpus_per_node + g. The array is cut into one chunk for each rank,
     the smallest that ever travels.

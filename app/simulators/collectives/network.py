@@ -1,4 +1,4 @@
-"""A network that is played step by step: one clock, and a count of the bytes on each link."""
+"""A network that is simulated step by step, with a clock and a count of the bytes per link."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 Contributors = frozenset[int]
-"""The ranks whose contributions a partial sum holds."""
+"""The ranks whose values are in a partial sum."""
 
 
 class Message(NamedTuple):
@@ -21,7 +21,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CollectiveResult:
-    """What a collective took: its time, its steps, and the bytes that went over each link."""
+    """The result of a simulated collective: its time, its steps, and the bytes on each link."""
 
     time: Seconds
     steps: Count
@@ -36,7 +36,7 @@ class CollectiveResult:
         return sum(size for (_, receiver), size in self.links.items() if receiver == rank)
 
     def then(self, later: "CollectiveResult") -> "CollectiveResult":
-        """This, and *later* after it."""
+        """This collective followed by *later*."""
         links = {
             link: self.links.get(link, 0) + later.links.get(link, 0)
             for link in {**self.links, **later.links}
@@ -48,7 +48,7 @@ class CollectiveResult:
 class Network:
     """Ranks with one port each way, of *bandwidth*; a step takes *latency* and its largest message.
 
-    Whatever else it counts, it refuses a step that its ports cannot carry.
+    It refuses a step in which a port would carry more than one message.
     """
 
     bandwidth: BytesPerSecond
@@ -62,22 +62,22 @@ class Network:
         sent = list(messages)
         for port in ([m.sender for m in sent], [m.receiver for m in sent]):
             if len(set(port)) < len(port):
-                raise ValueError(f"a port carries one message a step, not {sorted(port)}")
+                raise ValueError(f"a port carries one message per step, not {sorted(port)}")
         for message in sent:
             self.links[message.sender, message.receiver] += message.size
         self.clock += self.latency + max(message.size for message in sent) / self.bandwidth
         self.steps += 1
 
     def played(self) -> CollectiveResult:
-        """What has happened so far."""
+        """The result so far."""
         return CollectiveResult(self.clock, self.steps, dict(self.links))
 
 
 def added(one: Contributors, other: Contributors) -> Contributors:
-    """The sum of two partial sums, which must not count anybody twice.
+    """The sum of two partial sums, which must not have a rank in common.
 
     Raises:
-        ValueError: a rank's contribution is in both.
+        ValueError: a rank's values are in both.
     """
     if not one.isdisjoint(other):
         raise ValueError(f"ranks {sorted(one & other)} are in both partial sums")

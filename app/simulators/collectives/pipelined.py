@@ -16,7 +16,7 @@ def broadcast(
     latency: Seconds = 0.0,
     chunks: Count = 64,
 ) -> CollectiveResult:
-    """Forward chunks from rank to rank until the last rank has the last of them."""
+    """Forward chunks from rank to rank until the last rank has the last chunk."""
     sending = size / chunks / bandwidth
     arrived = [0.0] * chunks  # at the root, which has them all
     links = {}
@@ -36,7 +36,7 @@ def in_network_all_reduce(
     latency: Seconds = 0.0,
     chunks: Count = 64,
 ) -> CollectiveResult:
-    """Stream chunks up to a switch, which sends each sum down once it has heard of it from all.
+    """Stream chunks up to a switch, which sends each sum down once it has it from all ranks.
 
     The switch is the node behind the last rank.
     """

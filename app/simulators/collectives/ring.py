@@ -13,12 +13,12 @@ from app.simulators.collectives.network import (
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 HeldChunks = list[list[Contributors]]
-"""Of every rank and every chunk of the array, whose contributions the rank has added up."""
+"""For every rank and every chunk of the array, the ranks whose values are in the sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The ranks of a ring, and the chunks that travel together: a part for each of the ranks."""
+    """The ranks of a ring, and the chunks that are sent together: one part per rank."""
 
     members: Sequence[int]
     parts: Sequence[Sequence[int]]
@@ -47,9 +47,9 @@ class Ring:
 def reduce_scatter(
     network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes
 ) -> list[int]:
-    """Pass partial sums round all *rings* at once until each rank owns the sum of one part.
+    """Move partial sums around all *rings* at once until each rank owns the sum of one part.
 
-    The part that each position owns, the same in every ring.
+    Returns the part that each position owns, the same in every ring.
     """
     sums = [ring.sums(held) for ring in rings]
     sending = list(range(len(rings[0].members)))
@@ -67,7 +67,7 @@ def reduce_scatter(
 def all_gather(
     network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes, owned: Sequence[int]
 ) -> None:
-    """Pass the parts that the positions own round all *rings* at once until everyone has all."""
+    """Move the owned parts around all *rings* at once until every rank has all of them."""
     sums = [ring.sums(held) for ring in rings]
     sending = list(owned)
     while not all(
@@ -101,7 +101,7 @@ def _pass_on(
 def ring_reduce_scatter(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> CollectiveResult:
-    """Pass partial sums round until every rank owns the complete sum of one chunk."""
+    """Move partial sums around the ring until every rank owns the complete sum of one chunk."""
     network = Network(bandwidth, latency)
     reduce_scatter(network, contributions(ranks), [single(ranks)], size / ranks)
     return network.played()
@@ -110,7 +110,7 @@ def ring_reduce_scatter(
 def ring_all_gather(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> CollectiveResult:
-    """Pass chunks round until every rank holds everybody's."""
+    """Move chunks around the ring until every rank holds those of all ranks."""
     network = Network(bandwidth, latency)
     held = own_chunks(ranks)
     all_gather(network, held, [single(ranks)], size / ranks, owned=range(ranks))
@@ -120,7 +120,7 @@ def ring_all_gather(
 def ring_all_reduce(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> CollectiveResult:
-    """Pass partial sums round until each is complete somewhere, then pass the sums round."""
+    """Move partial sums around the ring until each is complete somewhere, then move the sums."""
     network, held, ring = Network(bandwidth, latency), contributions(ranks), single(ranks)
     owned = reduce_scatter(network, held, [ring], size / ranks)
     all_gather(network, held, [ring], size / ranks, owned)
@@ -129,7 +129,7 @@ def ring_all_reduce(
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """After some steps: the chunk that each rank has just sent, what all hold, bytes and time."""
+    """The state after a step: the chunk that each rank sent, what all hold, bytes and time."""
 
     sent: tuple[Count, ...]
     adding: bool
@@ -158,12 +158,12 @@ def _copied(held: HeldChunks) -> HeldChunks:
 
 
 def contributions(ranks: int) -> HeldChunks:
-    """What *ranks* ranks hold of as many chunks before anything is sent: each its own."""
+    """What *ranks* ranks hold of as many chunks before anything is sent: their own values."""
     return [[frozenset({rank})] * ranks for rank in range(ranks)]
 
 
 def own_chunks(ranks: int) -> HeldChunks:
-    """What *ranks* ranks hold of as many chunks when each has the one of its number alone."""
+    """What *ranks* ranks hold of as many chunks if each has only the chunk of its number."""
     return [
         [frozenset({chunk}) if chunk == rank else frozenset() for chunk in range(ranks)]
         for rank in range(ranks)
@@ -171,5 +171,5 @@ def own_chunks(ranks: int) -> HeldChunks:
 
 
 def single(ranks: int) -> Ring:
-    """One ring of all *ranks* ranks, with a chunk for each."""
+    """One ring of all *ranks* ranks, with one chunk per rank."""
     return Ring(range(ranks), [[chunk] for chunk in range(ranks)])

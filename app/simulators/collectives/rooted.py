@@ -27,7 +27,7 @@ def naive_all_reduce(
 def tree_all_reduce(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> CollectiveResult:
-    """Pair ranks off until one holds the sum, then let all who know it tell one more each."""
+    """Reduce in pairs until one rank holds the sum, then broadcast: each holder informs another."""
     network = Network(bandwidth, latency)
     _reduce(network, size, ranks)
     _broadcast(network, size, ranks)

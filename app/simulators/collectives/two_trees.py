@@ -13,11 +13,11 @@ from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 Parents = dict[int, int]
 Edge = tuple[int, int]
-"""A tree, 0 or 1, and the rank whose link to its parent there is meant."""
+"""A tree, 0 or 1, and a rank: its link to its parent in that tree."""
 
 
 def parents(ranks: Count) -> tuple[Parents, Parents]:
-    """The parent of every rank in two trees, where nobody is an inner node with two children twice.
+    """The parent of every rank in two trees; no rank has two children in both.
 
     In the first tree rank 0 is the root and a rank's lowest bit is its height, so odd ranks are
     leaves; the second is its mirror image, or, for an odd number of ranks, the first one shifted.
@@ -36,7 +36,7 @@ def colors(trees: tuple[Parents, Parents]) -> dict[Edge, int]:
     """Color 0 or 1 for each edge: a rank's links to its parents differ, and those to its children.
 
     Raises:
-        ValueError: the trees cannot be colored so.
+        ValueError: the trees have no such coloring.
     """
     apart = _apart(trees)
     colored: dict[Edge, int] = {}
@@ -54,7 +54,7 @@ def colors(trees: tuple[Parents, Parents]) -> dict[Edge, int]:
 
 
 def _apart(trees: tuple[Parents, Parents]) -> dict[Edge, set[Edge]]:
-    """For each edge those that may not have its color: they share its port at one end."""
+    """For each edge, the edges that must have the other color: they share a port with it."""
     ports: dict[tuple[str, int], set[Edge]] = defaultdict(set)
     for tree, above in enumerate(trees):
         for rank, parent in above.items():
@@ -69,47 +69,47 @@ def _apart(trees: tuple[Parents, Parents]) -> dict[Edge, set[Edge]]:
 
 @dataclass(slots=True)
 class Half:
-    """What the ranks hold of the chunks that go over one tree, and since when."""
+    """What the ranks hold of the chunks that one tree carries, and since when."""
 
     parents: Parents
     ranks: int
     chunks: int
     held: list[list[Contributors]] = field(init=False)
     since: list[list[Seconds]] = field(init=False)
-    told: Counter[tuple[str, int]] = field(default_factory=Counter)
+    forwarded: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.held = [[frozenset({rank})] * self.chunks for rank in range(self.ranks)]
         self.since = [[0.0] * self.chunks for _ in range(self.ranks)]
 
     def send_up(self, rank: int, now: Seconds, arrival: Seconds) -> bool:
-        """Send the next partial sum of *rank* to its parent, if its children's are in."""
-        chunk = self.told["up", rank]
+        """Send the next partial sum of *rank* to its parent, if those of its children arrived."""
+        chunk = self.forwarded["up", rank]
         if chunk == self.chunks or self.since[rank][chunk] > now:
             return False
         below = frozenset(child for child, above in self.parents.items() if above == rank)
-        if any(self.told["up", child] <= chunk for child in below):
+        if any(self.forwarded["up", child] <= chunk for child in below):
             return False
         above = self.parents[rank]
         self.held[above][chunk] = added(self.held[above][chunk], self.held[rank][chunk])
         self.since[above][chunk] = max(self.since[above][chunk], arrival)
-        self.told["up", rank] += 1
+        self.forwarded["up", rank] += 1
         return True
 
     def send_down(self, rank: int, now: Seconds, arrival: Seconds) -> bool:
-        """Send the next complete sum to *rank* from its parent, if it is there."""
-        chunk, above = self.told["down", rank], self.parents[rank]
+        """Send the next complete sum to *rank* from its parent, if the parent has it."""
+        chunk, above = self.forwarded["down", rank], self.parents[rank]
         if chunk == self.chunks or len(self.held[above][chunk]) < self.ranks:
             return False
         if self.since[above][chunk] > now:
             return False
         self.held[rank][chunk] = self.held[above][chunk]
         self.since[rank][chunk] = arrival
-        self.told["down", rank] += 1
+        self.forwarded["down", rank] += 1
         return True
 
     def finished(self) -> bool:
-        """Whether everyone holds the sum of everyone."""
+        """Whether every rank holds the sum of all ranks."""
         return all(len(share) == self.ranks for chunks in self.held for share in chunks)
 
 
@@ -120,7 +120,7 @@ def double_binary_tree_all_reduce(
     latency: Seconds = 0.0,
     chunks: Count = 64,
 ) -> CollectiveResult:
-    """Play *chunks* chunks on each tree, slot by slot, until everyone holds every sum."""
+    """Send *chunks* chunks over each tree, slot by slot, until every rank holds every sum."""
     trees = parents(ranks)
     colored = colors(trees)
     halves = [Half(above, ranks, chunks) for above in trees]

@@ -1,4 +1,4 @@
-"""A run that fails now and then, and starts again from its last checkpoint."""
+"""A run that fails at random and restarts from its last checkpoint."""
 
 from app.simulators.faults.running import FaultyRun, least_wasteful, run_once, run_until
 

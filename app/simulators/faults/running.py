@@ -1,4 +1,4 @@
-"""A clock, a random number generator and a run that falls back to its last checkpoint."""
+"""A simulated run with random failures, which restarts from its last checkpoint."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from random import Random
 
 @dataclass(slots=True)
 class FaultyRun:
-    """Where the time went."""
+    """The useful time, the total time, and the failures of a run."""
 
     kept: float = 0.0
     clock: float = 0.0
@@ -17,7 +17,7 @@ class FaultyRun:
 def run_once(
     source: Random, interval: float, checkpoint: float, mtbf: float, restart: float, run: FaultyRun
 ) -> None:
-    """Work through one interval and its checkpoint, however many failures that takes."""
+    """Complete one interval and its checkpoint, through any number of failures."""
     until = source.expovariate(1 / mtbf)
     left = interval + checkpoint
     while until < left:
@@ -32,7 +32,7 @@ def run_once(
 def run_until(
     seed: int, intervals: int, interval: float, checkpoint: float, mtbf: float, restart: float = 0.0
 ) -> FaultyRun:
-    """A whole run of so many intervals."""
+    """A whole run of *intervals* intervals."""
     source, run = Random(seed), FaultyRun()
     for _ in range(intervals):
         run_once(source, interval, checkpoint, mtbf, restart, run)
@@ -40,10 +40,10 @@ def run_until(
 
 
 def least_wasteful(checkpoint: float, mtbf: float) -> float:
-    """The interval with the least expected time for each second of work, by narrowing it down.
+    """The interval with the least expected time per second of work, by golden-section search.
 
-    The expected time is summed up over the number of failed attempts, each of which takes the mean
-    time of those that fail.
+    The expected time is summed over the number of failed attempts, each of which takes the mean
+    time of a failed attempt.
     """
 
     def spent(interval: float) -> float:

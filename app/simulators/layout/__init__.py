@@ -1,4 +1,4 @@
-"""Every tensor of a model put on every rank of a layout, and what each rank then holds."""
+"""The tensors of a model placed on the ranks of a layout, and what each rank holds."""
 
 from app.simulators.layout.placing import Mesh, MeshRank, WeightTensor, place
 

@@ -1,4 +1,4 @@
-"""Ranks of a mesh, each of which takes its slice of every tensor of its stage."""
+"""The ranks of a mesh, each with its slice of every tensor of its stage."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Mesh:
 
 @dataclass(frozen=True, slots=True)
 class WeightTensor:
-    """Elements of a weight; whether tensor parallelism cuts it; which expert it belongs to."""
+    """Elements of a weight, whether tensor parallelism splits it, and the expert it belongs to."""
 
     stage: int
     elements: int
@@ -27,7 +27,7 @@ class WeightTensor:
 
 @dataclass(slots=True)
 class MeshRank:
-    """What a rank holds, in elements."""
+    """The elements that a rank holds."""
 
     place: tuple[int, int, int, int]
     weights: float = 0.0
@@ -37,7 +37,7 @@ class MeshRank:
 
 
 def place(mesh: Mesh, tensors: Iterable[WeightTensor], experts: int, zero: int) -> list[MeshRank]:
-    """Give every rank its slices; what ZeRO shards is dealt out among those with the same slice."""
+    """Give every rank its slices; ZeRO shards over the ranks that have the same slice."""
     ranks = [MeshRank(where) for where in _places(mesh)]
     known = list(tensors)
     for number, tensor in enumerate(known):

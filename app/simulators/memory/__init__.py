@@ -1,4 +1,4 @@
-"""Training state, its traffic and activations, played out: who holds, stores and sends what."""
+"""Training state, its traffic, and activations: what each rank holds and sends."""
 
 from app.simulators.memory.activations import StoredTensor, stored_bytes, stored_tensors
 from app.simulators.memory.holding import Holding, hybrid_holding, zero_holding

@@ -10,7 +10,7 @@ HALF, MASK = 2, 1  # bytes of a 16-bit number, and of a dropout mask's element
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A stored tensor: its *shape* on one rank, and whether attention scores are what it holds."""
+    """A stored tensor: its *shape* on one rank, and whether it holds attention scores."""
 
     name: str
     shape: tuple[float, ...]
@@ -31,7 +31,7 @@ def stored_tensors(
     tensor_ranks: Count = 1,
     sequence_parallel: bool = False,
 ) -> list[StoredTensor]:
-    """What one rank stores of a layer with 16-bit activations, dropout and GELU.
+    """The tensors that one rank stores of a layer with 16-bit activations, dropout and GELU.
 
     Tensor parallelism gives a rank some of the heads and of the feed-forward's columns; sequence
     parallelism some of the tokens elsewhere.
@@ -61,7 +61,7 @@ def stored_tensors(
 
 
 def stored_bytes(tensors: list[StoredTensor], recompute: str) -> Bytes:
-    """Bytes of *tensors* that are left when *recompute* drops what can be computed again."""
+    """Bytes of *tensors* that are left when *recompute* drops what can be recomputed."""
     left = {
         "none": tensors,
         "selective": [tensor for tensor in tensors if not tensor.scores],

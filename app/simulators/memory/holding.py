@@ -1,4 +1,4 @@
-"""Who holds what of each single parameter, dealt out like cards."""
+"""Which rank holds which state of each single parameter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ STAGE_SHARES: Mapping[int, tuple[str, ...]] = {
 
 
 class StateItem(NamedTuple):
-    """What belongs to one parameter, of one kind."""
+    """The state of one kind that belongs to one parameter."""
 
     kind: str
     parameter: int
@@ -24,7 +24,7 @@ class StateItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The items on each rank, and how large an item of each kind is."""
+    """The items on each rank, and the size of an item of each kind."""
 
     items: Sequence[frozenset[StateItem]]
     sizes: Mapping[str, Bytes]
@@ -38,7 +38,7 @@ class Holding:
         return sum(self._bytes(items) for items in self.items)
 
     def distinct(self) -> Bytes:
-        """Bytes that they would hold if nothing existed twice."""
+        """Bytes that all ranks would hold if nothing existed twice."""
         return self._bytes(frozenset().union(*self.items))
 
     def _bytes(self, items: frozenset[StateItem]) -> Bytes:
@@ -53,7 +53,7 @@ def zero_holding(
     gradient_bytes: Bytes = 2,
     optimizer_bytes: Bytes = 12,
 ) -> Holding:
-    """Give every rank everything, then take away what *stage* leaves to the parameter's owner."""
+    """Give every rank everything, then remove what *stage* leaves to the parameter's owner."""
     everything = frozenset(StateItem(kind, at) for kind in KINDS for at in range(parameters))
     shared = STAGE_SHARES[stage]
     held = [
@@ -74,6 +74,6 @@ def hybrid_holding(
     gradient_bytes: Bytes = 2,
     optimizer_bytes: Bytes = 12,
 ) -> Holding:
-    """Share everything out inside one group, and repeat the group."""
+    """Shard everything inside one group, and repeat the group."""
     group = zero_holding(parameters, shard_ranks, 3, weight_bytes, gradient_bytes, optimizer_bytes)
     return Holding([*group.items] * replicas, group.sizes)

@@ -1,4 +1,4 @@
-"""A training step of sharded replicas: whoever lacks something for what comes next asks for it."""
+"""A training step of sharded replicas, in which ranks fetch what they lack."""
 
 from dataclasses import dataclass, field
 
@@ -55,7 +55,7 @@ class ReplicaGroup:
 
 
 def zero_step(size: Bytes, ranks: Count, stage: int, micro_batches: Count = 1) -> CollectiveResult:
-    """Play a step of *micro_batches* micro-batches; weights and gradients have *size* bytes."""
+    """Simulate a step of *micro_batches* micro-batches; weights and gradients have *size* bytes."""
     group = ReplicaGroup(size, ranks, outdated=stage == STAGE_THAT_DROPS_WEIGHTS)
     for _ in range(micro_batches):
         group.fetch_weights()  # for the forward pass
@@ -77,7 +77,7 @@ def zero_step(size: Bytes, ranks: Count, stage: int, micro_batches: Count = 1) -
 def hybrid_step(
     size: Bytes, shard_ranks: Count, replicas: Count
 ) -> tuple[CollectiveResult, CollectiveResult]:
-    """Play a step of *replicas* groups that shard everything: what goes inside, and across.
+    """Simulate a step of *replicas* groups that shard everything: traffic inside, and across.
 
     Rank g of group m is rank m * shard_ranks + g; the arrays are cut into a chunk for each rank.
     """
@@ -109,7 +109,7 @@ def hybrid_step(
 
 
 def _sharded_weights(ranks: int, shard_ranks: int) -> HeldChunks:
-    """What every rank has of every chunk of the weights when it has dropped the others' shards."""
+    """What every rank holds of every chunk of the weights after dropping the others' shards."""
     return [
         [
             frozenset({chunk}) if chunk % shard_ranks == rank % shard_ranks else frozenset()

@@ -1,8 +1,8 @@
-"""Layers computed one after the other, and a link that carries one message at a time."""
+"""Layers computed one after another, and a link that carries one message at a time."""
 
 
 def backward_pass(compute: list[float], communication: list[float]) -> float:
-    """When everything is computed and every layer's gradients are reduced."""
+    """The time when every layer is computed and its gradients are reduced."""
     computed = link_free = 0.0
     for work, message in zip(compute, communication, strict=True):
         computed += work
@@ -11,7 +11,7 @@ def backward_pass(compute: list[float], communication: list[float]) -> float:
 
 
 def sharded_forward(compute: list[float], gather: list[float]) -> float:
-    """When the last layer is computed, with each layer's weights fetched one layer ahead."""
+    """The time when the last layer is computed, with weights prefetched one layer ahead."""
     fetched = gather[0]
     free = 0.0
     for place, work in enumerate(compute):
@@ -23,11 +23,11 @@ def sharded_forward(compute: list[float], gather: list[float]) -> float:
 
 
 Span = tuple[float, float]
-"""From when to when."""
+"""Start and end."""
 
 
 def buckets(layers: int, size: int, compute: float, message: float, latency: float) -> list[Span]:
-    """When each bucket of *size* layers' gradients is on the link, in a backward pass."""
+    """The span of each bucket of *size* layers' gradients on the link, in a backward pass."""
     spans: list[Span] = []
     free = done = 0.0
     while done < layers:
@@ -42,10 +42,10 @@ def buckets(layers: int, size: int, compute: float, message: float, latency: flo
 def gathers(
     layers: int, ahead: int, compute: float, gather: float
 ) -> tuple[list[Span], list[Span]]:
-    """When each layer's weights are on the link, and when it is computed, in a forward pass.
+    """The spans of each layer's weights on the link and of its computation, in a forward pass.
 
-    A layer's weights set out when the layer *ahead* of it begins, or with *ahead* 0 when the one
-    before it has ended; those of the first *ahead* layers at once.
+    A layer's weights are sent when the layer *ahead* places before it starts, or with *ahead* 0
+    when the previous layer has ended; those of the first *ahead* layers are sent immediately.
     """
     fetched: list[Span] = []
     worked: list[Span] = []

@@ -1,4 +1,4 @@
-"""Pipeline schedules as event simulations: who does what when, and who waits."""
+"""Pipeline schedules, simulated event by event."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -61,8 +61,8 @@ def build(name: str, stages: int, microbatches: int, virtual: int = 1) -> Schedu
             raise ValueError(f"{what} must be at least 1, not {value}")
     if stages * microbatches * virtual > MOST_PASSES:
         raise ValueError(
-            f"stages times microbatches times virtual must be at most {MOST_PASSES:,} to be played"
-            f" out, not {stages * microbatches * virtual:,}"
+            f"stages times microbatches times virtual must be at most {MOST_PASSES:,} for a"
+            f" simulation, not {stages * microbatches * virtual:,}"
         )
     _refuse(name, stages, microbatches, virtual)
     if name == "interleaved" and virtual > 1:

@@ -1,6 +1,6 @@
-"""Whether a played schedule could happen: nothing twice, nothing before what it needs.
+"""Checks of a simulated schedule: nothing twice, nothing before its inputs.
 
-It reads the clock alone and knows nothing of how the schedule was made or played.
+They read only the start and end times, and do not depend on how the schedule was built or run.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def _overlaps(played: Played, slack: float) -> Iterator[str]:
         in_time = sorted(own, key=lambda slot: slot.start)
         for before, after in zip(in_time, in_time[1:], strict=False):
             if after.start < before.end - slack:
-                yield f"{_told(after)} starts before {_told(before)} ends"
+                yield f"{_named(after)} starts before {_named(before)} ends"
 
 
 def _places(played: Played, slots: list[Slot]) -> Iterator[str]:
@@ -35,7 +35,7 @@ def _places(played: Played, slots: list[Slot]) -> Iterator[str]:
     homes = {(s.microbatch, s.stage): s.device for s in slots if s.kind == "F"}
     for slot in slots:
         if homes.get((slot.microbatch, slot.stage)) != slot.device:
-            yield f"{_told(slot)} is not where its forward pass was"
+            yield f"{_named(slot)} is not where its forward pass was"
     share = played.schedule.depth * played.schedule.microbatches / played.schedule.devices
     for device in range(played.schedule.devices):
         if sum(slot.kind == "F" for slot in played.slots[device]) != share:
@@ -62,11 +62,11 @@ def _too_early(played: Played, slots: list[Slot], slack: float) -> Iterator[str]
         for needed in _needs(slot, played.schedule.depth):
             before = ends.get(needed)
             if before is None:
-                yield f"{_told(slot)} has nothing to work on: {needed} never happens"
+                yield f"{_named(slot)} has no input: {needed} never happens"
                 continue
             travel = played.times.communication if before.device != slot.device else 0
             if slot.start < before.end + travel - slack:
-                yield f"{_told(slot)} starts before {_told(before)} has arrived"
+                yield f"{_named(slot)} starts before {_named(before)} has arrived"
 
 
 def _needs(slot: Slot, depth: int) -> Iterator[tuple[str, int, int]]:
@@ -81,5 +81,5 @@ def _needs(slot: Slot, depth: int) -> Iterator[tuple[str, int, int]]:
         yield "B", m, stage
 
 
-def _told(slot: Slot) -> str:
+def _named(slot: Slot) -> str:
     return f"{slot.kind}{slot.microbatch} of stage {slot.stage} on device {slot.device}"

@@ -9,7 +9,7 @@ def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
 
 
 def naive(devices: int, microbatches: int) -> Schedule:
-    """A micro-batch starts when the one before it is through, there and back."""
+    """A micro-batch starts when the previous one has finished its forward and backward passes."""
     orders = [
         [_one(kind, m, device) for m in range(microbatches) for kind in ("F", "B")]
         for device in range(devices)
@@ -31,7 +31,7 @@ def gpipe(devices: int, microbatches: int) -> Schedule:
 
 
 def one_forward_one_backward(devices: int, microbatches: int) -> Schedule:
-    """Enough forward passes to fill the pipeline behind, then one backward for each forward.
+    """Enough forward passes to fill the later stages, then one backward pass per forward pass.
 
     Narayanan et al., arXiv:2104.04473, section 2.2.1 (PipeDream-Flush).
     """

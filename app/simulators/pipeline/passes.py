@@ -1,4 +1,4 @@
-"""The words of a pipeline schedule: passes, where a stage lives, who does what in which order."""
+"""The types of a pipeline schedule: passes, blocks, and each device's order of work."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ class Pass(NamedTuple):
     stage: int
 
 
-# Passes that run as one block: what each needs is there at the start, what each yields at the end.
+# Passes that run as one block: inputs are needed at its start, results are ready at its end.
 Block = tuple[Pass, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Who holds which stage, and the order in which every device works.
+    """Which device holds which stage, and the order in which every device works.
 
-    A micro-batch goes through stages 0 to *depth* - 1; *device_of* says where it meets each. A
-    device holds *chunks* of the stages of each micro-batch that it sees, so one chunk takes that
+    A micro-batch passes through stages 0 to *depth* - 1; *device_of* returns the device of each. A
+    device holds *chunks* stages of each micro-batch that it processes, so one chunk takes that
     share of the device's time for a micro-batch.
     """
 

@@ -1,10 +1,10 @@
-"""On which device a micro-batch meets a stage."""
+"""Which device holds a stage of a micro-batch."""
 
 from collections.abc import Callable
 
 
 def straight(devices: int) -> Callable[[int, int], int]:
-    """Stage i on device i; with more stages than devices, round and round."""
+    """Stage i on device i; with more stages than devices, round-robin."""
     return lambda _microbatch, stage: stage % devices
 
 

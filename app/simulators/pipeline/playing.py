@@ -1,4 +1,4 @@
-"""A schedule played out: every device does the next block of its order as soon as it can."""
+"""The simulation of a schedule: every device runs the next block of its order when it can."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
 
 _LONGEST = 1e30
-_SAME = 1e-9  # of the whole time: what the sums of times may differ by
+_SAME = 1e-9  # of the total time; sums of times may differ by this much
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What a micro-batch takes on a device, all its chunks together, and on the way to the next."""
+    """Times of a micro-batch on a device, all its chunks together, and of a message."""
 
     forward: float
     backward_input: float
@@ -26,16 +26,16 @@ class Times:
             if not (0 <= value <= _LONGEST):
                 raise ValueError(f"{name} must be from 0 to {_LONGEST:g} s, not {value!r}")
         if not self.work > 0:
-            raise ValueError("forward must be above 0 where both backward times are 0")
+            raise ValueError("forward must be above 0 if both backward times are 0")
 
     @property
     def work(self) -> float:
-        """All that one micro-batch is to a device."""
+        """Time of one micro-batch on a device."""
         return self.forward + self.backward_input + self.backward_weight
 
 
 class Slot(NamedTuple):
-    """A pass on the clock."""
+    """A pass with its start and end."""
 
     device: int
     kind: PassKind
@@ -47,7 +47,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class Played:
-    """What happened."""
+    """A simulated schedule: the passes of every device, and the messages that it sent."""
 
     schedule: Schedule
     times: Times
@@ -56,7 +56,7 @@ class Played:
 
     @property
     def step_time(self) -> float:
-        """Time after which the next step can begin: the longest that one device is taken up.
+        """Time after which the next step can begin: the longest time that a device is occupied.
 
         Devices need not wait for one another between steps, so a device that starts late may end
         late.
@@ -65,22 +65,22 @@ class Played:
 
     @property
     def makespan(self) -> float:
-        """From the first pass of any device to the last of any."""
+        """Time from the first pass of any device to the last pass of any device."""
         return max((own[-1].end for own in self.slots if own), default=0)
 
     @property
     def overlaps(self) -> bool:
-        """Whether a device begins its next step while another is still at this one."""
+        """Whether a device starts the next step while another still works on this one."""
         return self.makespan - self.step_time > _SAME * self.makespan
 
     @property
     def ideal_time(self) -> float:
-        """The work of one device, without a gap."""
+        """The work of one device, without gaps."""
         return self.schedule.microbatches * self.times.work
 
     @property
     def bubble(self) -> float:
-        """Idle time of a device in a step; none where only the sums of times differ."""
+        """Idle time of a device in a step; rounding noise becomes 0."""
         idle = self.step_time - self.ideal_time
         return idle if idle > _SAME * self.step_time else 0.0
 
@@ -96,7 +96,7 @@ class Played:
 
     @cached_property
     def in_flight(self) -> tuple[float, ...]:
-        """For each device, the most micro-batches whose activations it keeps at once.
+        """For each device, the most micro-batches whose activations it holds at the same time.
 
         From the forward pass until all of the backward pass is done; a chunk counts as its share.
         """
@@ -113,9 +113,9 @@ def _peak(slots: tuple[Slot, ...], chunks: int) -> float:
 
 
 def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ...]:
-    """Corners of the curve of micro-batches whose activations *device* keeps, over the time.
+    """Corners of the curve of micro-batches whose activations *device* holds, over time.
 
-    A pass that begins as another ends takes its place, and makes no corner.
+    A pass that starts when another ends takes its place, and adds no corner.
     """
     same = _SAME * played.makespan
     levels: list[tuple[float, float]] = [(0.0, 0.0)]  # from when on, how many
@@ -138,16 +138,16 @@ def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ..
 
 
 def play(schedule: Schedule, times: Times) -> Played:
-    """Let every device work through its order; a message takes the time of communication.
+    """Simulate *schedule*: every device works through its order; messages take time.
 
     Raises:
-        ValueError: devices wait for one another for ever.
+        ValueError: devices wait for one another forever.
     """
     return _Clock(schedule, times).run()
 
 
 class _Clock:
-    """Devices, each at a place in its order, and what has been done so far."""
+    """The devices, each at a position in its order, and the passes done so far."""
 
     def __init__(self, schedule: Schedule, times: Times) -> None:
         self.schedule, self.times = schedule, times
@@ -178,12 +178,12 @@ class _Clock:
                 awake += self.work(device, block, start)
                 self.place[device] += 1
         if any(p < len(o) for p, o in zip(self.place, self.schedule.orders, strict=True)):
-            raise ValueError(f"{self.schedule.name}: the devices wait for one another for ever")
+            raise ValueError(f"{self.schedule.name}: the devices wait for one another forever")
         slots = tuple(tuple(own) for own in self.slots)
         return Played(self.schedule, self.times, slots, tuple(self.sends))
 
     def earliest(self, device: int, block: Block) -> float | None:
-        """When *block* can start; None, and the device sleeps, when something is not yet done."""
+        """When *block* can start; None, and the device sleeps, if an input is not ready."""
         start = self.free[device]
         for one in block:
             for key, far in self.needs(device, one):
@@ -197,7 +197,7 @@ class _Clock:
         return start
 
     def needs(self, device: int, one: Pass) -> list[tuple[tuple[str, int, int], bool]]:
-        """What must be done before, and whether it comes from another device."""
+        """The passes that must be done before, and whether each is on another device."""
         kind, m, stage = one
         if kind == "F":
             return [self.from_stage("F", m, stage - 1, device)] if stage else []
@@ -214,7 +214,7 @@ class _Clock:
         return (kind, m, stage), far
 
     def work(self, device: int, block: Block, start: float) -> list[int]:
-        """Do *block*; the devices that can go on now."""
+        """Run *block*, and return the devices that can now continue."""
         woken: list[int] = []
         clock = start
         for kind, m, stage in block:

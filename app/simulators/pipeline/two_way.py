@@ -27,7 +27,7 @@ def dualpipe(devices: int, microbatches: int) -> Schedule:
 
 
 def dualpipe_v(devices: int, microbatches: int) -> Schedule:
-    """DualPipe cut in half: one stream that goes down the devices and comes up again."""
+    """DualPipe cut in half: one stream that goes down the devices and up again."""
     orders = []
     for device in range(devices):
         stages = device, 2 * devices - 1 - device
@@ -56,7 +56,7 @@ class _Order:
         self.order: list[Block] = []
 
     def blocks(self) -> list[Block]:
-        """All of it, in the eight parts of the published schedule."""
+        """The whole order, in the eight parts of the published schedule."""
         inner = self.half - self.near - 1
         outer = self.near + 1
         for _ in range(2 * inner):
@@ -81,7 +81,7 @@ class _Order:
         return self.order
 
     def both_directions(self, rounds: int) -> None:
-        """The main part: forward passes of one stream beside backward passes of the other."""
+        """The main part: forward passes of one stream overlap backward passes of the other."""
         for turn in range(rounds):
             if turn == 0 and self.near == self.half - 1:
                 self.do(self.forward(0))
@@ -91,7 +91,7 @@ class _Order:
             self.do(self.forward(1), self.backward(0))
 
     def draining(self, rounds: int) -> None:
-        """The last backward passes; those of the second half leave their weights for later."""
+        """The last backward passes; the second half of them delays the weight gradients."""
         split = False
         for turn in range(rounds):
             if turn == rounds // 2 and self.near % 2 == 1:

@@ -18,7 +18,7 @@ def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
 
 
 def _split(device: int, microbatches: int, ahead: int, delay: int) -> list[Block]:
-    """*ahead* forwards first; each weight gradient waits for *delay* more input gradients."""
+    """*ahead* forward passes first; weight gradients come *delay* input gradients later."""
     order = [_one("F", m, device) for m in range(min(ahead, microbatches))]
     for m in range(microbatches):
         order.append(_one("I", m, device))
@@ -31,7 +31,7 @@ def _split(device: int, microbatches: int, ahead: int, delay: int) -> list[Block
 
 
 def zb_h1(devices: int, microbatches: int) -> Schedule:
-    """1F1B whose weight gradients wait, as many as the micro-batches it keeps fewer than p.
+    """1F1B with delayed weight gradients, so that every device holds p micro-batches.
 
     Section 2.1 and figure 2, top.
     """
@@ -40,7 +40,7 @@ def zb_h1(devices: int, microbatches: int) -> Schedule:
 
 
 def zb_h2(devices: int, microbatches: int) -> Schedule:
-    """Twice as many forwards ahead, which fills the gap before the first backward.
+    """ZB-H1 with twice as many forward passes first, which fills the gap before the backward ones.
 
     Section 2.2 and figure 2, bottom.
     """
@@ -49,7 +49,7 @@ def zb_h2(devices: int, microbatches: int) -> Schedule:
 
 
 def zb_v(devices: int, microbatches: int) -> Schedule:
-    """Two chunks a device, down and up again, so that the last stage is on the first device.
+    """Two chunks per device, down and up again, so that the last stage is on the first device.
 
     Section 6 and figure 9.
     """
@@ -59,7 +59,7 @@ def zb_v(devices: int, microbatches: int) -> Schedule:
 
 
 def _folded_order(device: int, devices: int, microbatches: int) -> list[Block]:
-    """The order with as many micro-batches as fill the pipe; those too many are left out."""
+    """The order with enough micro-batches to fill the pipeline, without the surplus ones."""
     stages = (device, 2 * devices - 1 - device)
     next_of: dict[tuple[PassKind, int], int] = defaultdict(int)
     order = []

@@ -1,4 +1,4 @@
-"""Number formats by their codes, and a training step that scales its loss."""
+"""Number formats by their codes, and training with a loss scale."""
 
 from app.simulators.precision.codes import Codes, codes
 from app.simulators.precision.scaler import train

@@ -1,4 +1,4 @@
-"""Every code of a format and the number it stands for; the nearest is looked up, not computed."""
+"""Every code of a format and its number; the nearest number is looked up, not computed."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Codes:
     saturating: bool
 
     def nearest(self, value: Fraction) -> Fraction | None:
-        """The number nearest to *value*, of two the one with the even code; None is infinity."""
+        """The number nearest to *value*, ties to the even code; None is infinity."""
         size, sign = abs(value), 1 if value >= 0 else -1
         above = bisect_left(self.values, size)
         if above == len(self.values):

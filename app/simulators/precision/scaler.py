@@ -1,4 +1,4 @@
-"""Steps of training in FP16, each with a gradient that may be too large once it is scaled."""
+"""Training steps in FP16, whose scaled gradients may overflow."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ _TOO_LARGE = 65520.0  # rounds to infinity in FP16
 
 @dataclass(slots=True)
 class Trained:
-    """What happened: the scale before each step, whether it overflowed, and the last scale."""
+    """The scale before each step, whether the step overflowed, and the last scale."""
 
     scale: float
     scales: list[float] = field(default_factory=list)
@@ -16,7 +16,7 @@ class Trained:
 
 
 def train(gradients: Iterable[float], scale: float, patience: int) -> Trained:
-    """Step through *gradients*; a clean run of *patience* steps earns a doubling, and is spent."""
+    """Step through *gradients*; after *patience* clean steps the scale doubles."""
     run = Trained(scale)
     earned = 0
     for gradient in gradients:

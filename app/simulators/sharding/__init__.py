@@ -1,4 +1,4 @@
-"""Layers split over ranks, really computed, with every number that is sent counted."""
+"""Layers split over ranks and computed, with every sent number counted."""
 
 from app.simulators.sharding.matrices import MlpSplit, multiply, parallel_mlp
 from app.simulators.sharding.ring_attention import Passed, pass_blocks

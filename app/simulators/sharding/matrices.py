@@ -1,4 +1,4 @@
-"""Two matrices with something bent between them, on one rank and on several."""
+"""An MLP of two matrices and an activation function, on one rank and on several."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ Matrix = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class MlpSplit:
-    """What came out on every rank, the parts that they had, and the numbers that each sent."""
+    """The result on every rank, the shapes of their shards, and the numbers that each sent."""
 
     results: list[Matrix]
     first_shapes: list[tuple[int, int]]
@@ -24,17 +24,17 @@ def multiply(left: Matrix, right: Matrix) -> Matrix:
 
 
 def bend(values: Matrix) -> Matrix:
-    """Something that is not linear: negative numbers become zero."""
+    """The activation function ReLU: negative numbers become zero."""
     return [[max(0, value) for value in row] for row in values]
 
 
 def parallel_mlp(
     given: Matrix, up: Matrix, down: Matrix, ranks: int, *, in_rows: bool = False
 ) -> MlpSplit:
-    """Columns of *up* and rows of *down* on each rank; partial results added round a ring.
+    """Columns of *up* and rows of *down* on each rank; partial results are added around a ring.
 
-    With *in_rows* the input lies in parts along its rows, and the result ends so: it is gathered
-    before and scattered after.
+    With *in_rows*, input and result are split by rows: the input is gathered first, and the result
+    is left scattered.
     """
     wide = len(up[0]) // ranks
     sent = [0] * ranks
@@ -59,7 +59,7 @@ def _parts(numbers: int, ranks: int) -> list[range]:
 
 
 def _scatter(partial: list[Matrix], sent: list[int]) -> Matrix:
-    """Each part goes once round the ring and grows on its way."""
+    """Each part moves once around the ring, and every rank adds to it."""
     ranks, columns = len(partial), len(partial[0][0])
     flat = [[value for row in matrix for value in row] for matrix in partial]
     for owner, part in enumerate(_parts(len(flat[0]), ranks)):
@@ -76,7 +76,7 @@ def _scatter(partial: list[Matrix], sent: list[int]) -> Matrix:
 
 
 def _gather(matrix: Matrix, ranks: int, sent: list[int]) -> None:
-    """Each part goes round until everybody has it."""
+    """Each part moves around the ring until every rank has it."""
     for owner, part in enumerate(_parts(len(matrix) * len(matrix[0]), ranks)):
         for hop in range(ranks - 1):
             sent[(owner + hop) % ranks] += len(part)

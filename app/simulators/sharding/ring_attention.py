@@ -1,4 +1,4 @@
-"""Blocks of keys and values on their way round a ring."""
+"""Ring attention: blocks of keys and values that move around a ring."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Passed:
 
 
 def pass_blocks(ranks: int, numbers: int, attend: float = 1.0, transfer: float = 0.0) -> Passed:
-    """Attend to the block at hand while the next one arrives, until all have seen all."""
+    """Attend to one block while the next one arrives, until every rank has seen every block."""
     seen = [{rank} for rank in range(ranks)]
     held = list(range(ranks))
     sent = [0] * ranks

@@ -1,11 +1,11 @@
-"""Tokens sent to experts that have only so much room."""
+"""Tokens routed to experts of limited capacity."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class Routed:
-    """Copies that each expert took, copies that were dropped, and copies that left their rank."""
+    """Copies that each expert accepted, copies dropped, and copies sent by each rank."""
 
     loads: list[int]
     dropped: int
@@ -13,7 +13,7 @@ class Routed:
 
 
 def route(choices: list[list[list[int]]], experts: int, room: int | None = None) -> Routed:
-    """Send each token of each rank to its chosen experts; experts are dealt out to ranks evenly."""
+    """Send each token of each rank to its chosen experts, spread evenly over ranks."""
     ranks = len(choices)
     routed = Routed([0] * experts, 0, [0] * ranks)
     for rank, tokens in enumerate(choices):

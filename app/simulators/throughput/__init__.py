@@ -1,4 +1,4 @@
-"""A chip with a memory beside it, and the numbers that go to and fro."""
+"""A chip with an external memory, and the numbers that move between them."""
 
 from app.simulators.throughput.machine import Machine, run
 from app.simulators.throughput.moving import fused_attention, multiply, unfused_attention

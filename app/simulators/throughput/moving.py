@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Counted:
-    """Numbers moved and operations done."""
+    """Numbers read and written, and operations."""
 
     read: int = 0
     written: int = 0
@@ -13,12 +13,12 @@ class Counted:
 
     @property
     def moved(self) -> int:
-        """Read and written."""
+        """Numbers read or written."""
         return self.read + self.written
 
 
 def multiply(m: int, n: int, k: int) -> Counted:
-    """A product with everything on the chip: each number comes once and goes once."""
+    """A product with everything on the chip: each number is read or written once."""
     counted = Counted(read=len([(i, j) for i in range(m) for j in range(k)]))
     counted.read += len([(i, j) for i in range(k) for j in range(n)])
     for _row in range(m):
@@ -40,7 +40,7 @@ def unfused_attention(sequence: int, width: int) -> Counted:
 
 
 def fused_attention(sequence: int, width: int, room: int) -> Counted:
-    """Blocks of keys and values stay; queries and partial results pass by, row by row."""
+    """Blocks of keys and values stay; queries and partial results are streamed row by row."""
     counted = Counted()
     block = (room + 4 * width - 1) // (4 * width)
     first = 0

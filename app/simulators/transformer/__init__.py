@@ -1,4 +1,4 @@
-"""A transformer tensor by tensor, and its matrix products counted one at a time."""
+"""A transformer tensor by tensor, and its matrix products one at a time."""
 
 from app.simulators.transformer.products import backward, forward_products, weight_products
 from app.simulators.transformer.tensors import Plan, elements, tensors

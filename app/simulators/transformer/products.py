@@ -18,7 +18,7 @@ def forward_products(
 ) -> Iterator[Product]:
     """Products of tokens with tokens, head by head: scores, and weighted values.
 
-    Under a causal mask row i has i + 1 columns, of which the mean is taken as half of them all.
+    With a causal mask, row i has i + 1 columns.
     """
     wide = hidden // heads
     for _ in range(batch * heads):
@@ -32,7 +32,7 @@ def forward_products(
 
 
 def backward(products: Iterator[Product]) -> Iterator[Product]:
-    """For each product, one with the gradient for either of its factors."""
+    """The products of the backward pass: one per factor of each forward product."""
     for m, n, k in products:
         yield m, k, n
         yield k, n, m

@@ -1,4 +1,4 @@
-"""The weights of a model, as a framework would allocate them."""
+"""The weights of a model, as a framework allocates them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Widths of a model, named as released configurations name them."""
+    """Sizes of a model, named as in released configurations."""
 
     num_hidden_layers: int
     hidden_size: int
@@ -36,7 +36,7 @@ class Plan:
 
 
 def elements(shapes: Iterable[Shape]) -> int:
-    """All numbers in tensors of these shapes."""
+    """The number of elements in tensors of these shapes."""
     return sum(prod(shape) for shape in shapes)
 
 
