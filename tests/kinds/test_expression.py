@@ -45,7 +45,7 @@ def test_a_formula_is_judged_by_its_value(grade: Grade, answer: str) -> None:
     ("answer", "says"),
     [
         ("2 * S", "limit for many ranks"),
-        ("S - S/N", "one phase"),
+        ("S - S/N", "one of the two phases"),
         ("6 * S * (N - 1) / N", "always 3 times"),
         ("16 * S * (N - 1) / N", "8 times"),
         ("2 * (N - 1) / N", "a plain number, but the answer is a value in B"),
