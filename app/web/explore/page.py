@@ -233,11 +233,12 @@ def _control(control: Control, value: ControlValue) -> ControlView:
 
 
 def _slider(control: Slider, value: float) -> ControlView:
+    number, _, unit = address_text(control, value).partition(" ")
     return ControlView(
         name=control.name,
         label=control.label,
-        value=address_text(control, value).removesuffix(control.unit).strip(),
-        unit=control.unit,
+        value=number,
+        unit=unit,
         options=(),
         place=slider_place(control, value),
         scaling="doubles" if control.doubles else "log" if control.log else "",
