@@ -11,7 +11,7 @@ from app.config import Settings
 from app.kinds import Exercise
 from app.main import create_app
 from app.site import Site
-from tests.pages import EVERY, SAMPLES
+from tests.pages import EVERY
 
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "mspace"}
