@@ -19,6 +19,7 @@ SLACK = 3  # a run may take up to this many times its limit while the processor 
 LARGEST = 1 << 20  # bytes of a frame
 _MEGABYTE = 1 << 20
 _REPLIES = 400_000  # characters of all replies of a submission
+_LARGEST_FILE = 1 << 20  # beyond the number of any open file that is inherited
 _NICENESS = 10  # pages have priority over learners' programs
 _HOST_COPY = 96 * _MEGABYTE  # of a reply, which may be as large as the guest's whole memory
 _WARM = {"source": "def f():\n    return 1\n", "entry": "f", "calls": [[]], "wall": 5.0}
@@ -132,6 +133,7 @@ def _limit_memory(megabytes: int) -> None:
 
 def main(component: str, megabytes: str, lock: str) -> None:
     """Serve requests until stdin is closed."""
+    os.closerange(3, _LARGEST_FILE)  # such as the server's listening socket
     worker = Worker(component, int(megabytes))
     # Everything is loaded and warm before the process locks itself down.
     worker.run(dict(_WARM))

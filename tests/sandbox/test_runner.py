@@ -1,5 +1,9 @@
 import asyncio
 import math
+import os
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config import Settings
+from app.config import ROOT, Settings
 from app.errors import AnswerError, UnavailableError
 from app.sandbox.component import check_owner
 from app.sandbox.execution import Execution, Plain, Raised, Returned, Stopped
@@ -20,6 +24,7 @@ from app.sandbox.runner import Runner
 pytestmark = pytest.mark.slow(30)
 
 Loop = asyncio.AbstractEventLoop
+WORKER = ROOT / "app" / "sandbox" / "worker.py"
 LOOP_FOREVER = "def f(*_):\n    while True:\n        pass\n"
 
 SOLUTIONS = {
@@ -294,6 +299,27 @@ def test_a_worker_that_cannot_lock_itself_down_is_not_used(runner: Runner) -> No
     health = health_of(Settings(sandbox_workers=1), Unlocked)
     assert health.state == "off"
     assert "did not lock itself down" in health.cause
+
+
+def test_a_worker_closes_the_files_that_it_inherits(runner: Runner) -> None:
+    """Such as the socket on which the server listens, which uvloop passes on."""
+    pool = runner.pool
+    with socket.socket() as listening:
+        inherited = f"socket:[{os.fstat(listening.fileno()).st_ino}]"
+        command = [sys.executable, "-I", "-S", "-B", str(WORKER), str(pool.file), "96", "lock"]
+        with subprocess.Popen(
+            [*command, *pool.paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=[listening.fileno()],
+        ) as worker:
+            assert worker.stdout
+            worker.stdout.read(4)  # it is ready
+            files = Path(f"/proc/{worker.pid}/fd").iterdir()
+            open_files = {path.name: os.readlink(path) for path in files}
+            worker.kill()
+    assert {"0", "1"} <= open_files.keys()
+    assert inherited not in open_files.values()
 
 
 def test_without_a_sandbox_running_code_is_refused_not_done_elsewhere() -> None:
