@@ -4,7 +4,7 @@ Scheduling is a multilevel feedback queue in two levels. Every program first get
 slice; only one that does not finish in it is run again, for as long as it may take, at the lower
 level. Short runs go before long ones, and a quarter of the slots is reserved for them, so that
 fifty visitors who send endless loops share the rest and starve nobody: a program that finishes
-soon finds a slot at once, whoever sends it. Within a level, the client that used the least
+soon finds a slot at once, no matter who sends it. Within a level, the client that used the least
 processor time lately goes first, and among equals the one that has waited longest. A client has at
 most one run in flight.
 
@@ -32,6 +32,7 @@ ADDRESS_LIMIT = 100  # runs that may wait of all visitors of one address without
 TOTAL_LIMIT = 2_000  # runs that may wait in total, not counting graders'
 # Processor time used is compared in steps of half a second, up to four.
 _STEP, _STEPS = 0.5, 4
+_FIRST, _LAST = (False, 0), (True, _STEPS + 1)  # before and after every rank
 _RESERVED = 4  # one slot in four is reserved for short runs
 _FULL = "too many runs are waiting; try again in a few seconds"
 _HALF_LIFE = 60.0  # seconds until processor time used counts half
@@ -112,7 +113,8 @@ class FairQueue(Generic[Resource]):
         self._usage = Usage(clock)
         self._free: list[Resource] = []
         self._taken = 0
-        self._running: Counter[Lane] = Counter()
+        self._running: Counter[Lane | Client] = Counter()
+        self._limited = 0  # runs that wait, of clients with a limit
         self._waiting: OrderedDict[Lane, deque[asyncio.Future[Resource]]] = OrderedDict()
 
     @asynccontextmanager
@@ -150,10 +152,12 @@ class FairQueue(Generic[Resource]):
                 if not waiting.done():
                     waiting.set_exception(error)
         self._waiting.clear()
+        self._limited = 0
 
     async def _acquire(self, lane: Lane) -> Resource:
         waiting: asyncio.Future[Resource] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(lane, deque()).append(waiting)
+        self._limited += lane.client.limit is not None
         self._dispatch()
         if not waiting.done() and self._is_full_for(lane):
             self._forget(lane, waiting)
@@ -171,8 +175,7 @@ class FairQueue(Generic[Resource]):
         limit = lane.client.limit
         if limit is None:
             return False
-        limited = (q for other, q in self._waiting.items() if other.client.limit is not None)
-        return len(self._waiting[lane]) > limit or sum(map(len, limited)) > TOTAL_LIMIT
+        return len(self._waiting[lane]) > limit or self._limited > TOTAL_LIMIT
 
     def _dispatch(self) -> None:
         """Grant free slots to the runs that may go now."""
@@ -183,25 +186,27 @@ class FairQueue(Generic[Resource]):
                 continue  # its caller was canceled just now
             if lane in self._waiting:
                 self._waiting.move_to_end(lane)
-            self._running[lane] += 1
+            self._running[_in_flight(lane)] += 1
             self._taken += 1
             waiting.set_result(self._free.pop())
 
     def _next(self) -> Lane | None:
+        """The lane whose first run goes next; nearly always one of the first few that wait."""
         reserved = (len(self._free) + self._taken) // _RESERVED
-        resting = [lane for lane in self._waiting if not self._is_busy(lane)]
         unreserved = len(self._free) > reserved
-        able = [lane for lane in resting if unreserved or not lane.long]
-        if resting or len(self._free) <= max(1, reserved):
-            return min(able, key=self._rank, default=None)
+        best, lowest, anyone_rests = None, _LAST, False
+        for lane in self._waiting:  # the one that has waited longest comes first
+            if self._running[_in_flight(lane)]:
+                continue
+            anyone_rests = True
+            if (unreserved or not lane.long) and (rank := self._rank(lane)) < lowest:
+                best, lowest = lane, rank
+            if lowest == _FIRST:
+                break
+        if anyone_rests or len(self._free) <= max(1, reserved):
+            return best
         further = (lane for lane in self._waiting if lane.client.shared)
         return min(further, key=lambda lane: (lane.long, self._running[lane]), default=None)
-
-    def _is_busy(self, lane: Lane) -> bool:
-        """Whether a run is in flight: of either lane of a learner, of this lane if shared."""
-        if lane.client.shared:
-            return bool(self._running[lane])
-        return any(self._running[Lane(lane.client, long)] for long in (False, True))
 
     def _rank(self, lane: Lane) -> tuple[bool, int]:
         used = self._usage.of(lane.client.name)
@@ -209,9 +214,9 @@ class FairQueue(Generic[Resource]):
 
     def _release(self, lane: Lane, lease: Lease[Resource]) -> None:
         self._taken -= 1
-        self._running[lane] -= 1
-        if not self._running[lane]:
-            del self._running[lane]
+        self._running[_in_flight(lane)] -= 1
+        if not self._running[_in_flight(lane)]:
+            del self._running[_in_flight(lane)]
         if lane in self._waiting:
             self._waiting.move_to_end(lane)
         if not lease.lost:
@@ -223,5 +228,11 @@ class FairQueue(Generic[Resource]):
         if queue is None or waiting not in queue:
             return  # all were refused
         queue.remove(waiting)
+        self._limited -= lane.client.limit is not None
         if not queue:
             del self._waiting[lane]
+
+
+def _in_flight(lane: Lane) -> Lane | Client:
+    """What may have one run in flight: a learner, or either lane of a shared client."""
+    return lane if lane.client.shared else lane.client
