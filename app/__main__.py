@@ -169,7 +169,7 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         help="chunks per device, if interleaved (default: 1)",
     )
     for name, default, says in (
-        ("forward", "1 s", "forward time of one microbatch on one device"),
+        ("forward", "1 s", "forward time of one micro-batch on one device"),
         ("backward-input", "1 s", "time of the input gradient"),
         ("backward-weight", "1 s", "time of the weight gradient"),
         ("communication", "0 s", "time of a message to another device"),

@@ -267,7 +267,7 @@ class LabRunRow(SQLModel, table=True):
     predicted: float | None = Field(default=None, description="in the base unit of its measure")
     state: State = Field(default=State.QUEUED, sa_type=StateText)
     says: str = Field(default="", sa_type=Text, description="what it waits for, or why it ended")
-    cancel: bool = Field(default=False, description="its learner wants it stopped")
+    cancel: bool = Field(default=False, description="its learner asked to stop it")
     worker: str = Field(default="", max_length=EXERCISE_LIMIT, description="its follower")
     report: str = Field(default="", sa_type=Text, description="the measurements so far, JSON")
     log: str = Field(default="", sa_type=Text, description="what the ranks printed, if it failed")

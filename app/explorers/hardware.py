@@ -117,7 +117,7 @@ def _gap(card: Gpu, ways: int, network: float) -> str:
     return (
         f"NVLink is **{card.nvlink * ways / (network * ways):.3g} times** as fast as the network "
         f"of one GPU when both are counted the same way. It is {card.nvlink * 2 / network:.3g} "
-        "times if, as data sheets do, NVLink counts both directions and the network one; and "
+        "times if, as datasheets do, NVLink counts both directions and the network one; and "
         f"{card.nvlink / (_NODE * network):.3g} times the network of all {_NODE} GPUs of a node."
     )
 

@@ -228,7 +228,7 @@ LABS = {
 UNLISTED = ("is too large", "is too small", "is correct as written")
 
 
-def labelled(catalog: Catalog, label: str) -> Exercise:
+def labeled(catalog: Catalog, label: str) -> Exercise:
     return next(exercise for exercise in catalog.exercises if exercise.label == label)
 
 
@@ -240,7 +240,7 @@ def test_every_exercise_of_the_chapters_is_there(catalog: Catalog) -> None:
 def test_the_curriculum_s_answer_is_right_and_its_mistakes_are_told(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
-    exercise = labelled(catalog, label)
+    exercise = labeled(catalog, label)
     right, wrong = KEYS[label]
     assert loop.run_until_complete(exercise.grade(0, right, runner)).correct
     for answer in wrong:
@@ -253,7 +253,7 @@ def test_the_curriculum_s_answer_is_right_and_its_mistakes_are_told(
 def test_the_curriculum_s_answers_in_parts_are_right(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
-    exercise = labelled(catalog, label)
+    exercise = labeled(catalog, label)
     verdict = loop.run_until_complete(exercise.grade(0, PARTS[label], runner))
     assert verdict.correct, verdict.feedback
 
@@ -267,7 +267,7 @@ def test_most_exercises_draw_several_variants(catalog: Catalog) -> None:
 
 def test_a_variant_is_the_same_for_ever(catalog: Catalog) -> None:
     # Written down once; a change here would break every shared link and every grader's file.
-    exercise = labelled(catalog, "ring-02")
+    exercise = labeled(catalog, "ring-02")
     drawn = [tuple(exercise.draw(seed).shown.values()) for seed in (0, 7, 2**31 - 1)]
     assert drawn == [
         ("8", "2 GB", "50 GB/s"),
@@ -280,7 +280,7 @@ def test_a_variant_is_the_same_for_ever(catalog: Catalog) -> None:
 def test_what_a_lab_measures_is_worked_out_by_hand(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
-    exercise = labelled(catalog, label)
+    exercise = labeled(catalog, label)
     assert isinstance(exercise, LabExercise)
     answer: Answer = {**LABS[label], "cause": exercise.cause.correct}
     verdict = loop.run_until_complete(exercise.grade(0, answer, runner))

@@ -1,4 +1,4 @@
-"""Which parameters of a model a GPU of a layout holds."""
+"""The parameters of a model that each GPU of a layout holds."""
 
 from typing import NamedTuple
 
