@@ -154,7 +154,7 @@ def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     expect(page.locator(".facts")).to_have_count(0)
     page.get_by_label("Sent in total").fill("1.5 GB")
     page.get_by_role("button", name="Look").click()
-    expect(page.locator("#guessed")).to_contain_text("right")
+    expect(page.locator("#guessed")).to_contain_text("Right")
     expect(page.locator(".facts")).to_contain_text("1.5 GB")
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ async def five(runner: Runner, learner: str = "", source: str = FIVE) -> bool:
 
 
 def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> None:
-    os.kill(worker.process.pid, fault)
+    with suppress(ProcessLookupError):  # it has just ended
+        os.kill(worker.process.pid, fault)
 
 
 @pytest.mark.parametrize("deaths", [1, 4])
