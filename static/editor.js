@@ -76,6 +76,7 @@ export function editor(form, keepDraft) {
         c.EditorView.contentAttributes.of({
           "aria-label": "Python editor",
           "aria-describedby": "editor-help",
+          tabindex: "0", // a scrolling region needs something in it that the keyboard reaches
         }),
         c.EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
