@@ -12,7 +12,7 @@ from tests.browser.test_pages import (
     over_screens,
 )
 
-pytestmark = pytest.mark.slow(70)
+pytestmark = pytest.mark.slow(80)
 
 
 @pytest.mark.parametrize("name", sorted(EXPLORERS))

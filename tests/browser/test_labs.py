@@ -16,7 +16,7 @@ from tests.browser.conftest import MakePage, Server
 from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import to
 
-pytestmark = pytest.mark.slow(30)
+pytestmark = pytest.mark.slow(45)
 
 RING = "/exercises/collectives/count-the-ring"
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])

@@ -13,7 +13,7 @@ from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
 from tests.content.test_catalog import GOOD
 from tests.pages import PAGES
 
-pytestmark = pytest.mark.slow(100)
+pytestmark = pytest.mark.slow(130)
 
 # Both themes and both widths; what a theme changes, its colors, does not depend on the width.
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from app.kinds import KINDS
 from tests.browser.conftest import MakePage
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(90)
 
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 CHOICE = "/exercises/collectives/ring-or-tree"

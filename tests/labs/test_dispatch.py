@@ -28,7 +28,7 @@ from app.main import create_app, create_site
 from tests.db.queue import run
 from tests.labs.conftest import PATIENCE, is_alive
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(100)
 
 RING = {"run.ranks": "2", "run.size": "1 MiB", "guess": "1 MiB"}
 SLOW = {"run.ranks": "2", "run.sizes": "16 MiB", "run.bandwidth": "5 MB/s", "guess": "1 s"}

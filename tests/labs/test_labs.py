@@ -6,7 +6,7 @@ from app.labs import Report, lab_called, read_job, report_of
 from app.labs.launch.local import LocalLauncher
 from tests.labs.test_running import ended
 
-pytestmark = pytest.mark.slow(30)
+pytestmark = pytest.mark.slow(80)
 
 
 def ran(runner: LocalLauncher, name: str, **given: str) -> Report:

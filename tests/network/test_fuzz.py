@@ -22,7 +22,7 @@ from app.db.session import open_session
 from app.db.tokens import create_token
 from app.main import create_app
 
-pytestmark = pytest.mark.slow(40)
+pytestmark = pytest.mark.slow(60)
 
 DRAWN = 1_500
 TEXTS = [

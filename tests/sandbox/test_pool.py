@@ -19,7 +19,7 @@ from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
 from tests.sandbox.faults import OPERATIONS, faulty
 
-pytestmark = pytest.mark.slow(70)
+pytestmark = pytest.mark.slow(100)
 
 Loop = asyncio.AbstractEventLoop
 FIVE = "def f():\n    return 5\n"
