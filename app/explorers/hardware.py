@@ -188,7 +188,7 @@ def _skips_zeros(card: Gpu) -> bool:
 ROOFLINE = Explorer(
     name="roofline",
     title="Compute-bound or memory-bound?",
-    summary="The roofline of a GPU, with a matrix product, a ReLU, and and attention.",
+    summary="The roofline of a GPU, with a matrix product, a ReLU, and attention.",
     question="From which arithmetic intensity on is a kernel on an H100 compute-bound?",
     predicts="ridge",
     chapter="hardware",

@@ -19,6 +19,8 @@ from app.config import ROOT, Settings
 from app.content.catalog import Catalog
 from app.formulas import FORMULAS
 
+pytestmark = pytest.mark.slow(60)
+
 RING = "collectives/ring-all-reduce-time"
 Capture = pytest.CaptureFixture[str]
 
@@ -187,7 +189,6 @@ def test_a_backup_is_whole_and_never_overwrites(
     assert [path.name for path in tmp_path.glob("*.partial")] == []
 
 
-@pytest.mark.slow(60)
 def test_lint_passes_a_chapter_and_names_what_is_wrong(
     capsys: Capture, tmp_path: Path, catalog: Catalog
 ) -> None:
@@ -370,7 +371,6 @@ def address(process: "subprocess.Popen[str]") -> str:
     return found[0]
 
 
-@pytest.mark.slow(60)
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_serve_serves_until_it_is_told_to_end(workers: str) -> None:
     with serve("--workers", workers) as process:
@@ -381,7 +381,6 @@ def test_serve_serves_until_it_is_told_to_end(workers: str) -> None:
         assert "Traceback" not in process.stderr.read()
 
 
-@pytest.mark.slow(60)
 def test_a_killed_server_leaves_no_worker_behind() -> None:
     with serve() as process:
         url = address(process)
@@ -403,7 +402,6 @@ def is_running(process: str) -> bool:
     return status.exists() and "State:\tZ" not in status.read_text()
 
 
-@pytest.mark.slow(60)
 def test_a_port_in_use_is_told_in_one_line() -> None:
     with serve() as process:
         port = address(process).rpartition(":")[2]

@@ -179,6 +179,7 @@ def test_every_corner_is_drawn_or_says_why_not(client: TestClient, name: str) ->
         assert "<svg" in answer.text or "Nothing to draw" in answer.text, corner
 
 
+@pytest.mark.slow(20)
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_whatever_an_address_says_a_page_comes(client: TestClient, name: str) -> None:
     for control in EXPLORERS[name].controls:

@@ -9,6 +9,8 @@ import pytest
 from app.charts.svg import to_svg
 from app.explorers import EXPLORERS, Explored, Explorer, Slider, Values, read_controls
 
+pytestmark = pytest.mark.slow(10)
+
 NOISE = re.compile(
     r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b"
 )

@@ -17,6 +17,8 @@ from app.sandbox.execution import Execution, Outcome, Plain, Raised, Reason, Ret
 from app.sandbox.runner import Runner
 from tests.kinds.styles import RIGHT, WRONG
 
+pytestmark = pytest.mark.slow(15)
+
 Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
@@ -59,7 +61,6 @@ def test_the_exercises_without_a_formula_are_these(catalog: Catalog) -> None:
     assert {one.id for one in functions} == set(RIGHT)
 
 
-@pytest.mark.slow(30)
 @pytest.mark.parametrize("name", WITHOUT_REFERENCE)
 def test_nobody_is_right_while_the_right_program_does_not_run_through(
     catalog: Catalog, runner: Runner, loop: Loop, name: str
@@ -108,7 +109,6 @@ def test_a_right_program_of_another_style_is_right(
             assert verdict.correct, (program, verdict.feedback)
 
 
-@pytest.mark.slow(30)
 @pytest.mark.parametrize(("name", "program"), WRONG)
 def test_a_nearly_right_program_is_wrong_at_every_seed(
     catalog: Catalog, runner: Runner, loop: Loop, name: str, program: str
@@ -141,7 +141,6 @@ def test_changed_programs_are_of_every_sort() -> None:
     assert all(compile(source, "f", "exec") for source in changed)
 
 
-@pytest.mark.slow(30)
 def test_the_calls_of_every_seed_are_found_when_they_lack(
     catalog: Catalog, runner: Runner, loop: Loop
 ) -> None:
