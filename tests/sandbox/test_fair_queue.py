@@ -323,6 +323,25 @@ def test_a_shared_client_takes_one_slot_at_a_time_while_learners_wait() -> None:
     assert len(served) == 10
 
 
+def test_all_that_wait_are_limited_and_what_is_over_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.sandbox.fair_queue.TOTAL_LIMIT", 3)
+
+    async def visits() -> int:
+        queue = queue_of(1)
+        for number in range(10):  # one runs and three wait, ten times
+            served: list[str] = []
+            names = [f"{number} {who}" for who in "abcd"]
+            await asyncio.gather(*(visit(queue, Client(name), served) for name in names))
+            assert sorted(served) == names
+        five = (visit(queue, Client(name), []) for name in "abcde")
+        results = await asyncio.gather(*five, return_exceptions=True)
+        return sum(isinstance(result, UnavailableError) for result in results)
+
+    assert in_time(visits()) == 1
+
+
 def test_graders_runs_are_never_refused_and_do_not_count_against_learners() -> None:
     async def crowd() -> list[str]:
         queue, served = queue_of(1), list[str]()
