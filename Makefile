@@ -1,7 +1,7 @@
 # Two commands on a fresh machine: make serve, make test. They need Python 3.11 or newer and make.
 #   make quick   the tests but for browsers, Slurm, PostgreSQL, killed servers and sieges: a minute
-#   make test    all of them: six minutes on two cores
-#   make check   format, lint, types, words and the proof of every exercise: half a minute
+#   make test    all of them: about nine minutes on two cores
+#   make check   format, lint, types, words and the proof of every exercise: a minute and a half
 PYTHON ?= python3
 BIN = .venv/bin
 # Four workers on two cores, a file each, the slowest first: many tests wait for something.
