@@ -2,8 +2,8 @@
 
 from app.explorers import EXPLORERS
 from app.kinds import KINDS
-from app.labs import known_labs
 from app.labs.archive import recorded
+from app.labs.spec import known_labs
 from app.web.reference.docs import documentation
 
 SAMPLES = {name: f"/exercises/{kind.sample}" for name, kind in KINDS.items()}

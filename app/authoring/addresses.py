@@ -12,7 +12,7 @@ from app.content.glossary import terms
 from app.errors import NotFoundError, nearest
 from app.explorers import EXPLORERS, opened
 from app.formulas import FORMULAS
-from app.labs import lab_called
+from app.labs.spec import lab_called
 from app.markdown import addresses
 
 _OPENAPI = "api/v1/openapi.json"

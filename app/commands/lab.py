@@ -10,12 +10,14 @@ from tqdm import tqdm
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import InputError
-from app.labs import Lab, Report, Run, known_labs, lab_called, read_job, report_of
+from app.labs.analysis import report_of
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import manifest, prepared
 from app.labs.ranks.events import MeasureEvent
-from app.labs.report import held_in, ratio_shown, shown
+from app.labs.report import Report, held_in, ratio_shown, shown
+from app.labs.run import Run
+from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.units import BYTE_PER_SECOND, SECOND, show
 
 _PATIENCE = 600.0  # seconds to wait for the devices

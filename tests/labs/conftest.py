@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.labs import Job, Run, lab_called, read_job, spec
+from app.labs import spec
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import LocalLauncher
+from app.labs.run import Run
+from app.labs.spec import Job, lab_called, read_job
 
 FAULTY = """\
 import os, signal, time

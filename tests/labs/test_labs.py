@@ -2,8 +2,10 @@ import json
 
 import pytest
 
-from app.labs import Report, lab_called, read_job, report_of
+from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
+from app.labs.report import Report
+from app.labs.spec import lab_called, read_job
 from tests.labs.test_running import ended
 
 pytestmark = pytest.mark.slow(80)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import UnavailableError
-from app.labs import report_of
+from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
 from tests.labs.conftest import Faulty, pids_of
 from tests.labs.test_running import ended, gone

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from app.db.run_state import UNFINISHED, State
-from app.labs import Run, lab_called, read_job, report_of
+from app.labs.analysis import report_of
 from app.labs.blame import RankError, blame
 from app.labs.launch.base import written
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, as_line
-from app.labs.run import RunOutcome
+from app.labs.run import Run, RunOutcome
+from app.labs.spec import lab_called, read_job
 
 # As an earlier version wrote them.
 JOB = (

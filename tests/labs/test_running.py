@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from app.errors import InputError, NotFoundError, UnavailableError
-from app.labs import Run, lab_called, read_job, report_of
+from app.labs.analysis import report_of
 from app.labs.launch.base import chosen_backend
 from app.labs.launch.local import LocalLauncher
 from app.labs.ranks.events import ReadyEvent
+from app.labs.run import Run
+from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 
 pytestmark = pytest.mark.slow(40)
@@ -123,7 +125,7 @@ import sys, time
 from pathlib import Path
 from app.labs import spec
 spec.LIBRARY = Path({str(job.lab.worker.parent.parent)!r})
-from app.labs import lab_called, read_job
+from app.labs.spec import lab_called, read_job
 from app.labs.launch.local import LocalLauncher
 runner = LocalLauncher(Path({str(tmp_path)!r}) / "runs")
 print(runner.start(read_job(lab_called("faulty"), {{"what": "hangs"}})).id, flush=True)

@@ -17,11 +17,14 @@ from fastapi.testclient import TestClient
 from app.__main__ import main
 from app.config import Settings
 from app.errors import InputError, UnavailableError
-from app.labs import Report, Run, lab_called, read_job, report_of
+from app.labs.analysis import report_of
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import prepared
 from app.labs.launch.slurm import SlurmLauncher
+from app.labs.report import Report
+from app.labs.run import Run
+from app.labs.spec import lab_called, read_job
 from app.main import create_app
 from tests.labs.cluster import is_possible, slurm
 from tests.labs.conftest import PATIENCE, Faulty

@@ -7,9 +7,10 @@ import pytest
 from app.config import ROOT
 from app.errors import ContentError, InputError, NotFoundError
 from app.expressions import Quantity
-from app.labs import known_labs, lab_called, read_job, spec
+from app.labs import spec
 from app.labs.analysis import fit, known_quantities, predicted
 from app.labs.run import write_whole
+from app.labs.spec import known_labs, lab_called, read_job
 from app.markdown import html
 from app.simulators.pipeline import Times, build, play
 from app.units import scale_of

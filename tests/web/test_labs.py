@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
-from app.labs import known_labs, lab_called
 from app.labs.archive import RECORDED, own_runs, recorded
+from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 
 

@@ -12,10 +12,9 @@ from app.db.lab_runs import counted_runs, enqueue
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
-from app.labs import Lab, known_labs, lab_called, read_job
 from app.labs.archive import recorded
 from app.labs.run import new_name
-from app.labs.spec import RANKS
+from app.labs.spec import RANKS, Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble

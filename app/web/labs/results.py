@@ -13,9 +13,10 @@ from app.db.run_state import State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, nearest
-from app.labs import Report, Run, report_of
+from app.labs.analysis import report_of
 from app.labs.archive import own_runs, recorded
-from app.labs.report import read_report
+from app.labs.report import Report, read_report
+from app.labs.run import Run
 from app.labs.upload import read_sent
 from app.site import Site
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from app.db.run_state import State
-from app.labs import Lab, Report
-from app.labs.report import Held
+from app.labs.report import Held, Report
+from app.labs.spec import Lab
 
 KINDS = {
     "real": "real links",
