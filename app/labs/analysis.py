@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
+from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
 from app.labs.report import Derived, Line, Measure, Report, held_of
 from app.labs.run import MachineEvent, Run
-from app.labs.spec import RANKS, Lab, Value, lab_called
+from app.labs.spec import RANKS, Lab, lab_called
 from app.units import RATIO, scale_of
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
@@ -30,7 +31,7 @@ class Samples:
 def report_of(run: Run) -> Report:
     """What *run* has found so far."""
     job, outcome, events = run.job, run.outcome, run.events()
-    lab = lab_called(job.lab)
+    lab = lab_called(job.lab).run_over(job.backend)
     ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
     machine = next((one.machine for one in events if isinstance(one, MachineEvent)), job.machine)
     taken = [Samples(e.name, e.where, e.samples) for e in events if isinstance(e, MeasureEvent)]
@@ -59,7 +60,7 @@ def report_of(run: Run) -> Report:
 
 def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
     """*report* with everything that follows from its samples computed here."""
-    lab = lab_called(report.lab)
+    lab = lab_called(report.lab).run_over(report.backend)
     taken = [Samples(one.name, one.where, one.samples) for one in report.measures]
     measures = measured(lab, ranks, values, taken)
     return replace(

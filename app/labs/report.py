@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 
 from app.db.run_state import State
 from app.labs.machine import MachineFacts
-from app.labs.spec import Lab, amount, known_labs, parameters_in
+from app.labs.parameters import amount
+from app.labs.spec import Lab, known_labs, parameters_in
 from app.units import RATIO, scale_of
 
 Held = Literal["min", "median"]

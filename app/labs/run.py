@@ -18,8 +18,9 @@ from pydantic_core import from_json
 from app.db.run_state import State
 from app.labs.blame import blame
 from app.labs.machine import MachineFacts
+from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
-from app.labs.spec import Value, parameters_in
+from app.labs.spec import parameters_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome

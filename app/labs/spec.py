@@ -1,126 +1,32 @@
 """The specification of a lab, and the parameters of one run of it."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
-from app.units import BYTE, COUNT, RATIO, Unit, figures, parse, scale_of, show
+from app.labs.parameters import Parameter, Strict, Value
 from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
 Links = Literal["real", "emulated", "counted"]
-Value = float | str | tuple[float, ...]
-_RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
-_STEP = 4  # ratio of neighboring values in a range
-_MOST = 24  # values of a parameter that takes several
 RANKS = "ranks"
 _COMMAND = ("wallclock", "lab", "run")
-_EXACTLY = 6  # significant figures of bytes
+# Why a lab without a form for GPUs needs none.
+PROCESSORS_ONLY: Mapping[Links, str] = {
+    "real": "it measures the processor itself",
+    "emulated": "its link is emulated, which is the same on every machine",
+    "counted": "what it counts is the same on every machine",
+}
 _LONGEST = 500  # characters of a parameter
 _LONGEST_COMMAND = 2000  # characters
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class Parameter(_Strict):
-    """A number, a choice or several numbers; bare numbers are in *unit*."""
-
-    says: str
-    start: str | int | float
-    unit: str = ""
-    least: str | int | float = 0
-    most: str | int | float = 0
-    one_of: tuple[str, ...] = ()
-    several: bool = False
-    whole: bool = False
-
-    @property
-    def measured_in(self) -> Unit:
-        """The unit of its numbers."""
-        return scale_of(self.unit).unit if self.unit else (COUNT if self.whole else RATIO)
-
-    def read(self, name: str, text: str) -> Value:
-        """The value of *text*.
-
-        Raises:
-            InputError: it cannot be read or is out of bounds; the message says what is allowed.
-        """
-        if self.one_of:
-            if text not in self.one_of:
-                raise InputError(
-                    f"{name} must be one of {', '.join(self.one_of)}, not {text[:60]!r}"
-                    f"{nearest(text[:60], self.one_of)}"
-                )
-            return text
-        if not self.several:
-            return self.number(name, text)
-        if match := _RANGE.fullmatch(text):
-            return tuple(self._between(name, match["low"], match["high"]))
-        parts = text.split(",", _MOST)
-        if len(parts) > _MOST:
-            raise InputError(f"{name} takes at most {_MOST} values")
-        return tuple(self.number(name, part) for part in parts)
-
-    def shown(self, value: Value) -> str:
-        """*value* as a person would write it."""
-        if isinstance(value, str):
-            return value
-        if isinstance(value, tuple):
-            return ", ".join(self.shown(one) for one in value)
-        return amount(value, self.measured_in)
-
-    def number(self, name: str, text: str) -> float:
-        """The one number that *text* is.
-
-        Raises:
-            InputError: as for `read`.
-        """
-        try:
-            value = self._parsed(text)
-        except ValueError as error:
-            raise InputError(f"{name}: {error}") from None
-        low, high = self._parsed(str(self.least)), self._parsed(str(self.most))
-        if not low <= value <= high:
-            raise InputError(f"{name} must be from {self.least} to {self.most}, not {text.strip()}")
-        if self.whole and value != round(value):
-            raise InputError(f"{name} must be a whole number, not {text.strip()}")
-        return value
-
-    def _parsed(self, text: str) -> float:
-        try:
-            return float(text) * (scale_of(self.unit).factor if self.unit else 1.0)
-        except ValueError:
-            return parse(text, self.measured_in)
-
-    def _between(self, name: str, low: str, high: str) -> Iterable[float]:
-        value, last = self.number(name, low), self.number(name, high)
-        if not 0 < value <= last:
-            raise InputError(f"{name}: {low.strip()} to {high.strip()} is not a range")
-        for _ in range(_MOST):
-            if value > last:
-                return
-            yield value
-            value *= _STEP
-
-
-def amount(value: float, unit: Unit) -> str:
-    """*value* with its unit; bytes that are powers of two as such."""
-    if unit is BYTE and value and value % scale_of("KiB").factor == 0:
-        scales = (scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
-        fitting = next(scale for scale in scales if value >= scale.factor)
-        return f"{figures(value / fitting.factor, _EXACTLY)} {fitting.symbol}"
-    return show(value, unit) if unit.symbol else f"{value:g}"
-
-
-class Measured(_Strict):
+class Measured(Strict):
     """One measure: its unit, and the expression that predicts it.
 
     *exact*: it is counted, and must equal the prediction. *least*: the fastest sample is compared
@@ -136,7 +42,7 @@ class Measured(_Strict):
     derived: dict[str, str] = {}
 
 
-class Lab(_Strict):
+class Lab(Strict):
     """The contents of a `lab.yaml`."""
 
     name: str
@@ -151,9 +57,29 @@ class Lab(_Strict):
     let: dict[str, str] = {}
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
-    needs_gpu: bool = False
     explains: str
     sources: tuple[str, ...] = ()
+    gpu: "Lab | None" = Field(
+        default=None,
+        description="the lab with one GPU per rank; its lab.yaml says what is different there. "
+        "Without it, the lab runs on processors only",
+    )
+
+    def on(self, backend: str) -> "Lab":
+        """The lab as it runs over *backend*: over nccl, each rank has a GPU.
+
+        Raises:
+            InputError: it has no form for GPUs.
+        """
+        if backend == "nccl" and self.gpu is None:
+            raise InputError(
+                f"{self.name} runs on processors only, over gloo: {PROCESSORS_ONLY[self.links]}"
+            )
+        return self.run_over(backend)
+
+    def run_over(self, backend: str) -> "Lab":
+        """The form that a run over *backend* had; earlier versions ran any lab over nccl."""
+        return self.gpu or self if backend == "nccl" else self
 
     def words(self, values: Mapping[str, Value]) -> Mapping[str, str]:
         """The parameters that may become part of a formula's text: those with listed choices.
@@ -259,12 +185,34 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
 
 def _read(path: Path) -> Lab:
     document = read_document(path)
-    name = path.parent.name.replace("_", "-")
+    values = {**document.values, "name": path.parent.name.replace("_", "-")}
+    different = values.pop("gpu", None)
     try:
-        return Lab.model_validate({**document.values, "name": name})
+        lab = Lab.model_validate(values)
+        if not isinstance(different, Mapping):
+            return lab
+        return lab.model_copy(update={"gpu": Lab.model_validate(_merged(values, different))})
     except ValidationError as error:
         problems = [
             Problem(path, document.line(tuple(found["loc"])), f"{found['loc']}: {found['msg']}")
             for found in error.errors(include_url=False)
         ]
         raise ContentError(problems) from error
+
+
+def _merged(values: Mapping[str, object], different: Mapping[str, object]) -> dict[str, object]:
+    """*values* with those of *different* in their place, mappings likewise; null removes one.
+
+    >>> _merged({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 4}, "d": None})
+    {'a': {'b': 4, 'c': 2}}
+    """
+    found = dict(values)
+    for name, new in different.items():
+        old = found.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            found[name] = _merged(old, new)
+        elif new is None:
+            found.pop(name, None)
+        else:
+            found[name] = new
+    return found

@@ -31,6 +31,39 @@ def test_every_lab_says_what_it_needs(name: str) -> None:
     assert read_job(lab, given).values == job.values
 
 
+def test_the_form_with_gpus_says_only_what_is_different(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "one_lab"
+    folder.mkdir()
+    (folder / "lab.yaml").write_text(
+        "title: A\nlinks: counted\nsummary: S.\nquestion: Q?\nasks: held\nranks: [2, 4, 2]\n"
+        "seconds: 9\nexplains: E.\nlet: {a: ranks}\n"
+        "parameters: {width: {says: width, start: 8, least: 1, most: 9}}\n"
+        "measures: {held: {says: held, unit: B, exact: true}}\n"
+        "gpu:\n  links: real\n  let: null\n  parameters: {width: {start: 4096, most: 8192}}\n"
+        "  measures: {allocated: {says: allocated, unit: B}}\n"
+    )
+    monkeypatch.setattr(spec, "LIBRARY", tmp_path)
+    spec.known_labs.cache_clear()
+    lab = lab_called("one-lab")
+    monkeypatch.undo()
+    spec.known_labs.cache_clear()
+    assert (lab.links, lab.let, lab.starts) == ("counted", {"a": "ranks"}, {"width": "8"})
+    there = lab.on("nccl")
+    assert (there.links, there.let, there.starts) == ("real", {}, {"width": "4096"})
+    assert there.parameters["width"].least == 1
+    assert list(there.measures) == ["held", "allocated"]
+    assert lab.on("gloo") is lab
+
+
+def test_a_lab_for_processors_alone_says_so() -> None:
+    with pytest.raises(
+        InputError, match="ring-bytes runs on processors only, over gloo: what it c"
+    ):
+        lab_called("ring-bytes").on("nccl")
+
+
 @pytest.mark.parametrize("name", known_labs())
 def test_what_is_predicted_is_in_the_unit_of_what_is_measured(name: str) -> None:
     lab = lab_called(name)

@@ -12,8 +12,9 @@ from app.db.run_state import UNFINISHED, State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
+from app.labs.parameters import amount
 from app.labs.report import Measure, Report, held_in, ratio_shown, shown
-from app.labs.spec import Lab, amount, lab_called
+from app.labs.spec import Lab, lab_called
 from app.markdown import html
 from app.site import Here, Site
 from app.units import scale_of

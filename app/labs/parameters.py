@@ -1,0 +1,111 @@
+"""The parameters of labs: numbers, choices and several numbers, read from text and shown again."""
+
+import re
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+
+from app.errors import InputError, nearest
+from app.units import BYTE, COUNT, RATIO, Unit, figures, parse, scale_of, show
+
+Value = float | str | tuple[float, ...]
+_RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
+_STEP = 4  # ratio of neighboring values in a range
+_MOST = 24  # values of a parameter that takes several
+_EXACTLY = 6  # significant figures of bytes
+
+
+class Strict(BaseModel):
+    """Frozen, with no fields but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Parameter(Strict):
+    """A number, a choice or several numbers; bare numbers are in *unit*."""
+
+    says: str
+    start: str | int | float
+    unit: str = ""
+    least: str | int | float = 0
+    most: str | int | float = 0
+    one_of: tuple[str, ...] = ()
+    several: bool = False
+    whole: bool = False
+
+    @property
+    def measured_in(self) -> Unit:
+        """The unit of its numbers."""
+        return scale_of(self.unit).unit if self.unit else (COUNT if self.whole else RATIO)
+
+    def read(self, name: str, text: str) -> Value:
+        """The value of *text*.
+
+        Raises:
+            InputError: it cannot be read or is out of bounds; the message says what is allowed.
+        """
+        if self.one_of:
+            if text not in self.one_of:
+                raise InputError(
+                    f"{name} must be one of {', '.join(self.one_of)}, not {text[:60]!r}"
+                    f"{nearest(text[:60], self.one_of)}"
+                )
+            return text
+        if not self.several:
+            return self.number(name, text)
+        if match := _RANGE.fullmatch(text):
+            return tuple(self._between(name, match["low"], match["high"]))
+        parts = text.split(",", _MOST)
+        if len(parts) > _MOST:
+            raise InputError(f"{name} takes at most {_MOST} values")
+        return tuple(self.number(name, part) for part in parts)
+
+    def shown(self, value: Value) -> str:
+        """*value* as a person would write it."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, tuple):
+            return ", ".join(self.shown(one) for one in value)
+        return amount(value, self.measured_in)
+
+    def number(self, name: str, text: str) -> float:
+        """The one number that *text* is.
+
+        Raises:
+            InputError: as for `read`.
+        """
+        try:
+            value = self._parsed(text)
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+        low, high = self._parsed(str(self.least)), self._parsed(str(self.most))
+        if not low <= value <= high:
+            raise InputError(f"{name} must be from {self.least} to {self.most}, not {text.strip()}")
+        if self.whole and value != round(value):
+            raise InputError(f"{name} must be a whole number, not {text.strip()}")
+        return value
+
+    def _parsed(self, text: str) -> float:
+        try:
+            return float(text) * (scale_of(self.unit).factor if self.unit else 1.0)
+        except ValueError:
+            return parse(text, self.measured_in)
+
+    def _between(self, name: str, low: str, high: str) -> Iterable[float]:
+        value, last = self.number(name, low), self.number(name, high)
+        if not 0 < value <= last:
+            raise InputError(f"{name}: {low.strip()} to {high.strip()} is not a range")
+        for _ in range(_MOST):
+            if value > last:
+                return
+            yield value
+            value *= _STEP
+
+
+def amount(value: float, unit: Unit) -> str:
+    """*value* with its unit; bytes that are powers of two as such."""
+    if unit is BYTE and value and value % scale_of("KiB").factor == 0:
+        scales = (scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
+        fitting = next(scale for scale in scales if value >= scale.factor)
+        return f"{figures(value / fitting.factor, _EXACTLY)} {fitting.symbol}"
+    return show(value, unit) if unit.symbol else f"{value:g}"
