@@ -18,8 +18,13 @@ _VARIABLES = (
     "PYTORCH_CUDA_ALLOC_CONF", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )  # fmt: skip
 _LONGEST = 80  # characters of a variable's value
-# How Slurm calls whether a job shares its nodes: OK and YES may be shared, NO never.
-_SHARING = {"NO": "exclusive node", "OK": "shared node", "YES": "shared node"}
+# A job's OverSubscribe, as Slurm shows it: with OK and YES, other jobs may be on its nodes.
+_SHARING = {
+    "NO": "exclusive node",
+    "OK": "shared node",
+    "YES": "shared node",
+    "USER": "shared with the same user's jobs",
+}
 Fact = int | float | str
 
 
