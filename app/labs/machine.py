@@ -94,7 +94,7 @@ def _facts(one: Device) -> Mapping[str, str]:
     said = one.listed or ListedGpu(name=one.name, instances={})
     clocks = [f"{said.clock} MHz" if said.clock else ""]
     clocks += [f"memory {said.memory_clock} MHz" if said.memory_clock else ""]
-    lanes = f" × {said.pcie_lanes}" if said.pcie_lanes else ""
+    lanes = f", {said.pcie_lanes} lanes" if said.pcie_lanes else ""
     return {
         "gpu_memory": show(one.memory_bytes, BYTE) if one.memory_bytes else "",
         "power_limit": f"{float(said.power):g} W" if said.power else "",

@@ -23,7 +23,7 @@ def test_gpus_are_described_once_where_they_are_alike(
     assert (facts.driver, facts.nodes, facts.topology) == ("580.65.06", 2, "GPU0 X NV18")
     assert (facts.power_limit, facts.clocks) == ("700 W", "1980 MHz, memory 2619 MHz")
     assert (facts.ecc, facts.mig, facts.persistence) == ("Enabled", "Disabled", "Enabled")
-    assert (facts.compute_mode, facts.pcie) == ("Default", "generation 5 × 16")
+    assert (facts.compute_mode, facts.pcie) == ("Default", "generation 5, 16 lanes")
     assert (facts.peers, facts.gpu_memory) == ("all of them", "85.9 GB")
     assert facts.others == "2 processes, 33.29 GB"  # one does not say how much
 
@@ -34,7 +34,7 @@ def test_gpus_that_differ_are_described_in_turn() -> None:
     found = joined(seen(range(3)), replace(gpus, gpus=(gpus.gpus[0], odd, gpus.gpus[2])), {})
     facts = describe_machine(found)
     assert facts.power_limit == "700 W; 350 W; 700 W"
-    assert facts.pcie == "generation 5 × 16; generation 5; generation 5 × 16"
+    assert facts.pcie == "generation 5, 16 lanes; generation 5; generation 5, 16 lanes"
 
 
 @pytest.mark.parametrize(

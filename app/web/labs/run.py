@@ -23,7 +23,7 @@ from app.web.frame.aside import aside
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.form import BACKEND
-from app.web.labs.provenance import the_rest, what_matters
+from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, run_called
 from app.web.labs.tables import figures_of, table_of
 from app.web.labs.wording import (
@@ -39,6 +39,7 @@ from app.web.labs.wording import (
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = APIRouter(prefix="/labs")
+_TIMES = "\N{NO-BREAK SPACE}×"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +72,11 @@ class RunPage:
     again: str
     back: Link | None
     report: Report | None
+    notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
     rest: tuple[tuple[str, str], ...]
-    topology: str
+    listings: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: str
@@ -144,7 +146,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
     return RunPage(
         lab=Link(lab_url(lab.name), lab.title),
         address=address,
-        title=f"{lab.title}, {place_of(report)}" if report else lab.title,
+        title=f"{lab.title}, {place_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
         question=mark(html(lab.question)),
@@ -158,10 +160,11 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
+        notes=report.notes if report else row.sentences if row else (),
         compared=_compared(lab, result),
         machine=tuple(what_matters(report)) if report else (),
         rest=tuple(the_rest(report)) if report else (),
-        topology=str(report.machine.topology or "") if report else "",
+        listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
         line=_line(report) if report else "",
