@@ -20,7 +20,7 @@ from app.main import create_app
 from app.markdown import html
 from app.sandbox.runner import Runner
 from app.site import Site
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 
 _SEEDS = (0, 1, 2, 3)
 _GONE = "gone"
@@ -60,7 +60,7 @@ class PreviewPage:
     stamp: str
     drawings: tuple[DrawingFrame, ...]
     unread: str
-    others: tuple[Link, ...]
+    others: tuple[Hyperlink, ...]
 
 
 class Preview:
@@ -120,7 +120,7 @@ class Preview:
             stamp=stamp,
             drawings=tuple(DrawingFrame(seed, f"/exercises/{key}?seed={seed}") for seed in shown),
             unread=self._unread.get(path.stem, ""),
-            others=tuple(Link(f"/preview?name={other}", other) for other in self.files),
+            others=tuple(Hyperlink(f"/preview?name={other}", other) for other in self.files),
         )
 
     async def proof(self, name: str) -> Proof:

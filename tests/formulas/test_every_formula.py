@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.config import ROOT
 from app.expressions import Quantity, evaluate, parse
-from app.formulas import FORMULAS, MODULES, Argument, Formula, Result
+from app.formulas import FORMULAS, MODULES, Argument, Formula, FormulaResult
 from app.formulas.records import hints_of
 from app.units import Unit
 from tests.formulas.samples import HUGE, LEGAL, as_text, illegal, legal
@@ -32,7 +32,7 @@ def definitions(formula: Formula) -> list[tuple[str, str]]:
     return [(match["name"], match["text"]) for match in found if match]
 
 
-def values(result: Result) -> tuple[float, ...]:
+def values(result: FormulaResult) -> tuple[float, ...]:
     found = result if isinstance(result, tuple) else (result,)
     return tuple(value for value in found if not isinstance(value, str))
 

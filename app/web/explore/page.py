@@ -16,8 +16,8 @@ from app.explorers import (
     ControlValue,
     Explored,
     Explorer,
-    Fact,
     Guess,
+    KeyFigure,
     Select,
     Slider,
     Values,
@@ -40,7 +40,7 @@ from app.web.explore.figures import (
     guess_form,
     state_of,
 )
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url, explorer_url, formula_url
 
 router = APIRouter(prefix="/explore")
@@ -78,13 +78,13 @@ class ExplorePage:
     typed: str
     hidden: bool
     question: Markup
-    chapter: Link
-    formulas: tuple[Link, ...]
+    chapter: Hyperlink
+    formulas: tuple[Hyperlink, ...]
     controls: tuple[ControlView, ...]
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFigure, ...]
     figures: tuple[FigureView, ...]
     address: str
     ended: bool
@@ -155,8 +155,8 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         typed=typed,
         hidden=hidden,
         question=mark(inline_html(question(explorer, values))),
-        chapter=Link(chapter_url(topic.id), topic.title),
-        formulas=tuple(Link(formula_url(formula), formula) for formula in explorer.formulas),
+        chapter=Hyperlink(chapter_url(topic.id), topic.title),
+        formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
         corrections=corrections,
         problem=problem,

@@ -21,7 +21,7 @@ from app.network.door import note_trouble
 from app.site import Here, Site
 from app.units import RATIO, read, scale_of
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
@@ -89,7 +89,7 @@ class LabPage:
     problem: str
     command: str
     runs: tuple[RunItem, ...]
-    sources: tuple[Link, ...]
+    sources: tuple[Hyperlink, ...]
 
 
 @router.get("")
@@ -159,7 +159,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         problem=problem,
         command=f"wallclock lab run {lab.name}",
         runs=tuple(_rows(finished(site, lab.name))),
-        sources=tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
+        sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in lab.sources),
     )
 
 
