@@ -148,7 +148,7 @@ def preview_app(path: Path, site: Site) -> FastAPI:
     @router.get("")
     async def show(request: Request, name: str = "") -> Response:
         page = preview.page(name)
-        return render("preview.html", frame(request, f"Preview of {page.name}"), page)
+        return render("authoring/preview.html", frame(request, f"Preview of {page.name}"), page)
 
     @router.get("/stamp")
     async def stamp(name: str = "") -> Response:
@@ -156,7 +156,7 @@ def preview_app(path: Path, site: Site) -> FastAPI:
 
     @router.get("/proof")
     async def proof(request: Request, name: str = "") -> Response:
-        return render("proof.html", frame(request, "Proof"), await preview.proof(name))
+        return render("authoring/proof.html", frame(request, "Proof"), await preview.proof(name))
 
     preview.app.include_router(router)
     return preview.app

@@ -122,7 +122,9 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     fragment = request.headers.get(_FRAGMENT) == "1"
     title = f"{page.title} · {page.around.topic.text}"
     around = frame(request, title, page.description, "exercises")
-    return render("verdict.html" if fragment else "exercise.html", around, page, status)
+    return render(
+        "exercise/verdict.html" if fragment else "exercise/exercise.html", around, page, status
+    )
 
 
 async def _fields(request: Request) -> Mapping[str, Sequence[str]]:

@@ -12,7 +12,7 @@ from app.content.glossary import mark
 from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now
-from app.errors import AnswerError, UnavailableError
+from app.errors import AnswerError, UnavailableError, sentence
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
@@ -130,18 +130,16 @@ class ExercisePage:
 
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
     """An answer that cannot be read: neither graded nor stored."""
-    says = str(error)
     return ActionResult(
         state="unreadable",
-        says=f"{says[:1].upper()}{says[1:]}.",
+        says=sentence(str(error)),
         status=413 if isinstance(error, TooLongError) else 200,
     )
 
 
 def unavailable(error: UnavailableError) -> ActionResult:
     """Something is out of order; the answer stays in the form."""
-    says = str(error).rstrip(".")
-    says = f"{says[:1].upper()}{says[1:]}. {_LOST}"
+    says = f"{sentence(str(error))} {_LOST}"
     return ActionResult(state="unavailable", says=says, status=503)
 
 

@@ -113,7 +113,7 @@ async def explore_list(request: Request, site: Here) -> Response:
     says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
     around = frame(request, "Explore", says, "explore")
     return render(
-        "explorers.html",
+        "explore/explorers.html",
         around,
         ExploreList(_cards(tuple(topic.id for topic in site.catalog.topics))),
     )
@@ -168,7 +168,9 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     )
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, explorer.title, explorer.summary, "explore")
-    return render("asked_and_explored.html" if fragment else "explorer.html", around, page)
+    return render(
+        "explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page
+    )
 
 
 @router.get("/{name}/{number}.{form}")

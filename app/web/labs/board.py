@@ -137,7 +137,7 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"
-    return render("board.html", frame(request, title, lab.summary, "labs"), page, status)
+    return render("labs/board.html", frame(request, title, lab.summary, "labs"), page, status)
 
 
 def _shown(groups: Sequence[RunGroup]) -> Sequence[RunGroup]:

@@ -108,7 +108,7 @@ async def lab_list(request: Request, site: Here) -> Response:
         for lab in known_labs().values()
     )
     says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
+    return render("labs/labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
 
 
 @router.get("/{name}")
@@ -116,7 +116,7 @@ async def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = lab_called(name)
     page = await aside(lab_view, site, lab, request.query_params)
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -255,4 +255,4 @@ def _refused(
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

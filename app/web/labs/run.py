@@ -97,7 +97,7 @@ async def run_page(
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, lab.summary, "labs")
-    return render("run_state.html" if fragment else "run.html", around, page)
+    return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
 
 
 @router.get("/{name}/{run}/samples.json")

@@ -116,7 +116,7 @@ class ProgressPage:
 async def progress(request: Request, site: Here, visiting: Visiting, deleted: str = "") -> Response:
     """The progress page."""
     page = _page(site, visiting.learner, deleted=deleted == "1")
-    return render("progress.html", frame(request, "Progress", here="progress"), page)
+    return render("progress/progress.html", frame(request, "Progress", here="progress"), page)
 
 
 @router.get("/export")

@@ -47,7 +47,7 @@ async def docs_page(request: Request, name: str) -> Response:
 
 def _shown(request: Request, page: MarkdownDocument) -> Response:
     around = frame(request, page.title, page.summary.striptags(), "docs")
-    return render("doc.html", around, page)
+    return render("reference/doc.html", around, page)
 
 
 @cache

@@ -56,7 +56,7 @@ async def page(request: Request, site: Here) -> Response:
         for severity, title, says in _GROUPS
     )
     says = "Where well-known teaching material is wrong, and what is right, computed on this page."
-    return render("errata.html", frame(request, "Errata", says, "errata"), groups)
+    return render("reference/errata.html", frame(request, "Errata", says, "errata"), groups)
 
 
 def _entry(site: Site, erratum: Erratum) -> ErratumEntry:

@@ -88,7 +88,7 @@ async def reference(request: Request) -> Response:
     modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
     groups = tuple(FormulaGroup(m, _TITLES[m], tuple(_entries(m))) for m in modules)
     says = "Every formula of the course, with its derivation, its source and a calculator."
-    return render("formulas.html", frame(request, "Formulas", says, "formulas"), groups)
+    return render("reference/formulas.html", frame(request, "Formulas", says, "formulas"), groups)
 
 
 @router.get("/{name}")
@@ -103,7 +103,9 @@ async def one(request: Request, site: Here, name: str) -> Response:
     short = formula.name.partition(".")[2].replace("_", " ")
     around = frame(request, short.capitalize(), page.documented.summary, "formulas")
     fragment = request.headers.get("x-fragment") == "1"
-    return render("calculation.html" if fragment else "formula.html", around, page)
+    return render(
+        "reference/calculation.html" if fragment else "reference/formula.html", around, page
+    )
 
 
 def _entries(module: str) -> list[FormulaEntry]:

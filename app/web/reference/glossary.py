@@ -49,4 +49,6 @@ async def glossary(request: Request, site: Here) -> Response:
         for key, term in terms().items()
     )
     says = "The terms of distributed training, each in a sentence or two."
-    return render("glossary.html", frame(request, "Glossary", says), GlossaryPage(entries))
+    return render(
+        "reference/glossary.html", frame(request, "Glossary", says), GlossaryPage(entries)
+    )
