@@ -44,8 +44,9 @@ def of_nodes() -> MachineFacts:
 
 def test_a_sent_run_keeps_its_whole_provenance() -> None:
     facts = of_nodes()
-    again = read_sent(sent("all-reduce", "nccl", facts).as_json())
-    assert again.machine == facts
+    details = {"transport": "P2P/CUMEM", "formats": "bf16"}
+    again = read_sent(replace(sent("all-reduce", "nccl", facts), details=details).as_json())
+    assert (again.machine, again.details) == (facts, details)
     assert place_of(again) == f"2 × {H100} on 2 nodes"
 
 
