@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from app.labs.asking import answer_of
 from app.labs.launch.base import written
 from app.labs.launch.local import INSTALL, LocalLauncher
 from app.labs.launch.zygote import LATER, PRELOADED, Order, Reply
+from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE
 
@@ -134,6 +136,22 @@ def test_while_a_run_is_led_nothing_is_imported(zygote: Zygote, tmp_path: Path) 
         assert zygote.imported == ["early"]
         subprocess.run(["kill", str(leader)], check=True)
         wait_for(zygote, "early", "late1", "late2")
+
+
+def test_what_a_worker_needs_is_imported_before_its_ranks_are_forked(
+    zygote: Zygote, tmp_path: Path
+) -> None:
+    """Each of its ranks would import it otherwise."""
+    job = read_job(lab_called("ring-bytes"), {})
+    record = written(tmp_path / "runs", job, "gloo", launcher="local").job
+    worker = tmp_path / "worker.py"
+    worker.write_text("from late2 import something\n")
+    run = Run(tmp_path / "runs" / "needs-late2")
+    run.write_job(replace(record, worker=str(worker)))
+    assert zygote.order(Order(run=str(run.folder))) == 0
+    assert zygote.reply().pid
+    assert {"early", "late2"} <= set(zygote.imported)
+    wait_for(zygote, "early", "late1", "late2")
 
 
 def test_it_forks_a_process_that_asks_torch(zygote: Zygote) -> None:

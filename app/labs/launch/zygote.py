@@ -42,6 +42,7 @@ from pydantic import TypeAdapter
 
 from app.labs.asking import print_into
 from app.labs.launch.leader import STOPPING, die_with_parent, lead
+from app.labs.run import Run
 
 PRELOADED = (
     "torch.distributed",
@@ -50,7 +51,7 @@ PRELOADED = (
     "app.labs.ranks.rings",
     "app.labs.ranks.sleeping",
 )
-# Each takes a good part of a second; a rank that needs one before it is here imports it itself.
+# Each takes a good part of a second: imported when there is time, or before a run that needs it.
 LATER = (
     "torch.distributed.fsdp",
     "torch.distributed.optim",
@@ -108,13 +109,12 @@ def main() -> int:
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken)
     children = _Children()
-    later = list(LATER)
     pending = b""
     while not stopped:
-        has_time = bool(later) and not children.exist
-        found, _, _ = select.select([0, wake], [], [], _QUIET if has_time else None)
+        quiet = _QUIET if children.leave_time else None
+        found, _, _ = select.select([0, wake], [], [], quiet)
         if not found:
-            _import(later.pop(0))
+            _import(children.later.pop(0))
         if wake in found:
             os.read(wake, 4096)
             children.reap()
@@ -132,15 +132,16 @@ def main() -> int:
 
 @dataclass(slots=True)
 class _Children:
-    """The processes that were forked and still run."""
+    """The processes that were forked and still run, and the modules still to import for them."""
 
     leaders: set[int] = field(default_factory=set)
     probes: set[int] = field(default_factory=set)
+    later: list[str] = field(default_factory=lambda: list(LATER))
 
     @property
-    def exist(self) -> bool:
-        """Whether there is one."""
-        return bool(self.leaders or self.probes)
+    def leave_time(self) -> bool:
+        """Whether there is a module to import, and nothing runs that this could disturb."""
+        return bool(self.later) and not (self.leaders or self.probes)
 
     def start(self, order: Order) -> None:
         """Fork the child that *order* is for, and say so."""
@@ -148,6 +149,7 @@ class _Children:
             pid = _probing(Path(order.probe))
             self.probes.add(pid)
         else:
+            _import_for(Run(Path(order.run)), self.later)
             pid = _leading(Path(order.run))
             self.leaders.add(pid)
         _say(Reply(pid=pid))
@@ -190,6 +192,15 @@ def _import(name: str) -> None:
     with suppress(ImportError, OSError):
         importlib.import_module(name)
         _freeze()
+
+
+def _import_for(run: Run, later: list[str]) -> None:
+    """Import those of *later* that the worker of *run* needs: once here, not once per rank."""
+    with suppress(OSError, ValueError):  # its leader says what is wrong
+        worker = Path(run.job.worker).read_text(encoding="utf-8")
+        for name in [name for name in later if f"from {name} import" in worker]:
+            later.remove(name)
+            _import(name)
 
 
 def _freeze() -> None:
