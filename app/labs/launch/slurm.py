@@ -8,6 +8,7 @@ import contextlib
 import math
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +21,8 @@ from pydantic import TypeAdapter
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import InputError, UnavailableError
-from app.labs.blame import blame, codes_of_srun
+from app.labs.blame import blame, late_ranks
+from app.labs.evidence.logs import codes_of_srun
 from app.labs.launch.base import Launcher, chosen_backend, written
 from app.labs.run import Run, RunOutcome, write_whole
 from app.labs.spec import Job
@@ -242,15 +244,17 @@ def _judged(run: Run, state: str) -> RunOutcome:
     """How a job ended that wrote no outcome itself."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
         return RunOutcome(State.CANCELED, "stopped on request")
-    log = run.log()
+    codes = codes_of_srun(run.folder)
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
-    if state == "TIMEOUT" or code == str(_EXPIRED):
-        return RunOutcome(State.TIMEOUT, f"it took more than its {run.job.seconds:g} s")
-    why = blame(run.folder, codes_of_srun(log))
+    if state == "TIMEOUT" or code == str(_EXPIRED) or -signal.SIGALRM in codes.values():
+        late = late_ranks(run.folder)
+        says = f"it took more than its {run.job.seconds:g} s{late and f': {late}'}"
+        return RunOutcome(State.TIMEOUT, says)
+    why = blame(run.folder, codes, next(iter(codes), None))
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
-        why = f"the job exited with code {code}: {_line(log)}"
+        why = f"the job exited with code {code}: {_line(run.log())}"
     if why:
         return RunOutcome(State.FAILED, why)
     return RunOutcome(State.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
