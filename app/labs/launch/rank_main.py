@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.db.run_state import State
 from app.labs.launch.leader import record_error, work
+from app.labs.launch.limit import stop_after
 from app.labs.machine import describe_machine
 from app.labs.run import MachineEvent, Run, RunOutcome, write_whole
 
@@ -39,7 +40,9 @@ def main() -> int:
         if rank == 0:
             machine = describe_machine(nodes=int(os.environ.get("SLURM_NNODES", "1")))
             run.write_event(MachineEvent(at=time.time(), machine=machine))
-        work(run.folder, job, rank, _meet(run.folder, rank, world))
+        store = _meet(run.folder, rank, world)
+        stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
+        work(run.folder, job, rank, store)
         if rank == 0:
             run.write_outcome(RunOutcome(State.DONE))
     except BaseException as error:  # noqa: BLE001  # reported in a file, whatever it is
