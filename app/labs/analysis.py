@@ -53,7 +53,7 @@ def report_of(run: Run) -> Report:
         checks={one.name: one.right for one in events if isinstance(one, CheckEvent)},
         measures=measures,
         line=_line(lab, measures),
-        notes=tuple(_notes(lab, job.ranks, job.backend, measures)),
+        notes=(*job.notes, *_notes(lab, job.ranks, job.backend, measures)),
         given=job.given,
     )
 

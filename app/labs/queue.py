@@ -19,6 +19,7 @@ from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
 from app.labs.analysis import report_of
+from app.labs.devices import NO_DEVICES, Devices
 from app.labs.launch.base import Follower, Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.run import Run
@@ -30,6 +31,7 @@ _BEAT = 2.0  # seconds within which a followed run is recorded as such
 _SILENT = 10.0  # seconds after which the process that followed a run is presumed dead
 _PATIENCE = 600.0  # seconds that a run waits for devices that the command line is using
 _REST = 600.0  # seconds without a run after which the process with torch is stopped
+_ASKING = 3.0  # seconds for which a page waits until the GPUs are known
 _PARTING = 4.0  # seconds for runs to end when the server stops
 _LOG = 20_000  # characters
 _ADDRESSES, _EACH = 1000, 100  # network addresses whose runs are remembered, and runs of each
@@ -71,6 +73,10 @@ class Dispatcher:
         """Why nothing can be run from the browser; empty if it can."""
         return self.launcher.trouble() if self.most else _OFF
 
+    def devices(self, patience: float = _ASKING) -> Devices:
+        """The GPUs that runs may use, or none, with a note, if they are not known in *patience*."""
+        return NO_DEVICES if self.trouble else self.launcher.devices(patience)
+
     def runs_of(self, address: str) -> "deque[str]":
         """The latest runs requested from *address* at this process; the caller adds new ones."""
         known = self._nearby.pop(address, None)
@@ -85,6 +91,7 @@ class Dispatcher:
         """Start to serve the queue, in a thread."""
         self._thread = threading.Thread(target=self._serve, name="labs", daemon=True)
         self._thread.start()
+        self.devices(patience=0)  # it may take a while: the first page is not to wait for it
 
     def wake(self) -> None:
         """Look at the queue now: something has changed."""
@@ -130,8 +137,8 @@ class Dispatcher:
 
     def _start(self, row: LabRunRow) -> None:
         try:
-            job = read_job(lab_called(row.lab), row.parameters)
-            run = self.launcher.start(job, row.backend, _PATIENCE, row.name)
+            job = read_job(lab_called(row.lab).run_over(row.backend), row.parameters)
+            run = self.launcher.start(job, row.backend, _PATIENCE, row.name, row.sentences)
         except AppError as error:
             self._fail(row.name, str(error))
         except Exception:  # noqa: BLE001  # as above

@@ -122,7 +122,8 @@ def read_report(text: str | bytes) -> Report:
         ValidationError: it is not a report.
     """
     report = _REPORT.validate_json(text)
-    lab = known_labs().get(report.lab)
+    known = known_labs().get(report.lab)
+    lab = known.run_over(report.backend) if known else None
     measures = tuple(
         replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures
     )

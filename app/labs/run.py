@@ -31,8 +31,9 @@ _LOG = 20_000  # bytes of each log that are shown
 class JobRecord:
     """`job.json`: the parameters of a run, *given* as texts and as *values*, and what it runs on.
 
-    *seconds* limits its time, *patience* the wait for devices. Only runs of the *launcher* "local"
-    have a leader on this machine. Earlier versions wrote fewer fields.
+    *seconds* limits its time, *patience* the wait for devices; *notes* are on the choice of the
+    backend. Only runs of the *launcher* "local" have a leader on this machine. Earlier versions
+    wrote fewer fields.
     """
 
     id: str = ""
@@ -49,6 +50,7 @@ class JobRecord:
     machine: MachineFacts
     launcher: Literal["local", "slurm", "by hand"] = "local"
     patience: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

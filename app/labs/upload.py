@@ -21,6 +21,7 @@ from app.db.run_state import State
 from app.errors import InputError, NotFoundError
 from app.labs.analysis import analyzed
 from app.labs.machine import MachineFacts
+from app.labs.plausible import refuse_impossible
 from app.labs.report import Measure, Report
 from app.labs.spec import Job, lab_called, parameters_in, read_job
 
@@ -29,6 +30,8 @@ _WORDS = 200  # characters of a text
 _NAME = 60  # characters of a name
 _COMMAND = 2000  # characters
 _SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
+_MATRIX = 20_000  # characters of the links between GPUs
+_VARIABLES = 100
 _PARAMETERS, _VERSIONS, _CHECKS, _GPUS, _RANKS = 30, 20, 50, 1024, 65_536
 _FAR = 1e15  # larger than any size or number of tokens in a lab
 _LONG = 1e30  # samples in base units
@@ -47,6 +50,17 @@ def _cut(value: object) -> object:
     return str(value)[:_WORDS]
 
 
+def _first_line(value: object) -> object:
+    """The driver of one GPU, where an earlier version listed that of each."""
+    return value.partition("\n")[0] if isinstance(value, str) else value
+
+
+def _printable_lines(text: str) -> str:
+    for line in text.splitlines():
+        _printable(line.replace("\t", " "))
+    return text
+
+
 def _is_a_moment(text: str) -> str:
     datetime.fromisoformat(text)  # raises ValueError
     return text
@@ -57,6 +71,7 @@ _Name = Annotated[str, StringConstraints(max_length=_NAME), AfterValidator(_prin
 _Place = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
 _Moment = Annotated[_Name, AfterValidator(_is_a_moment)]
 _Described = Annotated[int | float | _Text, BeforeValidator(_cut)]
+_Matrix = Annotated[str, StringConstraints(max_length=_MATRIX), AfterValidator(_printable_lines)]
 _Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 _Sample = Annotated[float, Field(ge=0, le=_LONG)]
 
@@ -74,8 +89,29 @@ class _Machine(_Part):
     load: _Described | None = None
     system: _Described | None = None
     python: _Described | None = None
-    driver: _Described | None = None
+    driver: Annotated[_Described | None, BeforeValidator(_first_line)] = None
+    nodes: _Described | None = None
+    sharing: _Described | None = None
+    gpu_memory: _Described | None = None
+    power_limit: _Described | None = None
+    clocks: _Described | None = None
+    ecc: _Described | None = None
+    mig: _Described | None = None
+    persistence: _Described | None = None
+    compute_mode: _Described | None = None
+    pcie: _Described | None = None
+    peers: _Described | None = None
+    others: _Described | None = None
+    topology: _Matrix | None = None
     gpus: list[_Described] = Field(default=[], max_length=_GPUS)
+    uuids: list[_Described] = Field(default=[], max_length=_GPUS)
+    variables: list[_Described] = Field(default=[], max_length=_VARIABLES)
+
+    @property
+    def facts(self) -> MachineFacts:
+        """The same, as of a machine of ours."""
+        several = {name: tuple(getattr(self, name)) for name in ("gpus", "uuids", "variables")}
+        return MachineFacts(**{**self.model_dump(), **several})
 
 
 class _Measured(_Part):
@@ -119,9 +155,11 @@ def read_sent(text: str) -> Report:
         raise InputError(_first_problem(error)) from None
     try:
         job = _job_of(sent)
-        return analyzed(_report_of(sent, job), job.ranks, job.values)
+        report = analyzed(_report_of(sent, job), job.ranks, job.values)
+        refuse_impossible(report)
     except (NotFoundError, ValueError, ArithmeticError) as error:
         raise InputError(f"this run cannot be read here: {error}") from None
+    return report
 
 
 _PLAINLY = {
@@ -142,7 +180,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def _job_of(sent: _Sent) -> Job:
-    lab = lab_called(sent.lab)
+    lab = lab_called(sent.lab).run_over(sent.backend)
     job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
         raise InputError(f"this run's command does not run {lab.name} with its parameters")
@@ -169,7 +207,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         world=sent.world,
         backend=sent.backend,
         links=job.lab.links,
-        machine=MachineFacts(**{**sent.machine.model_dump(), "gpus": tuple(sent.machine.gpus)}),
+        machine=sent.machine.facts,
         versions=sent.versions,
         checks=dict(sent.checks),
         measures=tuple(map(_measure_of, sent.measures)),

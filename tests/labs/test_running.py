@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError, NotFoundError, UnavailableError
+from app.errors import NotFoundError, UnavailableError
 from app.labs.analysis import report_of
-from app.labs.launch.base import chosen_backend
 from app.labs.launch.local import LocalLauncher
 from app.labs.ranks.events import ReadyEvent
 from app.labs.run import Run
@@ -201,17 +200,6 @@ def test_a_full_or_forbidden_folder_is_told(labs_runner: LocalLauncher, tmp_path
     runner._zygote, runner._received = labs_runner._zygote, b""
     with pytest.raises(UnavailableError, match="cannot be stored"):
         runner.start(read_job(lab_called("ring-bytes"), {}))
-
-
-def test_nccl_wants_a_gpu_for_every_rank() -> None:
-    job = read_job(lab_called("all-reduce"), {"ranks": "4"})
-    counted = read_job(lab_called("ring-bytes"), {})
-    for have, wanted in ((0, "gloo"), (2, "gloo"), (4, "nccl")):
-        assert chosen_backend(job, "auto", have) == wanted
-        assert chosen_backend(counted, "auto", have) == "gloo"
-        if have < 4:
-            with pytest.raises(InputError, match=f"4 ranks, and there are {have} GPUs"):
-                chosen_backend(job, "nccl", have)
 
 
 def test_the_server_does_not_import_torch() -> None:

@@ -169,9 +169,9 @@ def test_two_jobs_that_want_all_gpus_take_turns(
 
 def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_path: Path) -> None:
     launcher = launcher_of(settings(tmp_path, slurm_gpus=4))
-    job = read_job(lab_called("all-reduce"), {"ranks": "2", "sizes": "4KiB"})
-    assert launcher.backend_of(job) == "nccl"
-    run = launcher.start(job)
+    plan = launcher.plan(lab_called("all-reduce"), {"ranks": "2", "sizes": "8KiB"})
+    assert (plan.backend, plan.notes) == ("nccl", ())
+    run = launcher.start(plan.job, plan.backend)
     report = ended(launcher, run)
     assert report.state == "failed"
     assert re.match(r"rank \d: .*(CUDA|NVIDIA|cuda)", report.cause), report.cause
@@ -179,10 +179,11 @@ def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_pa
 
 def test_more_ranks_than_devices_are_refused_before_slurm_hears_of_them(tmp_path: Path) -> None:
     launcher = launcher_of(settings(tmp_path, slurm_gpus=2))
-    job = read_job(lab_called("all-reduce"), {"ranks": "4"})
+    lab, given = lab_called("all-reduce"), {"ranks": "4"}
     with pytest.raises(InputError, match="4 ranks, and there are 2 GPUs"):
-        launcher.backend_of(job, "nccl")
-    assert launcher.backend_of(job) == "gloo"
+        launcher.plan(lab, given, "nccl")
+    plan = launcher.plan(lab, given)
+    assert (plan.backend, len(plan.notes)) == ("gloo", 1)
 
 
 def test_what_waits_too_long_is_ended(cluster: Path, tmp_path: Path, faulty: Faulty) -> None:
@@ -302,7 +303,7 @@ def test_a_manifest_starts_a_pod_a_rank(
 ) -> None:
     monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
     command = ["lab", "prepare", "all-reduce", "ranks=8", "--image", "lab:1", "--claim", "shared"]
-    assert main(command) == 0
+    assert main([*command, "--backend", "nccl"]) == 0
     text = capsys.readouterr().out
     job = yaml.safe_load(text)
     (pod,) = job["spec"]["template"]["spec"]["containers"]

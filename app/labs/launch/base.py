@@ -3,16 +3,18 @@
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from app.errors import InputError, NotFoundError, UnavailableError, nearest
+from app.errors import NotFoundError, UnavailableError, nearest
+from app.labs.devices import NO_DEVICES, Devices
+from app.labs.launch.plan import Plan, planned
 from app.labs.machine import describe_machine
 from app.labs.run import Event, JobRecord, Run, RunOutcome, new_name
-from app.labs.spec import Job
+from app.labs.spec import Job, Lab
 
 _POLL, _CLOSELY = 0.05, 1.0  # seconds from one look at a run to the next: a glance, a close look
 
@@ -31,23 +33,39 @@ class Launcher(ABC):
         """Why nothing can run here, and what to do about it; empty if all seems well."""
 
     @abstractmethod
-    def backend_of(self, job: Job, asked: str = "auto") -> str:
-        """The backend of *job*: nccl with one GPU per rank, gloo otherwise.
+    def devices(self, patience: float | None = None) -> Devices:
+        """The GPUs that a run may use.
+
+        The first call may take many seconds; with *patience*, the result is one without GPUs, and
+        says so, if they are not known within that time.
+        """
+
+    def plan(self, lab: Lab, given: Mapping[str, str], asked: str = "auto") -> Plan:
+        """What to start for *lab* with the parameters *given*, over nccl, gloo or auto, as *asked*.
 
         Raises:
-            InputError: there are not enough devices for it.
+            InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs are missing.
         """
+        return planned(lab, given, asked, self.devices)
 
     @abstractmethod
     def pool_of(self, name: str, backend: str) -> str:
         """The devices that the run *name* needs exclusively."""
 
     @abstractmethod
-    def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
-        """Start *job*; it waits up to *patience* seconds until its devices are free.
+    def start(
+        self,
+        job: Job,
+        backend: str = "gloo",
+        patience: float = 1.0,
+        name: str = "",
+        notes: Sequence[str] = (),
+    ) -> Run:
+        """Start *job*, in its form for *backend*; *notes* are stored with the run.
+
+        It waits up to *patience* seconds until its devices are free.
 
         Raises:
-            InputError: there are not enough devices for it.
             UnavailableError: it cannot be started.
         """
 
@@ -146,8 +164,10 @@ def written(
     *,
     launcher: Literal["local", "slurm", "by hand"],
     patience: float = 0.0,
+    notes: Sequence[str] = (),
+    devices: Devices = NO_DEVICES,
 ) -> Run:
-    """A new run of *job* in *folder*, with its job written there.
+    """A new run of *job* in *folder*, with its job written there; it will use *devices*.
 
     Raises:
         UnavailableError: it cannot be written.
@@ -165,28 +185,13 @@ def written(
         command=job.command,
         given=job.given,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=describe_machine(),
+        machine=describe_machine(devices),
         launcher=launcher,
         patience=patience,
+        notes=tuple(notes),
     )
     try:
         run.write_job(record)
     except OSError as error:
         raise UnavailableError(f"the run cannot be stored: {error}") from error
     return run
-
-
-def chosen_backend(job: Job, asked: str, have: int) -> str:
-    """nccl where each rank gets one of *have* GPUs; emulated and counted labs need none.
-
-    Raises:
-        InputError: *asked* needs more GPUs.
-    """
-    if asked == "nccl" and have < job.ranks:
-        raise InputError(
-            f"NCCL needs one GPU per rank: {job.ranks} ranks, and there are {have} GPUs; "
-            "take fewer ranks, or gloo, which runs on the CPUs"
-        )
-    if asked == "gloo" or job.lab.links != "real":
-        return "gloo"
-    return "nccl" if have >= job.ranks else "gloo"

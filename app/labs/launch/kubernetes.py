@@ -1,5 +1,6 @@
 """Runs that another program starts, one process per rank, and their Kubernetes manifest."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.labs.launch.base import written
@@ -42,13 +43,13 @@ _LIMITS = """
             limits: {nvidia.com/gpu: 1}"""
 
 
-def prepared(job: Job, folder: Path, backend: str) -> Run:
+def prepared(job: Job, folder: Path, backend: str, notes: Sequence[str] = ()) -> Run:
     """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:
         UnavailableError: it cannot be stored.
     """
-    return written(folder, job, backend, launcher="by hand")
+    return written(folder, job, backend, launcher="by hand", notes=notes)
 
 
 def manifest(run: Run, image: str, claim: str) -> str:

@@ -4,6 +4,7 @@ Its rank comes from the environment, as Slurm, torchrun or an indexed Kubernetes
 ranks must see the folder; rank 0 writes its address there, so that no port has to be chosen.
 """
 
+import importlib
 import os
 import socket
 import sys
@@ -12,6 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.db.run_state import State
+from app.labs.asking import forked
+from app.labs.devices import NO_DEVICES, Devices, has_traces, look
 from app.labs.launch.leader import record_error, work
 from app.labs.launch.limit import stop_after
 from app.labs.machine import describe_machine
@@ -38,7 +41,8 @@ def main() -> int:
         if _is_alone():
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         if rank == 0:
-            machine = describe_machine(nodes=int(os.environ.get("SLURM_NNODES", "1")))
+            nodes = int(os.environ.get("SLURM_NNODES", "1"))
+            machine = describe_machine(_devices(job.backend), nodes)
             run.write_event(MachineEvent(at=time.time(), machine=machine))
         store = _meet(run.folder, rank, world)
         stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
@@ -67,6 +71,14 @@ def _world(ranks: int) -> int:
     if world != ranks:
         raise ValueError(f"this run has {ranks} ranks, but {world} were started")
     return world
+
+
+def _devices(backend: str) -> Devices:
+    """The GPUs of this node, if the ranks use them; a fork asks, which leaves CUDA to the rank."""
+    if backend != "nccl" or not has_traces():
+        return NO_DEVICES
+    importlib.import_module("torch")  # the fork has it then
+    return look(forked)
 
 
 def _is_alone() -> bool:

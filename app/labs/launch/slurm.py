@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from app.config import Settings
 from app.db.run_state import State
 from app.errors import InputError, UnavailableError
 from app.labs.blame import blame, late_ranks
+from app.labs.devices import Devices, promised
 from app.labs.evidence.logs import codes_of_srun
-from app.labs.launch.base import Launcher, chosen_backend, written
+from app.labs.launch.base import Launcher, written
 from app.labs.run import Run, RunOutcome, write_whole
 from app.labs.spec import Job
 
@@ -94,21 +95,27 @@ class SlurmLauncher(Launcher):
             return f"{missing[0]} is not installed, and WALLCLOCK_LAB_LAUNCHER is slurm"
         return ""
 
-    def backend_of(self, job: Job, asked: str = "auto") -> str:
-        """The backend of *job* on the nodes that a run may use."""
-        return chosen_backend(job, asked, self._settings.slurm_gpus * self._settings.slurm_nodes)
+    def devices(self, patience: float | None = None) -> Devices:
+        """The GPUs of the nodes that a run may use, as the settings promise them."""
+        return promised(self._settings.slurm_gpus * self._settings.slurm_nodes)
 
     def pool_of(self, name: str, backend: str) -> str:
         """A pool of its own: Slurm gives devices to one job at a time."""
         return f"slurm:{name}"
 
-    def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
+    def start(
+        self,
+        job: Job,
+        backend: str = "gloo",
+        patience: float = 1.0,
+        name: str = "",
+        notes: Sequence[str] = (),
+    ) -> Run:
         """Submit *job*; it waits in Slurm's queue for as long as the settings allow."""
         if says := self.trouble():
             raise UnavailableError(says)
-        chosen = self.backend_of(job, backend)
         header, setup = self._site()
-        run = written(self.folder, job, chosen, name, launcher="slurm")
+        run = written(self.folder, job, backend, name, launcher="slurm", notes=notes)
         script = _SCRIPT.format(
             site_header=header, site_setup=setup, kill=_KILL,
             seconds=round(job.lab.seconds + _STARTING),
@@ -118,7 +125,7 @@ class SlurmLauncher(Launcher):
         path = run.folder / "job.sh"
         write_whole(path, script.encode())
         done = _output_of(
-            "sbatch", "--parsable", *self._options(job, chosen, run.folder), str(path)
+            "sbatch", "--parsable", *self._options(job, backend, run.folder), str(path)
         )
         if done.returncode:
             cause = f"Slurm rejected it: {_line(done.stderr)}"

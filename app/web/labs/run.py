@@ -14,7 +14,7 @@ from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.parameters import amount
 from app.labs.report import Measure, Report, held_in, ratio_shown, shown
-from app.labs.spec import Lab, lab_called
+from app.labs.spec import Lab, known_labs, lab_called
 from app.markdown import html
 from app.site import Here, Site
 from app.units import scale_of
@@ -22,6 +22,8 @@ from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Link, frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.labs.form import BACKEND
+from app.web.labs.provenance import the_rest, what_matters
 from app.web.labs.results import RunResult, run_called
 from app.web.labs.tables import figures_of, table_of
 from app.web.labs.wording import (
@@ -71,6 +73,8 @@ class RunPage:
     report: Report | None
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
+    rest: tuple[tuple[str, str], ...]
+    topology: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: str
@@ -115,7 +119,8 @@ async def download(site: Here, name: str, run: str, number: int, form: str) -> R
 
 
 def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
-    figures = figures_of(lab_called(name), _report(site, name, run))
+    report = _report(site, name, run)
+    figures = figures_of(lab_called(name).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
 
 
@@ -130,8 +135,9 @@ def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:
     return _page(site, lab, run_called(site, lab.name, name), name, learner)
 
 
-def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> RunPage:
+def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
     report, row = result.report, result.row
+    lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)
     header, *rows = table_of(lab, report) if report and measured else ((),)
     address = run_url(lab.name, name)
@@ -149,11 +155,13 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
         log=result.log,
-        again=f"{lab_url(lab.name)}?{query_of(row.parameters)}" if row else "",
+        again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
         compared=_compared(lab, result),
-        machine=tuple(_machine(report)) if report else (),
+        machine=tuple(what_matters(report)) if report else (),
+        rest=tuple(the_rest(report)) if report else (),
+        topology=str(report.machine.topology or "") if report else "",
         header=header,
         rows=tuple(rows),
         line=_line(report) if report else "",
@@ -164,6 +172,12 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
         if report and measured and result.state == State.DONE
         else (),
     )
+
+
+def _again(lab: Lab, row: LabRunRow) -> str:
+    """The address of the form with the parameters of *row*."""
+    backend = {BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
+    return f"{lab_url(lab.name)}?{query_of({**row.parameters, **backend})}"
 
 
 def _says(result: RunResult) -> str:
@@ -225,14 +239,6 @@ def _guess_table(
         cells=tuple(cell for _, cell in known),
         spread=spread,
     )
-
-
-def _machine(report: Report) -> Iterator[tuple[str, str]]:
-    yield "machine", place_of(report)
-    yield "backend", f"{report.backend}, {report.size}"
-    yield "system", str(report.machine.system)
-    yield from ((name, version) for name, version in report.versions.items())
-    yield "load before the run", str(report.machine.load)
 
 
 def _line(report: Report) -> str:

@@ -22,6 +22,7 @@ from app.web.exercise.views.base import Filled, Form, KindView, OtherForm
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.numeric import BoxView, box_views
 from app.web.frame.rendering import Link
+from app.web.labs.form import BACKEND
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, place_of
 from app.web.urls import exercise_url, run_url
@@ -226,6 +227,8 @@ def _hidden(
 ) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
+    if job.lab.gpu and job.lab.links != "real":
+        yield BACKEND, "gloo"  # the exercise is about what is counted or emulated
     yield "origin", exercise_url(exercise.id, seed).removeprefix("/exercises/")
     asked_for = job.lab.asked_of(job.given)
     for name, asked in exercise.predict.items():
