@@ -9,7 +9,7 @@ from pathlib import Path
 
 _MOST = 1 << 20  # bytes of a rank's log that are read, from its end
 _MOST_TOGETHER = 1 << 24  # bytes of the common log of all ranks
-_OWN = re.compile(r"rank(\d+)")
+_OWN = re.compile(r"(?:rank|nccl)(\d+)")  # what a rank printed, and what its NCCL wrote
 _LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)  # srun --label
 # From here on, tasks end because srun or Slurm stopped them: with SIGTERM, then with SIGKILL.
 _STOPPED = re.compile(
@@ -33,9 +33,9 @@ _BY_SHELL = 128  # a shell adds this to the number of the signal that ended its 
 
 
 def logs_of(folder: Path) -> Mapping[int, str]:
-    """What each rank printed: in a log of its own, or labeled by srun in a common one."""
+    """What each rank printed: in logs of its own, or labeled by srun in a common one."""
     lines: dict[int, list[str]] = defaultdict(list)
-    for path in folder.glob("rank*.log"):
+    for path in sorted(folder.glob("*.log")):
         if number := _OWN.fullmatch(path.stem):
             lines[int(number[1])].append(_tail_of(path, _MOST))
     for rank, line in _LABEL.findall(_log_of_srun(folder)):
