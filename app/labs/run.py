@@ -19,7 +19,7 @@ from app.db.run_state import State
 from app.labs.blame import blame
 from app.labs.machine import MachineFacts
 from app.labs.parameters import Value
-from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
+from app.labs.ranks.events import RankEvent
 from app.labs.spec import parameters_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
@@ -72,9 +72,7 @@ class MachineEvent:
     machine: MachineFacts
 
 
-Event = Annotated[
-    ReadyEvent | CheckEvent | MeasureEvent | MachineEvent, Field(discriminator="kind")
-]
+Event = Annotated[RankEvent | MachineEvent, Field(discriminator="kind")]
 _JOB: TypeAdapter[JobRecord] = TypeAdapter(JobRecord)
 _OUTCOME: TypeAdapter[RunOutcome] = TypeAdapter(RunOutcome)
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
