@@ -18,8 +18,13 @@ _VARIABLES = (
     "PYTORCH_CUDA_ALLOC_CONF", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )  # fmt: skip
 _LONGEST = 80  # characters of a variable's value
-# How Slurm calls whether a job shares its nodes: OK and YES may be shared, NO never.
-_SHARING = {"NO": "exclusive node", "OK": "shared node", "YES": "shared node"}
+# A job's OverSubscribe, as Slurm shows it: with OK and YES, other jobs may be on its nodes.
+_SHARING = {
+    "NO": "exclusive node",
+    "OK": "shared node",
+    "YES": "shared node",
+    "USER": "shared with the same user's jobs",
+}
 Fact = int | float | str
 
 
@@ -89,7 +94,7 @@ def _facts(one: Device) -> Mapping[str, str]:
     said = one.listed or ListedGpu(name=one.name, instances={})
     clocks = [f"{said.clock} MHz" if said.clock else ""]
     clocks += [f"memory {said.memory_clock} MHz" if said.memory_clock else ""]
-    lanes = f" × {said.pcie_lanes}" if said.pcie_lanes else ""
+    lanes = f", {said.pcie_lanes} lanes" if said.pcie_lanes else ""
     return {
         "gpu_memory": show(one.memory_bytes, BYTE) if one.memory_bytes else "",
         "power_limit": f"{float(said.power):g} W" if said.power else "",

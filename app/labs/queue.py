@@ -54,9 +54,14 @@ class Dispatcher:
     """Starts what is queued for this machine or cluster, and records how it goes."""
 
     def __init__(
-        self, settings: Settings, engine: Engine, beat: float = _BEAT, silent: float = _SILENT
+        self,
+        settings: Settings,
+        engine: Engine,
+        beat: float = _BEAT,
+        silent: float = _SILENT,
+        asking: float = _ASKING,
     ) -> None:
-        """*beat* and *silent* are in seconds; *silent* must be several times *beat*."""
+        """*beat*, *silent* and *asking* are in seconds; *silent* must be several times *beat*."""
         self.launcher: Launcher = launcher_of(settings)
         self.most = settings.lab_queue
         self._engine = engine
@@ -64,7 +69,7 @@ class Dispatcher:
         self._followed: dict[str, _Followed] = {}
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._beat, self._silent = beat, silent
+        self._beat, self._silent, self._asking = beat, silent, asking
         self._looked = self._used = -silent
         self._nearby: dict[str, deque[str]] = {}
 
@@ -73,9 +78,9 @@ class Dispatcher:
         """Why nothing can be run from the browser; empty if it can."""
         return self.launcher.trouble() if self.most else _OFF
 
-    def devices(self, patience: float = _ASKING) -> Devices:
-        """The GPUs that runs may use, or none, with a note, if they are not known in *patience*."""
-        return NO_DEVICES if self.trouble else self.launcher.devices(patience)
+    def devices(self) -> Devices:
+        """The GPUs that runs may use; none, with a note, while they are still looked for."""
+        return self._devices(self._asking)
 
     def runs_of(self, address: str) -> "deque[str]":
         """The latest runs requested from *address* at this process; the caller adds new ones."""
@@ -91,7 +96,7 @@ class Dispatcher:
         """Start to serve the queue, in a thread."""
         self._thread = threading.Thread(target=self._serve, name="labs", daemon=True)
         self._thread.start()
-        self.devices(patience=0)  # it may take a while: the first page is not to wait for it
+        self._devices(0)  # to find them takes a while, for which the first page is not to wait
 
     def wake(self) -> None:
         """Look at the queue now: something has changed."""
@@ -103,6 +108,9 @@ class Dispatcher:
         self._wake.set()
         if self._thread:
             self._thread.join()
+
+    def _devices(self, patience: float) -> Devices:
+        return NO_DEVICES if self.trouble else self.launcher.devices(patience)
 
     def _serve(self) -> None:
         while not self._closing.is_set():

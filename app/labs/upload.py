@@ -31,7 +31,7 @@ _NAME = 60  # characters of a name
 _COMMAND = 2000  # characters
 _SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
 _MATRIX = 20_000  # characters of the links between GPUs
-_VARIABLES = 100
+_VARIABLES, _DETAILS = 100, 20
 _PARAMETERS, _VERSIONS, _CHECKS, _GPUS, _RANKS = 30, 20, 50, 1024, 65_536
 _FAR = 1e15  # larger than any size or number of tokens in a lab
 _LONG = 1e30  # samples in base units
@@ -47,6 +47,10 @@ def _cut(value: object) -> object:
     """A number or a short text, for a field that only describes a machine."""
     if isinstance(value, int | float) and abs(value) <= _LONG:
         return value
+    return _shortened(value)
+
+
+def _shortened(value: object) -> str:
     return str(value)[:_WORDS]
 
 
@@ -70,6 +74,7 @@ _Text = Annotated[str, StringConstraints(max_length=_WORDS), AfterValidator(_pri
 _Name = Annotated[str, StringConstraints(max_length=_NAME), AfterValidator(_printable)]
 _Place = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
 _Moment = Annotated[_Name, AfterValidator(_is_a_moment)]
+_Shortened = Annotated[_Text, BeforeValidator(_shortened)]
 _Described = Annotated[int | float | _Text, BeforeValidator(_cut)]
 _Matrix = Annotated[str, StringConstraints(max_length=_MATRIX), AfterValidator(_printable_lines)]
 _Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
@@ -140,6 +145,7 @@ class _Sent(_Part):
     machine: _Machine
     versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
     checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
+    details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
     measures: list[_Measured] = Field(min_length=1, max_length=_MEASURES)
 
 
@@ -214,6 +220,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         line=None,
         notes=(),
         given=job.given,
+        details=sent.details,
     )
 
 

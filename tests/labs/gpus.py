@@ -3,9 +3,13 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import pytest
+
+from app.labs import devices
 from app.labs.devices import Devices, joined
 from app.labs.ranks.probe import Seen, SeenDevice
 from app.labs.vendor import Listed, ListedGpu
@@ -63,7 +67,7 @@ def listing(names: Sequence[str] = (H100,) * 8, profiles: Sequence[str] = ()) ->
 
 def seen(numbers: Sequence[int] = (), error: str = "", **more: str) -> Seen:
     """What a torch with CUDA sees: the GPUs of these numbers, all peers of each other, or an error."""
-    devices = tuple(
+    gpus = tuple(
         SeenDevice(
             name=H100, uuid=uuid_of(number), capability="9.0", memory_bytes=80 * 2**30,
             free_bytes=79 * 2**30, peers=tuple(n for n in range(len(numbers)) if n != place),
@@ -71,14 +75,14 @@ def seen(numbers: Sequence[int] = (), error: str = "", **more: str) -> Seen:
         for place, number in enumerate(numbers)
     )  # fmt: skip
     build = {"torch": "2.13.0", "cuda": "13.0", **more}
-    return Seen(**build, devices=devices, error=error)
+    return Seen(**build, devices=gpus, error=error)
 
 
 def faulty(found: Seen, number: int) -> Seen:
     """*found*, with a GPU on which no kernel runs."""
-    devices = list(found.devices)
-    devices[number] = replace(devices[number], fault=NO_KERNEL, peers=())
-    return replace(found, devices=tuple(devices))
+    gpus = list(found.devices)
+    gpus[number] = replace(gpus[number], fault=NO_KERNEL, peers=())
+    return replace(found, devices=tuple(gpus))
 
 
 def machine(count: int = 8) -> Devices:
@@ -111,6 +115,27 @@ def nvidia_smi(folder: Path, gpus: Listed, script: str = "") -> Path:
     file.write_text(script or _SMI.format(folder=folder))
     file.chmod(0o755)
     return places
+
+
+def known(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    found: Devices | None,
+    names: Sequence[str] = (H100,),
+) -> None:
+    """This machine has a vendor's tool; what it has found is *found*, None while it still looks."""
+    places = nvidia_smi(folder, listing(names))
+    monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
+    answer: Future[Devices] = Future()
+    if found:
+        answer.set_result(found)
+    monkeypatch.setattr(devices, "_ASKED", {tuple(map(os.environ.get, devices._MATTERS)): answer})
+
+
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine has no trace of a GPU."""
+    for module in ("app.labs.devices", "app.labs.launch.plan"):
+        monkeypatch.setattr(f"{module}.has_traces", lambda: False)
 
 
 def answering(found: Seen | str) -> Callable[[Path], int]:

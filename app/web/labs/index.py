@@ -22,7 +22,7 @@ from app.network.door import note_trouble
 from app.site import Here, Site
 from app.units import RATIO, read, scale_of
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 from app.web.labs.form import BACKEND, RunForm, run_form
 from app.web.labs.results import RunResult, finished
@@ -81,7 +81,7 @@ class LabPage:
     problem: str
     command: str
     runs: tuple[RunItem, ...]
-    sources: tuple[Link, ...]
+    sources: tuple[Hyperlink, ...]
 
 
 @router.get("")
@@ -100,7 +100,7 @@ async def lab_list(request: Request, site: Here) -> Response:
         for lab in known_labs().values()
     )
     says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
+    return render("labs/labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
 
 
 @router.get("/{name}")
@@ -108,7 +108,7 @@ async def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = lab_called(name)
     page = await aside(lab_view, site, lab, request.query_params)
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -153,7 +153,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         problem=problem,
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_rows(finished(site, lab.name))),
-        sources=tuple(Link(url, url.split("//", 1)[1]) for url in shown.sources),
+        sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
     )
 
 
@@ -236,4 +236,4 @@ def _refused(
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

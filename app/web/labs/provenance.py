@@ -44,8 +44,17 @@ def the_rest(report: Report) -> Iterator[Row]:
         ("PCIe", machine.pcie),
         ("GPUs that reach each other's memory", machine.peers),
     )
-    yield from (("variable", str(one)) for one in machine.variables)
-    yield from (("UUID", str(one)) for one in machine.uuids)
+
+
+def listings(report: Report) -> Iterator[Row]:
+    """What is known of the machine in lines: variables, UUIDs and the links between GPUs."""
+    machine = report.machine
+    lines = (
+        ("Variables that change what is measured", "\n".join(map(str, machine.variables))),
+        ("UUIDs of the GPUs", "\n".join(map(str, machine.uuids))),
+        ("Links between the GPUs, as the vendor's tool prints them", machine.topology or ""),
+    )
+    yield from ((name, str(text)) for name, text in lines if text)
 
 
 def _known(*rows: tuple[str, Fact | None]) -> Iterator[Row]:

@@ -20,10 +20,10 @@ from app.site import Here, Site
 from app.units import scale_of
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.form import BACKEND
-from app.web.labs.provenance import the_rest, what_matters
+from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, run_called
 from app.web.labs.tables import figures_of, table_of
 from app.web.labs.wording import (
@@ -39,6 +39,7 @@ from app.web.labs.wording import (
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = APIRouter(prefix="/labs")
+_TIMES = "\N{NO-BREAK SPACE}×"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class GuessTable:
 class RunPage:
     """One run, whatever its state."""
 
-    lab: Link
+    lab: Hyperlink
     address: str
     title: str
     kind: str
@@ -69,12 +70,13 @@ class RunPage:
     own: bool
     log: str
     again: str
-    back: Link | None
+    back: Hyperlink | None
     report: Report | None
+    notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
     rest: tuple[tuple[str, str], ...]
-    topology: str
+    listings: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: str
@@ -101,7 +103,7 @@ async def run_page(
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, lab.summary, "labs")
-    return render("run_state.html" if fragment else "run.html", around, page)
+    return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
 
 
 @router.get("/{name}/{run}/samples.json")
@@ -142,9 +144,9 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
     header, *rows = table_of(lab, report) if report and measured else ((),)
     address = run_url(lab.name, name)
     return RunPage(
-        lab=Link(lab_url(lab.name), lab.title),
+        lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
-        title=f"{lab.title}, {place_of(report)}" if report else lab.title,
+        title=f"{lab.title}, {place_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
         question=mark(html(lab.question)),
@@ -158,10 +160,11 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
+        notes=report.notes if report else row.sentences if row else (),
         compared=_compared(lab, result),
         machine=tuple(what_matters(report)) if report else (),
         rest=tuple(the_rest(report)) if report else (),
-        topology=str(report.machine.topology or "") if report else "",
+        listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
         line=_line(report) if report else "",
@@ -194,12 +197,12 @@ def _ahead(site: Site, row: LabRunRow | None) -> int:
         return ahead_of(session, row)
 
 
-def _back(site: Site, row: LabRunRow | None) -> Link | None:
+def _back(site: Site, row: LabRunRow | None) -> Hyperlink | None:
     """The exercise that the run was made for."""
     if not row or not row.origin:
         return None
     exercise = row.origin.partition("?")[0]
-    return Link(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
+    return Hyperlink(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
 
 
 def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
