@@ -25,7 +25,8 @@ from app.labs.plausible import refuse_impossible
 from app.labs.report import Measure, Report
 from app.labs.spec import Job, lab_called, parameters_in, read_job
 
-FILE_LIMIT = 256 * 1024  # bytes of a file: four times what the longest run of ours prints
+FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
+MOST_RUNS = 20  # in a file
 _WORDS = 200  # characters of a text
 _NAME = 60  # characters of a name
 _COMMAND = 2000  # characters
@@ -147,6 +148,32 @@ class _Sent(_Part):
     checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
     details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
     measures: list[_Measured] = Field(min_length=1, max_length=_MEASURES)
+
+
+def read_sent_file(text: str) -> list[Report]:
+    """The runs in a file: one, or several, each on a line as `wallclock lab check` records them.
+
+    Raises:
+        InputError: one of them cannot be read, or there are too many, or one is too large.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):  # noqa: PLR2004
+        return [_read_small(text)]
+    if len(lines) > MOST_RUNS:
+        raise InputError(f"this file has {len(lines)} runs, but {MOST_RUNS} are the limit")
+    reports = []
+    for number, line in enumerate(lines, 1):
+        try:
+            reports.append(_read_small(line))
+        except InputError as error:
+            raise InputError(f"run {number} of {len(lines)}: {error}") from None
+    return reports
+
+
+def _read_small(text: str) -> Report:
+    if len(text.encode()) > FILE_LIMIT:
+        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, the limit for a run")
+    return read_sent(text)
 
 
 def read_sent(text: str) -> Report:
