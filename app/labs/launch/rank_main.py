@@ -6,6 +6,7 @@ ranks must see the folder; rank 0 writes its address there, so that no port has 
 
 import importlib
 import os
+import signal
 import socket
 import sys
 import time
@@ -16,7 +17,6 @@ from app.db.run_state import State
 from app.labs.asking import forked
 from app.labs.devices import NO_DEVICES, Devices, has_traces, look
 from app.labs.launch.leader import record_error, work
-from app.labs.launch.limit import stop_after
 from app.labs.machine import describe_machine
 from app.labs.run import MachineEvent, Run, RunOutcome, write_whole
 
@@ -45,7 +45,7 @@ def main() -> int:
             machine = describe_machine(_devices(job.backend), nodes)
             run.write_event(MachineEvent(at=time.time(), machine=machine))
         store = _meet(run.folder, rank, world)
-        stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
+        signal.setitimer(signal.ITIMER_REAL, job.seconds)  # its own time begins when all are there
         work(run.folder, job, rank, store)
         if rank == 0:
             run.write_outcome(RunOutcome(State.DONE))
