@@ -191,9 +191,13 @@ def test_the_logs_of_ranks_are_told_apart_by_their_labels(tmp_path: Path) -> Non
 
 def test_what_nccl_wrote_to_a_file_of_its_own_counts_too(tmp_path: Path) -> None:
     report(tmp_path, 0, 1.0, "DistBackendError: ncclSystemError: System call failed. Last error:")
-    warning = "misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-W to 9637892 bytes"
+    warning = (
+        "misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-W to 9637892 bytes"
+    )
     (tmp_path / "nccl1.log").write_text(warning)
-    assert blame(tmp_path, {0: 1, 1: -signal.SIGTERM}, 0).startswith("rank 1: /dev/shm is too small")
+    assert blame(tmp_path, {0: 1, 1: -signal.SIGTERM}, 0).startswith(
+        "rank 1: /dev/shm is too small"
+    )
 
 
 STACK = """\
