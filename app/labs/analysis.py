@@ -55,6 +55,7 @@ def report_of(run: Run) -> Report:
         line=_line(lab, measures),
         notes=tuple(_notes(lab, job.ranks, job.backend, measures)),
         given=job.given,
+        nodes=job.nodes or 1,
     )
 
 

@@ -23,6 +23,7 @@ _SIGNALS = {
     "Aborted": signal.SIGABRT,
     "Bus error": signal.SIGBUS,
     "Out Of Memory": signal.SIGKILL,
+    "Alarm clock": signal.SIGALRM,
 }
 
 

@@ -21,6 +21,7 @@ class Launcher(ABC):
     """Starts runs and reports on them; they are stored in *folder*."""
 
     host: str  # the machine or cluster that they run on
+    most_nodes = 1  # nodes of one run
     ends_with_us = True  # whether runs end when this process does
 
     def __init__(self, folder: Path) -> None:
@@ -37,6 +38,19 @@ class Launcher(ABC):
         Raises:
             InputError: there are not enough devices for it.
         """
+
+    def with_nodes(self, job: Job, backend: str) -> Job:
+        """*job* with the number of nodes that it takes over *backend*.
+
+        Raises:
+            InputError: there are not as many nodes, or they have no room for its ranks.
+        """
+        if job.nodes not in (None, 1):
+            raise InputError(
+                f"{job.nodes} nodes require a cluster, and labs run on this machine alone; take "
+                "nodes=1, or set WALLCLOCK_LAB_LAUNCHER=slurm"
+            )
+        return job.on_nodes(1)
 
     @abstractmethod
     def pool_of(self, name: str, backend: str) -> str:
@@ -146,8 +160,12 @@ def written(
     *,
     launcher: Literal["local", "slurm", "by hand"],
     patience: float = 0.0,
+    starting: float = 300.0,
+    network: str = "",
 ) -> Run:
     """A new run of *job* in *folder*, with its job written there.
+
+    *patience* is the wait for devices, *starting* that of the ranks for each other, on *network*.
 
     Raises:
         UnavailableError: it cannot be written.
@@ -157,8 +175,10 @@ def written(
         id=run.id,
         lab=job.lab.name,
         ranks=job.ranks,
+        nodes=job.nodes,
         values=job.values,
         backend=backend,
+        links=job.lab.links,
         worker=str(job.lab.worker),
         seconds=job.lab.seconds,
         devices="gpu" if backend == "nccl" else "cpu",
@@ -168,6 +188,8 @@ def written(
         machine=describe_machine(),
         launcher=launcher,
         patience=patience,
+        starting=starting,
+        network=network,
     )
     try:
         run.write_job(record)

@@ -64,7 +64,9 @@ class LocalLauncher(Launcher):
 
     def backend_of(self, job: Job, asked: str = "auto") -> str:
         """The backend of *job* with the GPUs of this machine."""
-        return chosen_backend(job, asked, len(gpus()))
+        chosen = chosen_backend(job, asked, len(gpus()))
+        self.with_nodes(job, chosen)
+        return chosen
 
     def pool_of(self, name: str, backend: str) -> str:
         """The GPUs of this machine, or its CPUs."""
@@ -74,6 +76,7 @@ class LocalLauncher(Launcher):
         """Start *job*; it waits up to *patience* seconds until its devices are free."""
         chosen = self.backend_of(job, backend)
         self.warm()
+        job = self.with_nodes(job, chosen)
         run = written(self.folder, job, chosen, name, launcher="local", patience=patience)
         self._pids[run.id] = self._forked(run.folder)
         return run
