@@ -194,12 +194,25 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     for action in (run, prepare):
         action.add_argument("name", metavar="NAME", help="such as all-reduce")
         action.add_argument(
-            "parameters", nargs="*", metavar="key=value", help="ranks=4 sizes=1KiB..64MiB"
+            "parameters", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
         )
     prepare.add_argument("--backend", choices=("nccl", "gloo"), default="nccl")
-    prepare.add_argument("--image", help="print a Kubernetes Job for this container image")
+    prepare.add_argument(
+        "--image", default="", help="print a Kubernetes Job for this container image"
+    )
     prepare.add_argument(
         "--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)"
+    )
+    prepare.add_argument(
+        "--resource", action="append", default=[], metavar="NAME[=COUNT]",
+        help="a device per rank, such as amd.com/gpu (default over nccl: nvidia.com/gpu), or COUNT "
+        "per pod, such as rdma/hca=1; may be repeated",
+    )  # fmt: skip
+    prepare.add_argument(
+        "--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)"
+    )
+    prepare.add_argument(
+        "--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)"
     )
     show = _command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")

@@ -13,7 +13,7 @@ from app.errors import InputError
 from app.labs.analysis import report_of
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
-from app.labs.launch.kubernetes import manifest, prepared
+from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
 from app.labs.ranks.events import MeasureEvent
 from app.labs.report import Report, held_in, ratio_shown, shown
 from app.labs.run import Run
@@ -75,15 +75,16 @@ def _run(arguments: Namespace) -> int:
 def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
     job = read_job(lab_called(arguments.name), _pairs(arguments.parameters))
-    run = prepared(job, Settings().runs, arguments.backend)
-    if arguments.image:
-        sys.stdout.write(manifest(run, arguments.image, arguments.claim))
-        return 0
-    sys.stdout.write(
-        f"run {run.id}\nStart each of its {job.ranks} ranks with RANK and WORLD_SIZE={job.ranks} "
-        f"set (and LOCAL_RANK, with several GPUs on a machine):\n"
-        f"    python -m app.labs.launch.rank_main {run.folder.absolute()}\n"
+    settings = Settings()
+    options = PodOptions(
+        image=arguments.image,
+        claim=arguments.claim,
+        resources=tuple(arguments.resource),
+        cpus=arguments.cpus,
+        memory=arguments.memory,
     )
+    run = prepared(job, settings.runs, arguments.backend, settings.lab_network)
+    sys.stdout.write(manifest(run, options) if options.image else instructions(run))
     return 0
 
 
