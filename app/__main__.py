@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TypeAlias
 
-from app.errors import AppError, ContentError, UnavailableError
+from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(commands: Commands, name: str, says: str) -> argparse.ArgumentParser:
     """The parser of the command *name*, described by *says* in the list and in its own help."""
-    return commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
+    return commands.add_parser(name, help=says, description=sentence(says))
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
@@ -186,17 +186,16 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = _command(actions, "list", "list every lab with its parameters")
     run = _command(actions, "run", "run a lab and show its results")
-    run.add_argument(
-        "--backend", choices=("auto", "nccl", "gloo"), default="auto",
-        help="auto: nccl if there is a GPU per rank, gloo otherwise",
-    )  # fmt: skip
     prepare = _command(actions, "prepare", "write a run to disk, for another launcher to start")
     for action in (run, prepare):
         action.add_argument("name", metavar="NAME", help="such as all-reduce")
         action.add_argument(
             "parameters", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
         )
-    prepare.add_argument("--backend", choices=("nccl", "gloo"), default="nccl")
+        action.add_argument(
+            "--backend", choices=("auto", "nccl", "gloo"), default="auto",
+            help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
+        )  # fmt: skip
     prepare.add_argument(
         "--image", default="", help="print a Kubernetes Job for this container image"
     )

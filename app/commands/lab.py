@@ -11,13 +11,15 @@ from app.config import Settings
 from app.db.run_state import State
 from app.errors import InputError
 from app.labs.analysis import report_of
+from app.labs.devices import find_devices
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
+from app.labs.launch.plan import Plan, planned_elsewhere
 from app.labs.ranks.events import MeasureEvent
 from app.labs.report import Report, held_in, ratio_shown, shown
 from app.labs.run import Run
-from app.labs.spec import Lab, known_labs, lab_called, read_job
+from app.labs.spec import Lab, known_labs, lab_called
 from app.units import BYTE_PER_SECOND, SECOND, show
 
 _PATIENCE = 600.0  # seconds to wait for the devices
@@ -47,10 +49,20 @@ def _list(*, as_json: bool) -> int:
     for lab in known_labs().values():
         where = {"real": "real links", "emulated": "emulated link", "counted": "counted"}[lab.links]
         sys.stdout.write(f"{lab.name}  ({where}, {_ranks(lab)})\n    {lab.summary}\n")
-        for name, parameter in lab.parameters.items():
-            choice = f": {', '.join(parameter.one_of)}" if parameter.one_of else ""
-            sys.stdout.write(f"    {name}={parameter.start}  {parameter.says}{choice}\n")
+        for name in lab.parameters:
+            sys.stdout.write(f"    {_parameter(lab, name)}\n")
+        if lab.gpu:
+            sys.stdout.write(f"    on GPUs, over nccl: {_ranks(lab.gpu)}\n")
+            for name, one in lab.gpu.parameters.items():
+                if one != lab.parameters.get(name):
+                    sys.stdout.write(f"      {_parameter(lab.gpu, name)}\n")
     return 0
+
+
+def _parameter(lab: Lab, name: str) -> str:
+    parameter = lab.parameters[name]
+    choice = f": {', '.join(parameter.one_of)}" if parameter.one_of else ""
+    return f"{name}={parameter.start}  {parameter.says}{choice}"
 
 
 def _ranks(lab: Lab) -> str:
@@ -62,20 +74,27 @@ def _ranks(lab: Lab) -> str:
 
 def _run(arguments: Namespace) -> int:
     lab = lab_called(arguments.name)
-    job = read_job(lab, _pairs(arguments.parameters))
     launcher = launcher_of(Settings())
     try:
-        started = launcher.start(job, arguments.backend, _PATIENCE)
-        _follow(launcher, started, lab, quiet=arguments.json)
+        plan = launcher.plan(lab, _pairs(arguments.parameters), arguments.backend)
+        _note(plan)
+        started = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
+        _follow(launcher, started, plan.job.lab, quiet=arguments.json)
     finally:
         launcher.close()
-    return _show(started, as_json=arguments.json)
+    return _show(started, as_json=arguments.json, said=plan.notes)
+
+
+def _note(plan: Plan) -> None:
+    """Say what is to be known about the choice of the backend, apart from the results."""
+    for note in plan.notes:
+        sys.stderr.write(f"{note}\n")
 
 
 def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
-    job = read_job(lab_called(arguments.name), _pairs(arguments.parameters))
-    settings = Settings()
+    given, settings = _pairs(arguments.parameters), Settings()
+    plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
     options = PodOptions(
         image=arguments.image,
         claim=arguments.claim,
@@ -83,7 +102,8 @@ def _prepare(arguments: Namespace) -> int:
         cpus=arguments.cpus,
         memory=arguments.memory,
     )
-    run = prepared(job, settings.runs, arguments.backend, settings.lab_network)
+    run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
+    _note(plan)
     sys.stdout.write(manifest(run, options) if options.image else instructions(run))
     return 0
 
@@ -113,22 +133,22 @@ def _follow(launcher: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
                 continue
 
 
-def _show(run: Run, *, as_json: bool) -> int:
+def _show(run: Run, *, as_json: bool, said: Sequence[str] = ()) -> int:
+    """Print the report of *run*, without the notes that were *said* already."""
     report = report_of(run)
     if as_json:
         sys.stdout.write(report.as_json() + "\n")
     else:
-        _print(report, run)
+        _print(report, run, [note for note in report.notes if note not in said])
     return 0 if report.state in (State.DONE, State.RUNNING) else _FAILED
 
 
-def _print(report: Report, run: Run) -> None:
-    lab = lab_called(report.lab)
+def _print(report: Report, run: Run, notes: Sequence[str]) -> None:
+    lab = lab_called(report.lab).run_over(report.backend)
     write = sys.stdout.write
     write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
     machine = report.machine
-    cards = ", ".join(map(str, machine.gpus)) or "no GPU"
-    write(f"{machine.processor}, {machine.cores} cores, {cards}\n")
+    write(f"{machine.processor}, {machine.cores} cores{_gpus(report)}\n")
     for name, right in report.checks.items():
         write(f"data check {name}: {'passed' if right else 'FAILED'}\n")
     if report.measures:
@@ -141,11 +161,20 @@ def _print(report: Report, run: Run) -> None:
             f"{show(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
             f"{100 * line.median_error:.2g} %\n"
         )
-    for note in report.notes:
+    for note in notes:
         write(f"\n{note}\n")
     if report.state is not State.DONE:
         write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
     write(f"\nrun {report.id}\n")
+
+
+def _gpus(report: Report) -> str:
+    """The GPUs of a run that used some, after a comma."""
+    if report.backend != "nccl":
+        return ""
+    names = list(map(str, report.machine.gpus))
+    kinds = (f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    return "".join(f", {kind}" for kind in kinds) or ", unknown GPUs"
 
 
 _LINKS = {

@@ -264,6 +264,7 @@ class LabRunRow(SQLModel, table=True):
     pool: str = Field(max_length=EXERCISE_LIMIT, description="the devices of that machine")
     learner: str = Field(default="", max_length=LEARNER_LIMIT, description="empty: sent in")
     origin: str = Field(default="", max_length=EXERCISE_LIMIT, description="a page to go back to")
+    notes: str = Field(default="[]", sa_type=Text, description="on the choice of the backend, JSON")
     predicted: float | None = Field(default=None, description="in the base unit of its measure")
     state: State = Field(default=State.QUEUED, sa_type=StateText)
     says: str = Field(default="", sa_type=Text, description="what it waits for, or why it ended")
@@ -278,3 +279,8 @@ class LabRunRow(SQLModel, table=True):
     def parameters(self) -> Mapping[str, str]:
         """The parameters as texts, by name."""
         return {str(name): str(text) for name, text in json.loads(self.given).items()}
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The notes on the choice of the backend."""
+        return tuple(map(str, json.loads(self.notes)))

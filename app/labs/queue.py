@@ -19,6 +19,7 @@ from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
 from app.labs.analysis import report_of
+from app.labs.devices import NO_DEVICES, Devices
 from app.labs.launch.base import Follower, Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.run import Run
@@ -30,6 +31,7 @@ _BEAT = 2.0  # seconds within which a followed run is recorded as such
 _SILENT = 10.0  # seconds after which the process that followed a run is presumed dead
 _PATIENCE = 600.0  # seconds that a run waits for devices that the command line is using
 _REST = 600.0  # seconds without a run after which the process with torch is stopped
+_ASKING = 3.0  # seconds for which a page waits until the GPUs are known
 _PARTING = 4.0  # seconds for runs to end when the server stops
 _LOG = 20_000  # characters
 _ADDRESSES, _EACH = 1000, 100  # network addresses whose runs are remembered, and runs of each
@@ -52,9 +54,14 @@ class Dispatcher:
     """Starts what is queued for this machine or cluster, and records how it goes."""
 
     def __init__(
-        self, settings: Settings, engine: Engine, beat: float = _BEAT, silent: float = _SILENT
+        self,
+        settings: Settings,
+        engine: Engine,
+        beat: float = _BEAT,
+        silent: float = _SILENT,
+        asking: float = _ASKING,
     ) -> None:
-        """*beat* and *silent* are in seconds; *silent* must be several times *beat*."""
+        """*beat*, *silent* and *asking* are in seconds; *silent* must be several times *beat*."""
         self.launcher: Launcher = launcher_of(settings)
         self.most = settings.lab_queue
         self._engine = engine
@@ -62,7 +69,7 @@ class Dispatcher:
         self._followed: dict[str, _Followed] = {}
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._beat, self._silent = beat, silent
+        self._beat, self._silent, self._asking = beat, silent, asking
         self._looked = self._used = -silent
         self._nearby: dict[str, deque[str]] = {}
 
@@ -70,6 +77,10 @@ class Dispatcher:
     def trouble(self) -> str:
         """Why nothing can be run from the browser; empty if it can."""
         return self.launcher.trouble() if self.most else _OFF
+
+    def devices(self) -> Devices:
+        """The GPUs that runs may use; none, with a note, while they are still looked for."""
+        return self._devices(self._asking)
 
     def runs_of(self, address: str) -> "deque[str]":
         """The latest runs requested from *address* at this process; the caller adds new ones."""
@@ -85,6 +96,7 @@ class Dispatcher:
         """Start to serve the queue, in a thread."""
         self._thread = threading.Thread(target=self._serve, name="labs", daemon=True)
         self._thread.start()
+        self._devices(0)  # to find them takes a while, for which the first page is not to wait
 
     def wake(self) -> None:
         """Look at the queue now: something has changed."""
@@ -96,6 +108,9 @@ class Dispatcher:
         self._wake.set()
         if self._thread:
             self._thread.join()
+
+    def _devices(self, patience: float) -> Devices:
+        return NO_DEVICES if self.trouble else self.launcher.devices(patience)
 
     def _serve(self) -> None:
         while not self._closing.is_set():
@@ -130,8 +145,8 @@ class Dispatcher:
 
     def _start(self, row: LabRunRow) -> None:
         try:
-            job = read_job(lab_called(row.lab), row.parameters)
-            run = self.launcher.start(job, row.backend, _PATIENCE, row.name)
+            job = read_job(lab_called(row.lab).run_over(row.backend), row.parameters)
+            run = self.launcher.start(job, row.backend, _PATIENCE, row.name, row.sentences)
         except AppError as error:
             self._fail(row.name, str(error))
         except Exception:  # noqa: BLE001  # as above

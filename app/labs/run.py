@@ -19,7 +19,7 @@ from app.db.run_state import State
 from app.labs.blame import blame
 from app.labs.machine import MachineFacts
 from app.labs.parameters import Value
-from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
+from app.labs.ranks.events import RankEvent
 from app.labs.spec import Links, parameters_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
@@ -33,8 +33,8 @@ class JobRecord:
 
     *seconds* limits its time, *patience* the wait for devices, and *starting* the time from rank 0
     to the last rank, which meet on the *network*. *nodes* is None where another program chooses
-    them. Only runs of the *launcher* "local" have a leader on this machine. Earlier versions wrote
-    fewer fields.
+    them; *notes* are on the choice of the backend. Only runs of the *launcher* "local" have a
+    leader on this machine. Earlier versions wrote fewer fields.
     """
 
     id: str = ""
@@ -55,6 +55,7 @@ class JobRecord:
     patience: float = 0.0
     starting: float = 300.0
     network: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,7 @@ class MachineEvent:
     machine: MachineFacts
 
 
-Event = Annotated[
-    ReadyEvent | CheckEvent | MeasureEvent | MachineEvent, Field(discriminator="kind")
-]
+Event = Annotated[RankEvent | MachineEvent, Field(discriminator="kind")]
 _JOB: TypeAdapter[JobRecord] = TypeAdapter(JobRecord)
 _OUTCOME: TypeAdapter[RunOutcome] = TypeAdapter(RunOutcome)
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)

@@ -21,14 +21,18 @@ from app.db.run_state import State
 from app.errors import InputError, NotFoundError
 from app.labs.analysis import analyzed
 from app.labs.machine import MachineFacts
+from app.labs.plausible import refuse_impossible
 from app.labs.report import Measure, Report
 from app.labs.spec import MOST_RANKS, Job, lab_called, parameters_in, read_job
 
-FILE_LIMIT = 256 * 1024  # bytes of a file: four times what the longest run of ours prints
+FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
+MOST_RUNS = 20  # in a file
 _WORDS = 200  # characters of a text
 _NAME = 60  # characters of a name
 _COMMAND = 2000  # characters
 _SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
+_MATRIX = 20_000  # characters of the links between GPUs
+_VARIABLES, _DETAILS = 100, 20
 _PARAMETERS, _VERSIONS, _CHECKS, _GPUS = 30, 20, 50, 1024
 _FAR = 1e15  # larger than any size or number of tokens in a lab
 _LONG = 1e30  # samples in base units
@@ -44,7 +48,22 @@ def _cut(value: object) -> object:
     """A number or a short text, for a field that only describes a machine."""
     if isinstance(value, int | float) and abs(value) <= _LONG:
         return value
+    return _shortened(value)
+
+
+def _shortened(value: object) -> str:
     return str(value)[:_WORDS]
+
+
+def _first_line(value: object) -> object:
+    """The driver of one GPU, where an earlier version listed that of each."""
+    return value.partition("\n")[0] if isinstance(value, str) else value
+
+
+def _printable_lines(text: str) -> str:
+    for line in text.splitlines():
+        _printable(line.replace("\t", " "))
+    return text
 
 
 def _is_a_moment(text: str) -> str:
@@ -56,7 +75,9 @@ _Text = Annotated[str, StringConstraints(max_length=_WORDS), AfterValidator(_pri
 _Name = Annotated[str, StringConstraints(max_length=_NAME), AfterValidator(_printable)]
 _Place = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
 _Moment = Annotated[_Name, AfterValidator(_is_a_moment)]
+_Shortened = Annotated[_Text, BeforeValidator(_shortened)]
 _Described = Annotated[int | float | _Text, BeforeValidator(_cut)]
+_Matrix = Annotated[str, StringConstraints(max_length=_MATRIX), AfterValidator(_printable_lines)]
 _Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 _Sample = Annotated[float, Field(ge=0, le=_LONG)]
 
@@ -74,8 +95,29 @@ class _Machine(_Part):
     load: _Described | None = None
     system: _Described | None = None
     python: _Described | None = None
-    driver: _Described | None = None
+    driver: Annotated[_Described | None, BeforeValidator(_first_line)] = None
+    nodes: _Described | None = None
+    sharing: _Described | None = None
+    gpu_memory: _Described | None = None
+    power_limit: _Described | None = None
+    clocks: _Described | None = None
+    ecc: _Described | None = None
+    mig: _Described | None = None
+    persistence: _Described | None = None
+    compute_mode: _Described | None = None
+    pcie: _Described | None = None
+    peers: _Described | None = None
+    others: _Described | None = None
+    topology: _Matrix | None = None
     gpus: list[_Described] = Field(default=[], max_length=_GPUS)
+    uuids: list[_Described] = Field(default=[], max_length=_GPUS)
+    variables: list[_Described] = Field(default=[], max_length=_VARIABLES)
+
+    @property
+    def facts(self) -> MachineFacts:
+        """The same, as of a machine of ours."""
+        several = {name: tuple(getattr(self, name)) for name in ("gpus", "uuids", "variables")}
+        return MachineFacts(**{**self.model_dump(), **several})
 
 
 class _Measured(_Part):
@@ -104,7 +146,34 @@ class _Sent(_Part):
     machine: _Machine
     versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
     checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
+    details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
     measures: list[_Measured] = Field(min_length=1, max_length=_MEASURES)
+
+
+def read_sent_file(text: str) -> list[Report]:
+    """The runs in a file: one, or several, each on a line as `wallclock lab check` records them.
+
+    Raises:
+        InputError: one of them cannot be read, or there are too many, or one is too large.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):  # noqa: PLR2004
+        return [_read_small(text)]
+    if len(lines) > MOST_RUNS:
+        raise InputError(f"this file has {len(lines)} runs, but {MOST_RUNS} are the limit")
+    reports = []
+    for number, line in enumerate(lines, 1):
+        try:
+            reports.append(_read_small(line))
+        except InputError as error:
+            raise InputError(f"run {number} of {len(lines)}: {error}") from None
+    return reports
+
+
+def _read_small(text: str) -> Report:
+    if len(text.encode()) > FILE_LIMIT:
+        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, the limit for a run")
+    return read_sent(text)
 
 
 def read_sent(text: str) -> Report:
@@ -119,9 +188,11 @@ def read_sent(text: str) -> Report:
         raise InputError(_first_problem(error)) from None
     try:
         job = _job_of(sent)
-        return analyzed(_report_of(sent, job), job.ranks, job.values)
+        report = analyzed(_report_of(sent, job), job.ranks, job.values)
+        refuse_impossible(report)
     except (NotFoundError, ValueError, ArithmeticError) as error:
         raise InputError(f"this run cannot be read here: {error}") from None
+    return report
 
 
 _PLAINLY = {
@@ -142,7 +213,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def _job_of(sent: _Sent) -> Job:
-    lab = lab_called(sent.lab)
+    lab = lab_called(sent.lab).run_over(sent.backend)
     job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
         raise InputError(f"this run's command does not run {lab.name} with its parameters")
@@ -169,7 +240,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         world=sent.world,
         backend=sent.backend,
         links=job.lab.links,
-        machine=MachineFacts(**{**sent.machine.model_dump(), "gpus": tuple(sent.machine.gpus)}),
+        machine=sent.machine.facts,
         versions=sent.versions,
         checks=dict(sent.checks),
         measures=tuple(map(_measure_of, sent.measures)),
@@ -177,6 +248,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         notes=(),
         given=job.given,
         nodes=job.nodes or 1,
+        details=sent.details,
     )
 
 

@@ -9,7 +9,16 @@ from app.db.run_state import UNFINISHED, State
 from app.labs.analysis import report_of
 from app.labs.blame import RankError, blame
 from app.labs.launch.base import written
-from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, as_line
+from app.labs.ranks.events import (
+    CheckEvent,
+    ClocksEvent,
+    DetailEvent,
+    MeasureEvent,
+    RankEvent,
+    Reading,
+    ReadyEvent,
+    as_line,
+)
 from app.labs.run import Run, RunOutcome
 from app.labs.spec import lab_called, read_job
 
@@ -86,10 +95,12 @@ def test_what_is_written_is_read_back_and_keeps_its_shape(tmp_path: Path) -> Non
 
 
 def test_events_of_ranks_are_read_back(tmp_path: Path) -> None:
-    events: list[ReadyEvent | CheckEvent | MeasureEvent] = [
+    events: list[RankEvent] = [
         ReadyEvent(at=1.0, world=3, versions={"torch": "2"}),
         CheckEvent(at=2.0, name="sums", right=False),
         MeasureEvent(at=3.0, name="time", samples=(1.0, 2.0), where={"size": 8.0, "how": "tree"}),
+        DetailEvent(at=4.0, name="kernel", says="flash"),
+        ClocksEvent(at=5.0, when="after", reading=Reading(clock=1e9, slowed={"heat": 0.5})),
     ]
     (tmp_path / "events.jsonl").write_text("".join(map(as_line, events)))
     assert Run(tmp_path).events() == events

@@ -3,16 +3,18 @@
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from app.errors import InputError, NotFoundError, UnavailableError, nearest
+from app.labs.devices import NO_DEVICES, Devices
+from app.labs.launch.plan import Plan, planned
 from app.labs.machine import describe_machine
 from app.labs.run import Event, JobRecord, Run, RunOutcome, new_name
-from app.labs.spec import Job
+from app.labs.spec import Job, Lab
 
 _POLL, _CLOSELY = 0.05, 1.0  # seconds from one look at a run to the next: a glance, a close look
 
@@ -32,12 +34,22 @@ class Launcher(ABC):
         """Why nothing can run here, and what to do about it; empty if all seems well."""
 
     @abstractmethod
-    def backend_of(self, job: Job, asked: str = "auto") -> str:
-        """The backend of *job*: nccl with one GPU per rank, gloo otherwise.
+    def devices(self, patience: float | None = None) -> Devices:
+        """The GPUs that a run may use.
+
+        The first call may take many seconds; with *patience*, the result is one without GPUs, and
+        says so, if they are not known within that time.
+        """
+
+    def plan(self, lab: Lab, given: Mapping[str, str], asked: str = "auto") -> Plan:
+        """What to start for *lab* with the parameters *given*, over nccl, gloo or auto, as *asked*.
 
         Raises:
-            InputError: there are not enough devices for it.
+            InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs or nodes
+                are missing.
         """
+        plan = planned(lab, given, asked, self.devices)
+        return replace(plan, job=self.with_nodes(plan.job, plan.backend))
 
     def with_nodes(self, job: Job, backend: str) -> Job:
         """*job* with the number of nodes that it takes over *backend*.
@@ -57,11 +69,19 @@ class Launcher(ABC):
         """The devices that the run *name* needs exclusively."""
 
     @abstractmethod
-    def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
-        """Start *job*; it waits up to *patience* seconds until its devices are free.
+    def start(
+        self,
+        job: Job,
+        backend: str = "gloo",
+        patience: float = 1.0,
+        name: str = "",
+        notes: Sequence[str] = (),
+    ) -> Run:
+        """Start *job*, in its form for *backend*; *notes* are stored with the run.
+
+        It waits up to *patience* seconds until its devices are free.
 
         Raises:
-            InputError: there are not enough devices for it.
             UnavailableError: it cannot be started.
         """
 
@@ -162,8 +182,10 @@ def written(
     patience: float = 0.0,
     starting: float = 300.0,
     network: str = "",
+    notes: Sequence[str] = (),
+    devices: Devices = NO_DEVICES,
 ) -> Run:
-    """A new run of *job* in *folder*, with its job written there.
+    """A new run of *job* in *folder*, with its job written there; it will use *devices*.
 
     *patience* is the wait for devices, *starting* that of the ranks for each other, on *network*.
 
@@ -185,30 +207,15 @@ def written(
         command=job.command,
         given=job.given,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=describe_machine(),
+        machine=describe_machine(devices),
         launcher=launcher,
         patience=patience,
         starting=starting,
         network=network,
+        notes=tuple(notes),
     )
     try:
         run.write_job(record)
     except OSError as error:
         raise UnavailableError(f"the run cannot be stored: {error}") from error
     return run
-
-
-def chosen_backend(job: Job, asked: str, have: int) -> str:
-    """nccl where each rank gets one of *have* GPUs; emulated and counted labs need none.
-
-    Raises:
-        InputError: *asked* needs more GPUs.
-    """
-    if asked == "nccl" and have < job.ranks:
-        raise InputError(
-            f"NCCL needs one GPU per rank: {job.ranks} ranks, and there are {have} GPUs; "
-            "take fewer ranks, or gloo, which runs on the CPUs"
-        )
-    if asked == "gloo" or job.lab.links != "real":
-        return "gloo"
-    return "nccl" if have >= job.ranks else "gloo"

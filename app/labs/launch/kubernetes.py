@@ -1,7 +1,7 @@
 """Runs that another program starts: with torchrun on each node, or as a Kubernetes Job."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +65,9 @@ class PodOptions:
         return found
 
 
-def prepared(job: Job, folder: Path, backend: str, network: str = "") -> Run:
+def prepared(
+    job: Job, folder: Path, backend: str, notes: Sequence[str] = (), network: str = ""
+) -> Run:
     """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:

@@ -4,18 +4,22 @@ Its position comes from the environment, as Slurm, torchrun or an indexed Kubern
 All ranks must see the folder; rank 0 writes its addresses there, so that no port has to be chosen.
 """
 
+import importlib
 import os
-import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from app.db.run_state import State
+from app.labs.asking import forked
+from app.labs.devices import NO_DEVICES, Devices, has_traces, look
 from app.labs.launch.leader import record_error, work
-from app.labs.launch.position import position_in, rank_in
+from app.labs.launch.limit import stop_after
+from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.store import shared_store
 from app.labs.machine import describe_machine
-from app.labs.run import MachineEvent, Run, RunOutcome
+from app.labs.run import JobRecord, MachineEvent, Run, RunOutcome
 
 
 def main() -> int:
@@ -29,10 +33,10 @@ def main() -> int:
         os.environ.update(RANK=str(rank), WORLD_SIZE=str(job.ranks), LOCAL_RANK=str(own.local))
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         if rank == 0:
-            machine = describe_machine(nodes=own.nodes)
+            machine = describe_machine(_devices(job, own), own.nodes)
             run.write_event(MachineEvent(at=time.time(), machine=machine))
-        store = shared_store(run.folder, job, own)
-        signal.setitimer(signal.ITIMER_REAL, job.seconds)  # its own time begins when all are there
+        store = shared_store(run.folder, job, own)  # from here on, the time of the run counts
+        stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
         work(run.folder, job, rank, store)
         if rank == 0:
             run.write_outcome(RunOutcome(State.DONE))
@@ -42,6 +46,15 @@ def main() -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _devices(job: JobRecord, position: Position) -> Devices:
+    """The GPUs that ranks use on this node; a fork asks for them, which leaves CUDA to the rank."""
+    if job.backend != "nccl" or not has_traces():
+        return NO_DEVICES
+    importlib.import_module("torch")  # the fork has it then
+    found = look(forked)
+    return replace(found, devices=found.devices[: job.ranks // (position.nodes or 1)])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
@@ -18,8 +18,10 @@ from pydantic import TypeAdapter
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import UnavailableError
-from app.labs.blame import blame, codes_of_srun
-from app.labs.launch.base import Launcher, chosen_backend, written
+from app.labs.blame import blame, late_ranks
+from app.labs.devices import Devices, promised
+from app.labs.evidence.logs import codes_of_srun
+from app.labs.launch.base import Launcher, written
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
 from app.labs.ranks.events import ReadyEvent
 from app.labs.run import Run, RunOutcome, write_whole
@@ -27,6 +29,10 @@ from app.labs.spec import Job
 
 _PATIENCE = 20.0  # seconds for a command of Slurm
 _EXPIRED = 124  # the exit code of timeout(1)
+_NEVER_MET = (
+    "its ranks had not met after {seconds:g} s, as happens where PyTorch or a container is "
+    "imported slowly; WALLCLOCK_SLURM_STARTING gives them more time"
+)
 _NEVER = {
     "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
     "InvalidAccount", "InvalidQOS",
@@ -87,12 +93,9 @@ class SlurmLauncher(Launcher):
             return f"{missing[0]} is not installed, and WALLCLOCK_LAB_LAUNCHER is slurm"
         return ""
 
-    def backend_of(self, job: Job, asked: str = "auto") -> str:
-        """The backend of *job* on the nodes that a run may use."""
-        nodes = job.nodes or self._settings.slurm_nodes
-        chosen = chosen_backend(job, asked, self._settings.slurm_gpus * nodes)
-        self.with_nodes(job, chosen)
-        return chosen
+    def devices(self, patience: float | None = None) -> Devices:
+        """The GPUs of the nodes that a run may use, as the settings promise them."""
+        return promised(self._settings.slurm_gpus, self._settings.slurm_nodes)
 
     def pool_of(self, name: str, backend: str) -> str:
         """A pool of its own: Slurm gives devices to one job at a time."""
@@ -102,20 +105,26 @@ class SlurmLauncher(Launcher):
         """*job* on as many nodes as it names, or as it takes."""
         return job.on_nodes(allocation_of(job, backend, self._settings).nodes)
 
-    def start(self, job: Job, backend: str = "auto", patience: float = 1.0, name: str = "") -> Run:
+    def start(
+        self,
+        job: Job,
+        backend: str = "gloo",
+        patience: float = 1.0,
+        name: str = "",
+        notes: Sequence[str] = (),
+    ) -> Run:
         """Submit *job*; it waits in Slurm's queue for as long as the settings allow."""
         if says := self.trouble():
             raise UnavailableError(says)
-        chosen = self.backend_of(job, backend)
-        job = self.with_nodes(job, chosen)
+        job = self.with_nodes(job, backend)
         settings, site = self._settings, SiteLines.read(self._settings.slurm_site)
         run = written(
-            self.folder, job, chosen, name,
-            launcher="slurm", starting=settings.slurm_starting, network=settings.lab_network,
+            self.folder, job, backend, name, launcher="slurm", notes=notes,
+            starting=settings.slurm_starting, network=settings.lab_network,
         )  # fmt: skip
         path = run.folder / "job.sh"
         write_whole(path, script_of(job, run.folder, settings, site).encode())
-        options = options_of(job, chosen, settings, site)
+        options = options_of(job, backend, settings, site)
         output = f"--output={run.folder / 'slurm.log'}"
         done = _output_of("sbatch", "--parsable", *options, output, str(path))
         if done.returncode:
@@ -214,31 +223,23 @@ def _judged(run: Run, state: str) -> RunOutcome:
     """How a job ended that wrote no outcome itself."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
         return RunOutcome(State.CANCELED, "stopped on request")
-    log = run.log()
-    codes = codes_of_srun(log)
+    codes = codes_of_srun(run.folder)
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
-    if -signal.SIGALRM in codes.values():
-        return RunOutcome(State.TIMEOUT, f"it took more than its {run.job.seconds:g} s")
-    if state == "TIMEOUT" or code == str(_EXPIRED):
-        return RunOutcome(State.TIMEOUT, _late(run))
-    why = blame(run.folder, codes)
+    is_out_of_time = state == "TIMEOUT" or code == str(_EXPIRED)
+    if is_out_of_time and not any(isinstance(event, ReadyEvent) for event in run.events()):
+        return RunOutcome(State.TIMEOUT, _NEVER_MET.format(seconds=run.job.starting))
+    if is_out_of_time or -signal.SIGALRM in codes.values():
+        late = late_ranks(run.folder)
+        says = f"it took more than its {run.job.seconds:g} s{late and f': {late}'}"
+        return RunOutcome(State.TIMEOUT, says)
+    why = blame(run.folder, codes, next(iter(codes), None))
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
-        why = f"the job exited with code {code}: {_line(log)}"
+        why = f"the job exited with code {code}: {_line(run.log())}"
     if why:
         return RunOutcome(State.FAILED, why)
     return RunOutcome(State.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
-
-
-def _late(run: Run) -> str:
-    """What took too long: the run, which did not end by itself, or its start."""
-    if any(isinstance(event, ReadyEvent) for event in run.events()):
-        return f"it took more than its {run.job.seconds:g} s"
-    return (
-        f"its ranks had not met after {run.job.starting:g} s, as happens where PyTorch or a "
-        "container is imported slowly; WALLCLOCK_SLURM_STARTING gives them more time"
-    )
 
 
 def _output_of(*command: str) -> "subprocess.CompletedProcess[str]":

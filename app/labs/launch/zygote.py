@@ -1,13 +1,15 @@
 """A process that has torch imported, and forks a leader for every run that it is sent.
 
-Importing torch takes seconds, a fork milliseconds. The processes, and what stops each of them:
+Importing torch takes seconds, a fork milliseconds. It is ready with what every rank needs; what
+some need is imported when there is nothing else to do. The processes, and what stops each of them:
 
     server or command line          `local.LocalLauncher`
      └─ zygote                      this module; a session of its own
          ├─ leader of run A         `leader.lead`; a session of its own
          │   ├─ rank 0              `leader.work`, and whatever it starts
          │   └─ rank 1
-         └─ leader of run B         waits for the devices that run A has locked
+         ├─ leader of run B         waits for the devices that run A has locked
+         └─ probe                   `probe.main`: asks torch about the GPUs, and exits
 
     when                            then
     the server exits, even killed   the zygote reads end of file on its input and sends SIGHUP to
@@ -18,6 +20,7 @@ Importing torch takes seconds, a fork milliseconds. The processes, and what stop
     a rank fails, or time is up     the leader stops the other ranks
     a leader stops its ranks        SIGTERM to each, and SIGKILL a second later
     a leader exits, even killed     the kernel sends SIGKILL to each rank (parent-death signal)
+    the zygote exits                the kernel sends SIGKILL to the probe (parent-death signal)
 
 A leader locks the file `alive` of its run, so any process can tell whether the run is still led,
 and names itself there, so any process can cancel it. It writes `outcome.json` last.
@@ -31,29 +34,39 @@ import os
 import select
 import signal
 import sys
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from app.labs.launch.leader import STOPPING, lead
+from app.labs.asking import print_into
+from app.labs.launch.leader import STOPPING, die_with_parent, lead
 
-_PRELOADED = (
+PRELOADED = (
     "torch.distributed",
+    "app.labs.ranks.counting",
+    "app.labs.ranks.rank",
+    "app.labs.ranks.rings",
+    "app.labs.ranks.sleeping",
+)
+# Each takes a good part of a second; a rank that needs one before it is here imports it itself.
+LATER = (
     "torch.distributed.fsdp",
     "torch.distributed.optim",
     "torch.distributed.pipelining",
     "torch.distributed.tensor.parallel",
-    "app.labs.ranks.rank",
-    "app.labs.ranks.rings",
 )
+_QUIET = 0.5  # seconds without an order, after which there is time for one of these
+_LIBRARY = "put the library's folder on LD_LIBRARY_PATH, or install a torch that fits this machine"
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A line of the zygote's input: the folder of a run to start."""
+    """A line of the zygote's input: the folder of a *run* to start, or the file for a *probe*."""
 
-    run: str
+    run: str = ""
+    probe: str = ""
 
     def as_line(self) -> bytes:
         """The order as the zygote reads it."""
@@ -62,10 +75,14 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A line of the zygote's output: the version of torch, why there is none, or a new leader."""
+    """A line of the zygote's output: the version of torch, why there is none, or a new child.
+
+    The *cure* of a fault is empty if torch is to be installed.
+    """
 
     ready: str = ""
     fault: str = ""
+    cure: str = ""
     pid: int = 0
 
     @staticmethod
@@ -80,8 +97,9 @@ _REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 
 def main() -> int:
     """Serve until the input ends."""
-    if fault := _prepared():
-        _say(Reply(fault=fault))
+    ready = _prepared()
+    _say(ready)
+    if ready.fault:
         return 1
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
@@ -89,48 +107,98 @@ def main() -> int:
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken)
-    leaders: set[int] = set()
+    children = _Children()
+    later = list(LATER)
     pending = b""
     while not stopped:
-        ready, _, _ = select.select([0, wake], [], [])
-        if wake in ready:
+        has_time = bool(later) and not children.exist
+        found, _, _ = select.select([0, wake], [], [], _QUIET if has_time else None)
+        if not found:
+            _import(later.pop(0))
+        if wake in found:
             os.read(wake, 4096)
-            _reap(leaders)
-        if 0 not in ready:
+            children.reap()
+        if 0 not in found:
             continue
         text = os.read(0, 65536)
         *lines, pending = (pending + text).split(b"\n")
-        leaders |= {_forked(Path(_ORDER.validate_json(line).run)) for line in lines}
+        for line in lines:
+            children.start(_ORDER.validate_json(line))
         if not text:
             break
-    _stop(leaders)
+    children.stop()
     return 0
 
 
-def _stop(leaders: set[int]) -> None:
-    """Stop every run."""
-    for pid in leaders:
-        os.kill(pid, signal.SIGHUP)
-    for pid in leaders:
-        os.waitpid(pid, 0)
+@dataclass(slots=True)
+class _Children:
+    """The processes that were forked and still run."""
+
+    leaders: set[int] = field(default_factory=set)
+    probes: set[int] = field(default_factory=set)
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is one."""
+        return bool(self.leaders or self.probes)
+
+    def start(self, order: Order) -> None:
+        """Fork the child that *order* is for, and say so."""
+        if order.probe:
+            pid = _probing(Path(order.probe))
+            self.probes.add(pid)
+        else:
+            pid = _leading(Path(order.run))
+            self.leaders.add(pid)
+        _say(Reply(pid=pid))
+
+    def reap(self) -> None:
+        """Forget those that have exited."""
+        for pids in (self.leaders, self.probes):
+            pids -= {pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0]}
+
+    def stop(self) -> None:
+        """Stop every run; a probe dies with this process, and is not waited for: it may hang."""
+        for pid in self.leaders:
+            os.kill(pid, signal.SIGHUP)
+        for pid in self.leaders:
+            os.waitpid(pid, 0)
 
 
-def _prepared() -> str:
-    """Import everything that ranks need; the reason if that fails."""
+def _prepared() -> Reply:
+    """Import what every rank needs; what to tell about it."""
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
     try:
         torch = importlib.import_module("torch")
-        for name in _PRELOADED:
+        for name in PRELOADED:
             importlib.import_module(name)
-    except ImportError as error:
-        return f"{error.name or 'torch'} is not installed: {error}"
+    except (ImportError, OSError) as error:
+        return _fault(error)
+    _freeze()
+    return Reply(ready=str(torch.__version__))
+
+
+def _fault(error: ImportError | OSError) -> Reply:
+    """Why torch cannot be imported: it is not installed, or a library that it needs is missing."""
+    if isinstance(error, ImportError) and ".so" not in str(error):
+        return Reply(fault=f"{error.name or 'torch'} is not installed: {error}")
+    return Reply(fault=f"it is installed, but cannot be loaded: {error}", cure=_LIBRARY)
+
+
+def _import(name: str) -> None:
+    """Import the module *name*; a rank that needs it says why that fails."""
+    with suppress(ImportError, OSError):
+        importlib.import_module(name)
+        _freeze()
+
+
+def _freeze() -> None:
+    """Let modules stay shared with the ranks: none of them is to search them for garbage."""
     gc.collect()
-    gc.freeze()  # the imported modules stay shared, and no rank searches them for garbage
-    _say(Reply(ready=str(torch.__version__)))
-    return ""
+    gc.freeze()
 
 
-def _forked(folder: Path) -> int:
+def _leading(folder: Path) -> int:
     """A leader for the run in *folder*."""
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     pid = os.fork()
@@ -139,15 +207,18 @@ def _forked(folder: Path) -> int:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         lead(folder)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
-    _say(Reply(pid=pid))
     return pid
 
 
-def _reap(leaders: set[int]) -> None:
-    for pid in list(leaders):
-        done, _ = os.waitpid(pid, os.WNOHANG)
-        if done:
-            leaders.discard(pid)
+def _probing(printed: Path) -> int:
+    """A process that prints into a file what torch sees."""
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        die_with_parent(signal.SIGKILL)
+        print_into(printed)
+    return pid
 
 
 def _say(reply: Reply) -> None:

@@ -5,7 +5,7 @@ Rank 0 writes these classes; the server reads the same ones back.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 
@@ -40,6 +40,46 @@ class MeasureEvent:
     where: Mapping[str, float | str]
 
 
-def as_line(event: ReadyEvent | CheckEvent | MeasureEvent) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetailEvent:
+    """How the ranks did it: the kernel that was chosen, the transport between the GPUs."""
+
+    kind: Literal["detail"] = "detail"
+    at: float
+    name: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The state of a GPU, in base units; None and empty are unknown.
+
+    *slowed* has the seconds since some moment in the past for which each reason has held the clock
+    down, *reasons* those that do now.
+    """
+
+    clock: float | None = None
+    highest_clock: float | None = None
+    power: float | None = None
+    power_limit: float | None = None
+    temperature: float | None = None
+    reasons: tuple[str, ...] = ()
+    slowed: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClocksEvent:
+    """The state of rank 0's GPU, before or after the run."""
+
+    kind: Literal["clocks"] = "clocks"
+    at: float
+    when: Literal["before", "after"]
+    reading: Reading
+
+
+RankEvent = ReadyEvent | CheckEvent | MeasureEvent | DetailEvent | ClocksEvent
+
+
+def as_line(event: RankEvent) -> str:
     """*event* as a line of the file."""
     return json.dumps(asdict(event)) + "\n"

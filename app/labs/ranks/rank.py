@@ -1,18 +1,34 @@
 """One rank of a run: its place, its parameters, its clock, and what it reports."""
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import torch
-import torch.distributed as dist
 
-from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, as_line
+from app.labs.ranks import gpu, nccl
+from app.labs.ranks.clocks import reading_of
+from app.labs.ranks.events import (
+    CheckEvent,
+    ClocksEvent,
+    DetailEvent,
+    MeasureEvent,
+    RankEvent,
+    ReadyEvent,
+    as_line,
+)
+from app.labs.ranks.group import Group
+from app.labs.ranks.timing import HostClock, Sampling, Timer
 
+Call = Callable[[], object]
+WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
-_AHEAD = 0.002  # seconds for all ranks to learn the moment to start
+_SOME = 30  # the most samples with launch
+_GIB = 2**30
 
 
 class Rank:
@@ -39,28 +55,39 @@ class Rank:
         torch.manual_seed(1234 + rank)
         self.on_gpu = on_gpu
         local = int(os.environ.get("LOCAL_RANK", rank))
-        self.device = torch.device("cuda", local) if self.on_gpu else torch.device("cpu")
-        if self.on_gpu:
-            torch.cuda.set_device(self.device)
+        self.device = gpu.own_gpu(local) if on_gpu else torch.device("cpu")
+        self._group = Group(rank, world, self.device)
+        stream = gpu.GpuStream(self.device) if on_gpu else None
+        self._timer = Timer(self._group, HostClock(), stream)
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None
         self._limit = timedelta(seconds=seconds)
 
     def join(self, store: object = None) -> None:
-        """Meet the other ranks, in *store* if there is one, else in the folder."""
-        backend = "nccl" if self.on_gpu else "gloo"
-        where = {"store": store} if store else {"init_method": f"file://{self.folder / 'store'}"}
+        """Meet the other ranks, in *store* if there is one, else in the folder.
+
+        Raises:
+            RuntimeError: two ranks have the same GPU.
+        """
         if self.on_gpu:
-            where["device_id"] = self.device
-        dist.init_process_group(
-            backend, rank=self.rank, world_size=self.world, timeout=self._limit, **where
-        )
-        world, versions = dist.get_world_size(), _versions(self.on_gpu)
-        self._write(ReadyEvent(at=time.time(), world=world, versions=versions))
+            nccl.prepare(self.folder, self.rank)
+        where = {"store": store} if store else {"init_method": f"file://{self.folder / 'store'}"}
+        self._group.join(self._limit, where)
+        versions = {"torch": torch.__version__}
+        if self.on_gpu:
+            gpu.refuse_twins(self._group.texts(gpu.identity(self.device)))
+            self._group.connect()
+            versions |= nccl.versions()
+            self._look("before")
+        self._write(ReadyEvent(at=time.time(), world=self.world, versions=versions))
 
     def leave(self) -> None:
         """Wait for the others, and leave the group."""
-        dist.barrier()
-        dist.destroy_process_group()
+        if self.on_gpu:
+            self._look("after")
+            found = self._group.texts("\n".join(nccl.transports(self.folder, self.rank)))
+            if chosen := sorted({one for text in found for one in text.splitlines()}):
+                self.tell("transport", ", ".join(chosen))
+        self._group.leave()
 
     def number(self, name: str) -> float:
         """A parameter that is a number, in its base unit."""
@@ -92,69 +119,107 @@ class Rank:
         found = tuple(samples)
         self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at))
 
+    def tell(self, name: str, says: str) -> None:
+        """Report how the ranks did it: a kernel, a transport, what was left out and why."""
+        self._write(DetailEvent(at=time.time(), name=name, says=says))
+
     def everywhere(self, value: float) -> list[float]:
         """*value* of every rank."""
-        own = torch.tensor([value], dtype=torch.float64, device=self.device)
-        found = [torch.empty_like(own) for _ in range(self.world)]
-        dist.all_gather(found, own)
-        return [float(one.item()) for one in found]
+        return self._group.everywhere(value)
 
     def timed(
         self,
-        call: Callable[[], object],
+        call: Call,
         seconds: float,
         least: int = 5,
         most: int = 200,
-        warmed: Callable[[], object] = int,
+        warmed: Call = int,
         warm: int = _WARM,
         at_once: bool = False,
     ) -> list[float]:
-        """Times of *call*, one at a time after a barrier; each is the slowest rank's.
+        """Times of *call*, each the slowest rank's.
 
-        *warmed* is called after the *warm* calls, which do not count, and before the samples.
-        With *at_once* all ranks, which must be on one machine, start at the same moment: a rank
-        that leaves a barrier early would find its messages already on the way.
+        On processors, one call at a time after a barrier. With *at_once* all ranks, which must be
+        on one machine, start at the same moment: a rank that leaves a barrier early would find its
+        messages already on the way. On GPUs, by events around batches of calls, without launches;
+        their queues start together in any case. *warmed* is called after the *warm* calls, which
+        do not count, and before the samples.
         """
-        for _ in range(warm):
-            call()
-        estimate = self._sample(call, at_once)
-        warmed()
-        count = int(max(least, min(most, seconds / max(estimate, 1e-6))))
-        return [self._sample(call, at_once) for _ in range(count)]
+        sampling = Sampling(seconds=seconds, least=least, most=most, warm=warm)
+        if self.on_gpu:
+            return self._timer.by_events(call, sampling, warmed)
+        return self._timer.by_host(call, sampling, warmed, at_once=at_once)
 
-    def _write(self, event: ReadyEvent | CheckEvent | MeasureEvent) -> None:
+    def timed_by_host(
+        self, call: Call, seconds: float, least: int = 5, most: int = 200, warm: int = _WARM
+    ) -> list[float]:
+        """Times of *call* by the host's clock, on GPUs too: launch, call, and the way back."""
+        sampling = Sampling(seconds=seconds, least=least, most=most, warm=warm)
+        return self._timer.by_host(call, sampling)
+
+    def times(
+        self,
+        name: str,
+        call: Call,
+        seconds: float,
+        least: int = 5,
+        most: int = 200,
+        part: float = 1.0,
+        **where: float | str,
+    ) -> None:
+        """Report the times of *part* of *call* as the measure *name*.
+
+        On GPUs, also those with launch, which the lab's `gpu:` block must declare.
+        """
+        samples = self.timed(call, seconds, least, most)
+        self.measure(name, [part * one for one in samples], **where)
+        if self.on_gpu:
+            few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
+            self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)
+
+    def rotated(self, make: Callable[[], Call], size: float) -> Call:
+        """A call that takes several in turn, each from *make* with *size* bytes of its own.
+
+        There are enough to find none of their operands in the cache of a GPU. On processors there
+        is one.
+        """
+        turns = itertools.cycle([make() for _ in range(self._copies(size))])
+        return lambda: next(turns)()
+
+    def peak(self, call: Call) -> tuple[int, int]:
+        """Bytes that *call* has allocated and reserved at its peak, with all that lives beside it.
+
+        Raises:
+            ValueError: on processors, where nothing counts them.
+        """
+        if not self.on_gpu:
+            raise ValueError("only the allocator of a GPU counts its peak")
+        return gpu.peak(call, self.device)
+
+    def has_room(self, size: float, what: str) -> bool:
+        """Whether *size* more bytes fit on the GPU of every rank; if not, *what* is left out.
+
+        On processors, nothing is.
+        """
+        if not self.on_gpu:
+            return True
+        room = min(self.everywhere(gpu.free_bytes(self.device)))
+        if size > room:
+            self.tell(
+                "left out",
+                f"{what}, for want of memory: {size / _GIB:.3g} GiB needed, "
+                f"{max(0.0, room / _GIB):.3g} GiB free",
+            )
+        return size <= room
+
+    def _copies(self, size: float) -> int:
+        return gpu.copies(size, gpu.cache_bytes(self.device)) if self.on_gpu else 1
+
+    def _look(self, when: Literal["before", "after"]) -> None:
+        """Report the clock and the power of rank 0's GPU, where its vendor's tool is there."""
+        if self._events and (reading := reading_of(self.device)):
+            self._write(ClocksEvent(at=time.time(), when=when, reading=reading))
+
+    def _write(self, event: RankEvent) -> None:
         if self._events:
             self._events.write(as_line(event))
-
-    def _sample(self, call: Callable[[], object], at_once: bool) -> float:
-        self._wait()
-        dist.barrier()
-        begun = self._agreed_moment() if at_once else time.perf_counter()
-        call()
-        self._wait()
-        return self._slowest(time.perf_counter() - begun)
-
-    def _agreed_moment(self) -> float:
-        """Wait for a moment that all ranks share; processes of one machine have the same clock."""
-        moment = self._slowest(time.perf_counter()) + _AHEAD
-        while (left := moment - time.perf_counter()) > 0:
-            time.sleep(left)
-        return moment
-
-    def _slowest(self, value: float) -> float:
-        """The largest *value* of all ranks."""
-        own = torch.tensor([value], dtype=torch.float64, device=self.device)
-        dist.all_reduce(own, op=dist.ReduceOp.MAX)
-        return float(own.item())
-
-    def _wait(self) -> None:
-        if self.on_gpu:
-            torch.cuda.synchronize(self.device)
-
-
-def _versions(on_gpu: bool) -> dict[str, str]:
-    found = {"torch": torch.__version__}
-    if on_gpu:
-        found["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
-        found["cuda"] = str(torch.version.cuda)
-    return found

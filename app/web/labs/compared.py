@@ -13,7 +13,7 @@ from app.labs.report import Held, Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.site import Site
 from app.units import RATIO, scale_of
-from app.web.frame.rendering import Link
+from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import place_of
 from app.web.urls import run_url
@@ -40,7 +40,7 @@ class MachineRow:
     """One machine of a group."""
 
     letter: str
-    machine: Link
+    machine: Hyperlink
     what: str
     origin: str
     predicted: str
@@ -56,7 +56,8 @@ def groups_of(site: Site, lab: Lab) -> Sequence[RunGroup]:
         report = result.report
         if report is None or not (asked := _asked_of(lab, report)) or not _last(report, asked):
             continue
-        varied = {name for name, one in lab.parameters.items() if one.several}
+        parameters = lab.run_over(report.backend).parameters
+        varied = {name for name, one in parameters.items() if one.several}
         what = " ".join(f"{k}={text}" for k, text in report.given.items() if k not in varied)
         machine = f"{place_of(report)}, {report.backend}"
         known = found.setdefault(what, {}).get(machine)
@@ -72,21 +73,25 @@ def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
         one = _last(report, group.asked)
         if one is None:
             continue
+        form = lab.run_over(report.backend)
         at = {name: value for name, value in one.where.items() if name != "late"}
         yield MachineRow(
             letter=letter,
-            machine=Link(run_url(lab.name, report.id), f"{place_of(report)}, {report.backend}"),
-            what=", ".join(f"{name} {lab.shown_at(name, value)}" for name, value in at.items()),
+            machine=Hyperlink(
+                run_url(lab.name, report.id), f"{place_of(report)}, {report.backend}"
+            ),
+            what=", ".join(f"{name} {form.shown_at(name, value)}" for name, value in at.items()),
             origin=f"{result.origin}, {report.at[:10]}",
-            predicted="" if one.predicted is None else shown(lab, one.name, one.predicted),
-            measured=shown(lab, one.name, one.held),
-            spread=f"{shown(lab, one.name, one.least)} to {shown(lab, one.name, one.p90)}",
+            predicted="" if one.predicted is None else shown(form, one.name, one.predicted),
+            measured=shown(form, one.name, one.held),
+            spread=f"{shown(form, one.name, one.least)} to {shown(form, one.name, one.p90)}",
             ratio=ratio_shown(one.ratio),
         )
 
 
 def figure_of(lab: Lab, group: RunGroup) -> Figure:
     """Curves over what is varied, or one bar per machine."""
+    lab = lab.run_over(group.runs[0][1].backend)
     says, count = lab.measures[group.asked], min(len(group.runs), len(LETTERS))
     axis = Axis(says.says, scale_of(says.unit).unit if says.unit else RATIO)
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")
@@ -112,8 +117,9 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
 
 def _group(lab: Lab, what: str, runs: list[tuple[RunResult, Report]]) -> RunGroup:
     runs.sort(key=lambda run: _rank(run[0]))
-    asked = _asked_of(lab, runs[0][1])
-    return RunGroup(parameters=what, asked=asked, held=held_in(lab, asked), runs=tuple(runs))
+    first = runs[0][1]
+    asked, form = _asked_of(lab, first), lab.run_over(first.backend)
+    return RunGroup(parameters=what, asked=asked, held=held_in(form, asked), runs=tuple(runs))
 
 
 def _rank(result: RunResult) -> int:
@@ -128,7 +134,7 @@ def _worth(result: RunResult, report: Report) -> tuple[bool, int, str]:
 def _asked_of(lab: Lab, report: Report) -> str:
     """The measure that *report* was made for; empty if this version has no such measure."""
     try:
-        return lab.asked_of(report.given)
+        return lab.run_over(report.backend).asked_of(report.given)
     except (KeyError, ValueError):
         return ""
 

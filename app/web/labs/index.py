@@ -13,22 +13,25 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.labs.archive import recorded
+from app.labs.launch.plan import planned
 from app.labs.run import new_name
-from app.labs.spec import RANKS, Lab, known_labs, lab_called, read_job
+from app.labs.spec import Lab, known_labs, lab_called
 from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble
 from app.site import Here, Site
 from app.units import RATIO, read, scale_of
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
+from app.web.labs.form import BACKEND, RunForm, run_form
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
 from app.web.urls import run_url
 
 router = APIRouter(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
+_GLOO = " --backend gloo"  # nccl is the default where there is a choice
 _LONGEST = 200  # characters of a field
 
 
@@ -62,17 +65,6 @@ class RunItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterField:
-    """A parameter in the form."""
-
-    name: str
-    says: str
-    value: str
-    bounds: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LabPage:
     """One lab, and its runs."""
 
@@ -81,7 +73,7 @@ class LabPage:
     links: str
     question: Markup
     explains: Markup
-    fields: tuple[ParameterField, ...]
+    form: RunForm
     asks: str
     unit: str
     guess: str
@@ -89,7 +81,7 @@ class LabPage:
     problem: str
     command: str
     runs: tuple[RunItem, ...]
-    sources: tuple[Link, ...]
+    sources: tuple[Hyperlink, ...]
 
 
 @router.get("")
@@ -108,7 +100,7 @@ async def lab_list(request: Request, site: Here) -> Response:
         for lab in known_labs().values()
     )
     says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
+    return render("labs/labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
 
 
 @router.get("/{name}")
@@ -116,7 +108,7 @@ async def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = lab_called(name)
     page = await aside(lab_view, site, lab, request.query_params)
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -129,7 +121,7 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
     spend(request, site.allowances.runs, "lab runs")
     nearby = site.labs.runs_of(network(address_of(request)))
     try:
-        row = _row_of(site, lab, fields, learner)
+        row = await aside(_row_of, site, lab, fields, learner)
         nearby.append(row.name)
         await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
@@ -144,45 +136,25 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
 
 def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
     """The page of *lab*, with the *values* in its form and the *problem* with them."""
-    asked = lab.asked_of(lab.starts)
+    form = run_form(site, lab, values)
+    shown = form.lab
+    asked = shown.asked_of(shown.starts)
     return LabPage(
-        lab=lab,
-        kind=KINDS[lab.links],
-        links=LINKS_SAY[lab.links],
-        question=mark(html(lab.question)),
-        explains=mark(html(lab.explains)),
-        fields=tuple(_fields(lab, values)),
-        asks=guess_label(lab, asked),
-        unit=lab.measures[asked].unit,
+        lab=shown,
+        kind=KINDS[shown.links],
+        links=LINKS_SAY[shown.links],
+        question=mark(html(shown.question)),
+        explains=mark(html(shown.explains)),
+        form=form,
+        asks=guess_label(shown, asked),
+        unit=shown.measures[asked].unit,
         guess=values.get("guess", ""),
         trouble=site.labs.trouble,
         problem=problem,
-        command=f"wallclock lab run {lab.name}",
+        command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_rows(finished(site, lab.name))),
-        sources=tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
+        sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
     )
-
-
-def _fields(lab: Lab, values: Mapping[str, str]) -> Iterator[ParameterField]:
-    least, most, start = lab.ranks
-    if most > least:
-        yield ParameterField(
-            name=RANKS,
-            says="processes",
-            value=values.get(RANKS, str(start)),
-            bounds=f"{least} to {most}",
-            options=(),
-        )
-    for name, one in lab.parameters.items():
-        bounds = "" if one.one_of else f"{one.least} to {one.most}"
-        several = "; several with commas, or a range as in A..B" if one.several else ""
-        yield ParameterField(
-            name=name,
-            says=one.says,
-            value=values.get(name, str(one.start)),
-            bounds=f"{bounds}{several}",
-            options=one.one_of,
-        )
 
 
 def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
@@ -204,7 +176,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
     """The row of the run that a learner requests.
 
     Raises:
-        InputError: a parameter or the prediction cannot be read.
+        InputError: a parameter or the prediction cannot be read, or it cannot run like that.
         UnavailableError: nothing can be run here.
     """
     if site.labs.trouble:
@@ -214,21 +186,30 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
         for key, text in fields.items()
         if key.startswith(_PARAMETER) and text.strip()
     }
-    job = read_job(lab, given)
-    predicted = _predicted(lab, lab.asked_of(job.given), fields.get("guess", ""))
-    backend = site.labs.launcher.backend_of(job)
+    plan = planned(lab, given, _backend(fields), site.labs.devices)
+    job = plan.job
+    predicted = _predicted(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)
     return LabRunRow(
         name=name,
         lab=lab.name,
         given=json.dumps(dict(job.given)),
-        backend=backend,
+        backend=plan.backend,
         host=site.labs.launcher.host,
-        pool=site.labs.launcher.pool_of(name, backend),
+        pool=site.labs.launcher.pool_of(name, plan.backend),
+        notes=json.dumps(plan.notes),
         learner=learner,
         origin=_origin(site, fields.get("origin", "")),
         predicted=predicted,
     )
+
+
+def _backend(fields: Mapping[str, str]) -> str:
+    """The backend that a form asks for; a form without the choice leaves it to the server."""
+    asked = fields.get(BACKEND, "auto")
+    if asked not in ("auto", "nccl", "gloo"):
+        raise InputError(f"no backend is called {asked[:60]!r}; there are nccl and gloo")
+    return asked
 
 
 def _predicted(lab: Lab, measure: str, text: str) -> float | None:
@@ -255,4 +236,4 @@ def _refused(
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

@@ -14,14 +14,16 @@ from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.parameters import amount
 from app.labs.report import Measure, Report, held_in, ratio_shown, shown
-from app.labs.spec import Lab, lab_called
+from app.labs.spec import Lab, known_labs, lab_called
 from app.markdown import html
 from app.site import Here, Site
 from app.units import scale_of
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.labs.form import BACKEND
+from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, run_called
 from app.web.labs.tables import figures_of, table_of
 from app.web.labs.wording import (
@@ -37,6 +39,7 @@ from app.web.labs.wording import (
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = APIRouter(prefix="/labs")
+_TIMES = "\N{NO-BREAK SPACE}×"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class GuessTable:
 class RunPage:
     """One run, whatever its state."""
 
-    lab: Link
+    lab: Hyperlink
     address: str
     title: str
     kind: str
@@ -67,10 +70,13 @@ class RunPage:
     own: bool
     log: str
     again: str
-    back: Link | None
+    back: Hyperlink | None
     report: Report | None
+    notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
+    rest: tuple[tuple[str, str], ...]
+    listings: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: str
@@ -97,7 +103,7 @@ async def run_page(
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, lab.summary, "labs")
-    return render("run_state.html" if fragment else "run.html", around, page)
+    return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
 
 
 @router.get("/{name}/{run}/samples.json")
@@ -115,7 +121,8 @@ async def download(site: Here, name: str, run: str, number: int, form: str) -> R
 
 
 def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
-    figures = figures_of(lab_called(name), _report(site, name, run))
+    report = _report(site, name, run)
+    figures = figures_of(lab_called(name).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
 
 
@@ -130,15 +137,16 @@ def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:
     return _page(site, lab, run_called(site, lab.name, name), name, learner)
 
 
-def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> RunPage:
+def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
     report, row = result.report, result.row
+    lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)
     header, *rows = table_of(lab, report) if report and measured else ((),)
     address = run_url(lab.name, name)
     return RunPage(
-        lab=Link(lab_url(lab.name), lab.title),
+        lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
-        title=f"{lab.title}, {place_of(report)}" if report else lab.title,
+        title=f"{lab.title}, {place_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
         question=mark(html(lab.question)),
@@ -149,11 +157,14 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
         log=result.log,
-        again=f"{lab_url(lab.name)}?{query_of(row.parameters)}" if row else "",
+        again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
+        notes=report.notes if report else row.sentences if row else (),
         compared=_compared(lab, result),
-        machine=tuple(_machine(report)) if report else (),
+        machine=tuple(what_matters(report)) if report else (),
+        rest=tuple(the_rest(report)) if report else (),
+        listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
         line=_line(report) if report else "",
@@ -164,6 +175,12 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
         if report and measured and result.state == State.DONE
         else (),
     )
+
+
+def _again(lab: Lab, row: LabRunRow) -> str:
+    """The address of the form with the parameters of *row*."""
+    backend = {BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
+    return f"{lab_url(lab.name)}?{query_of({**row.parameters, **backend})}"
 
 
 def _says(result: RunResult) -> str:
@@ -180,12 +197,12 @@ def _ahead(site: Site, row: LabRunRow | None) -> int:
         return ahead_of(session, row)
 
 
-def _back(site: Site, row: LabRunRow | None) -> Link | None:
+def _back(site: Site, row: LabRunRow | None) -> Hyperlink | None:
     """The exercise that the run was made for."""
     if not row or not row.origin:
         return None
     exercise = row.origin.partition("?")[0]
-    return Link(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
+    return Hyperlink(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
 
 
 def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
@@ -225,14 +242,6 @@ def _guess_table(
         cells=tuple(cell for _, cell in known),
         spread=spread,
     )
-
-
-def _machine(report: Report) -> Iterator[tuple[str, str]]:
-    yield "machine", place_of(report)
-    yield "backend", f"{report.backend}, {report.size}"
-    yield "system", str(report.machine.system)
-    yield from ((name, version) for name, version in report.versions.items())
-    yield "load before the run", str(report.machine.load)
 
 
 def _line(report: Report) -> str:

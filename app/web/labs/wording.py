@@ -39,8 +39,15 @@ def place_of(report: Report) -> str:
     """The machine of a run, in a few words."""
     machine = report.machine
     if report.backend == "nccl" and machine.gpus:
-        return f"{report.ranks} × {machine.gpus[0]}"
+        several = isinstance(machine.nodes, int) and machine.nodes > 1
+        nodes = f" on {machine.nodes} nodes" if several else ""
+        return f"{report.ranks} × {machine.gpus[0]}{nodes}"
     return f"{machine.processor}, {machine.cores} cores"
+
+
+def gpus_in_words(count: int) -> str:
+    """*count* GPUs, in words."""
+    return f"{count} {'GPU' if count == 1 else 'GPUs'}"
 
 
 def guess_label(lab: Lab, measure: str) -> str:

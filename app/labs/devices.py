@@ -1,0 +1,232 @@
+"""The GPUs that runs may use: what torch sees, named and described by the vendor's tool.
+
+Torch's answer counts. It is asked in a process that exits afterwards, once per process of ours and
+set of variables; the vendor's tool is asked at the same time.
+"""
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Literal
+
+from app.errors import UnavailableError
+from app.labs.asking import answer_of, spawned
+from app.labs.ranks.probe import Seen, SeenDevice
+from app.labs.vendor import Listed, ListedGpu, listed, tool
+
+_NODES = ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+_CHOICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+_MATTERS = (*_CHOICES, "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "PATH")
+_NONE_VISIBLE = re.compile(r"no (cuda|hip) gpus|no cuda-capable device|no rocm-capable", re.I)
+_MIG = " MIG "  # between the name of a GPU and the profile of its instance
+_CHILD, _TOOL = 60.0, 5.0  # seconds for the child that imports torch, and for the vendor's tool
+Kind = Literal["cuda", "rocm", "none"]
+Start = Callable[[Path], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A GPU, under the number that torch has for it in *Devices*.
+
+    A MIG instance is called by its profile. *peers* are the numbers of the GPUs whose memory it can
+    access, *fault* the error of a kernel on it, *listed* what the vendor's tool says about it.
+    """
+
+    name: str = "GPU"
+    uuid: str = ""
+    capability: str = ""
+    memory_bytes: int = 0
+    free_bytes: int = 0
+    fault: str = ""
+    peers: tuple[int, ...] = ()
+    listed: ListedGpu | None = None
+
+    @property
+    def works(self) -> bool:
+        """Whether a kernel ran on it."""
+        return not self.fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Devices:
+    """The GPUs that a process with our environment sees.
+
+    *note* says why there are none, or what is odd about them; it is empty on a machine without a
+    trace of a GPU. *error* is torch's own. *cuda* and *hip* are what *torch* was built for. On
+    several *nodes*, each has as many.
+    """
+
+    kind: Kind = "none"
+    devices: tuple[Device, ...] = ()
+    note: str = ""
+    error: str = ""
+    torch: str = ""
+    cuda: str = ""
+    hip: str = ""
+    driver: str = ""
+    topology: str = ""
+    nodes: int = 1
+
+    @property
+    def usable(self) -> int:
+        """How many ranks can each have a GPU: rank n gets number n, and it must work."""
+        working = (number for number, one in enumerate(self.devices) if not one.works)
+        return next(working, len(self.devices))
+
+
+NO_DEVICES = Devices()
+_ASKED: dict[tuple[str | None, ...], Future[Devices]] = {}
+_ASKING = threading.Lock()
+
+
+def find_devices(start: Start = spawned, patience: float | None = None) -> Devices:
+    """The GPUs of this machine; the first call takes seconds, unless there is no trace of one.
+
+    *start* starts a process that runs `app.labs.ranks.probe` into a file. With *patience*, the
+    result is one without devices if the answer takes longer, in seconds.
+    """
+    if not has_traces():
+        return NO_DEVICES
+    key = tuple(map(os.environ.get, _MATTERS))
+    with _ASKING:
+        found = _ASKED.get(key)
+        if found is None:
+            found = _ASKED[key] = Future()
+            threading.Thread(target=_ask, args=(found, start), daemon=True).start()
+    try:
+        return found.result(patience)
+    except TimeoutError:
+        return Devices(note="this machine has not said yet which GPUs it has; reload the page")
+
+
+def has_traces() -> bool:
+    """Whether this machine may have GPUs: it has a device of theirs, or their vendor's tool."""
+    return sys.platform == "linux" and (any(map(glob, _NODES)) or bool(tool()))
+
+
+def promised(count: int, nodes: int = 1) -> Devices:
+    """*count* GPUs on each of a cluster's *nodes*; nothing else is known of them."""
+    devices = (Device(),) * (count * nodes)
+    return Devices(kind="cuda" if count else "none", devices=devices, nodes=nodes)
+
+
+def look(start: Start, seconds: float = _CHILD, tool_seconds: float = _TOOL) -> Devices:
+    """The GPUs of this machine, asked now: of torch and of the vendor's tool, at the same time."""
+    with ThreadPoolExecutor(1) as pool:
+        listing = pool.submit(listed, tool_seconds)
+        try:
+            found = answer_of(start, seconds)
+        except UnavailableError as error:  # torch is not installed
+            found = Seen(error=str(error))
+        return joined(found, listing.result(), os.environ)
+
+
+def joined(seen: Seen, listing: Listed, environment: Mapping[str, str]) -> Devices:
+    """What torch sees, with what the vendor's tool knows about the same GPUs."""
+    chosen = {name: environment[name] for name in _CHOICES if name in environment}
+    known = [_listed_as(number, seen, listing, chosen) for number in range(len(seen.devices))]
+    devices = tuple(_device(one, gpu, chosen) for one, gpu in zip(seen.devices, known, strict=True))
+    why = _oddity(devices, listing, chosen) if devices else _why_none(seen, listing, chosen)
+    limits = f"{listing.trouble}, so limits and modes of the GPUs are unknown"
+    return Devices(
+        kind="none" if not devices else "rocm" if seen.hip else "cuda",
+        devices=devices,
+        note="; ".join(filter(None, (why, limits if listing.trouble and devices else ""))),
+        error=seen.error,
+        torch=seen.torch,
+        cuda=seen.cuda,
+        hip=seen.hip,
+        driver=", ".join(dict.fromkeys(gpu.driver for gpu in listing.gpus if gpu.driver)),
+        topology=listing.topology,
+    )
+
+
+def _ask(found: "Future[Devices]", start: Start) -> None:
+    try:
+        found.set_result(look(start))
+    except BaseException as error:  # noqa: BLE001  # those who wait must hear of it
+        found.set_exception(error)
+
+
+def _bare(uuid: str) -> str:
+    """A UUID without the vendor's prefix; ROCm's is 16 digits, which torch shows as their codes."""
+    plain = re.sub(r"^(GPU|MIG)-", "", uuid).lower()
+    digits = plain.replace("-", "")
+    if re.fullmatch(r"(3[0-9]|6[1-6]){16}", digits):
+        return bytes.fromhex(digits).decode("ascii")
+    return plain
+
+
+def _listed_as(
+    number: int, seen: Seen, listing: Listed, chosen: Mapping[str, str]
+) -> ListedGpu | None:
+    """The GPU *number* in the listing: that of its UUID, or of its number if all are visible."""
+    own = _bare(seen.devices[number].uuid)
+    for gpu in listing.gpus:
+        if own and own in {_bare(gpu.uuid), *map(_bare, gpu.instances)}:
+            return gpu
+    is_all = not chosen and len(listing.gpus) == len(seen.devices)
+    return listing.gpus[number] if is_all else None
+
+
+def _device(one: SeenDevice, known: ListedGpu | None, chosen: Mapping[str, str]) -> Device:
+    name, uuid = one.name, known.uuid if known and known.uuid else one.uuid
+    if known and known.instances:
+        uuid = _instance(one, known, chosen.get("CUDA_VISIBLE_DEVICES", ""))
+        name = f"{known.name}{_MIG}{known.instances[uuid]}"
+    return Device(
+        name=name,
+        uuid=uuid,
+        capability=one.capability,
+        memory_bytes=one.memory_bytes,
+        free_bytes=one.free_bytes,
+        fault=one.fault,
+        peers=one.peers,
+        listed=known,
+    )
+
+
+def _instance(one: SeenDevice, known: ListedGpu, chosen: str) -> str:
+    """The MIG instance that *one* is: that of its UUID, the one that is chosen, or the first."""
+    own, first = _bare(one.uuid), chosen.partition(",")[0]
+    same = [uuid for uuid in known.instances if _bare(uuid) == own]
+    fitting = [uuid for uuid in known.instances if first and uuid.startswith(first)]
+    return (same or fitting or list(known.instances))[0]
+
+
+def _oddity(devices: tuple[Device, ...], listing: Listed, chosen: Mapping[str, str]) -> str:
+    """Why a GPU cannot be used, or why there are fewer than the machine has."""
+    for number, one in enumerate(devices):
+        if one.fault:
+            rest = f"only the {number} before it" if number else "none"
+            return f"{one.name}, GPU {number}, failed ({one.fault}), so {rest} can be used"
+    instances = sum(len(gpu.instances) for gpu in listing.gpus)
+    if instances > 1 and _MIG in devices[0].name:
+        return f"CUDA shows a process one MIG instance only, and this machine has {instances}"
+    seen = f"of which torch sees {len(devices)}"
+    cut = [f"{name} is {text!r}, {seen}" for name, text in chosen.items()
+           if text.count(",") >= len(devices)]  # fmt: skip
+    if not chosen and len(listing.gpus) > len(devices):
+        return f"{listing.tool} lists {len(listing.gpus)} GPUs, {seen}"
+    return cut[0] if cut else ""
+
+
+def _why_none(seen: Seen, listing: Listed, chosen: Mapping[str, str]) -> str:
+    """Why torch sees no GPU, although there is a trace of one."""
+    if chosen and _NONE_VISIBLE.search(seen.error):
+        name, text = next(iter(chosen.items()))
+        return f"{name} is {text!r}, which hides every GPU"
+    if not seen.torch:
+        return f"torch could not be asked which GPUs it can use: {seen.error}"
+    names = [gpu.name for gpu in listing.gpus]
+    kinds = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    which = f"this machine's {kinds}" if kinds else "a GPU of this machine"
+    build = f"ROCm {seen.hip}" if seen.hip else f"CUDA {seen.cuda}"
+    built = f", built for {build}," if seen.cuda or seen.hip else ""
+    return f"torch {seen.torch}{built} cannot use {which}: {seen.error}"

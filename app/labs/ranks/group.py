@@ -1,0 +1,69 @@
+"""All ranks of a run: how they meet, and how they agree on numbers."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+
+class Group:
+    """The ranks, seen from one of them.
+
+    On GPUs, numbers that ranks agree on go over gloo, so that NCCL moves only what is measured. A
+    single rank does without NCCL.
+    """
+
+    def __init__(self, rank: int, world: int, device: torch.device) -> None:
+        self._rank, self._world = rank, world
+        self._with_nccl = device.type == "cuda" and world > 1
+        self._device = device
+        self._token = torch.empty(0)
+
+    def join(self, limit: timedelta, where: Mapping[str, object]) -> None:
+        """Meet the others *where* the process group is told; collectives fail after *limit*."""
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if self._with_nccl else "gloo",
+            rank=self._rank,
+            world_size=self._world,
+            timeout=limit,
+            **where,
+        )
+
+    def connect(self) -> None:
+        """Have NCCL connect the GPUs."""
+        if self._with_nccl:
+            self._token = torch.zeros(1, device=self._device)
+            self.meet()
+            torch.cuda.synchronize(self._device)
+
+    def leave(self) -> None:
+        """Wait for the others, and leave the process group."""
+        self.everywhere(0.0)
+        dist.destroy_process_group()
+
+    def everywhere(self, value: float) -> list[float]:
+        """*value* of every rank."""
+        own = torch.tensor([value], dtype=torch.float64)
+        found = [torch.empty_like(own) for _ in range(self._world)]
+        dist.all_gather(found, own)
+        return [float(one.item()) for one in found]
+
+    def texts(self, text: str) -> list[str]:
+        """*text* of every rank."""
+        found: list[str] = [""] * self._world
+        dist.all_gather_object(found, text)
+        return found
+
+    def largest(self, values: Sequence[float]) -> list[float]:
+        """The largest of each of *values* among the ranks."""
+        own = torch.tensor(values, dtype=torch.float64)
+        dist.all_reduce(own, op=dist.ReduceOp.MAX)
+        return [float(one) for one in own.tolist()]
+
+    def meet(self) -> None:
+        """Wait for all ranks; on GPUs, their queues wait for each other, and the host goes on."""
+        if self._with_nccl:
+            dist.all_reduce(self._token)
+        elif self._device.type == "cpu":
+            dist.barrier()

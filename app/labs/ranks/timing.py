@@ -1,0 +1,203 @@
+"""The time of a call: by the clock of the host, or by events in the queue of a GPU.
+
+A GPU works through a queue that the host fills. Between two looks at the host's clock lie the
+launch, the call, and the news that it is over. Events in the queue see the call alone, provided
+that the GPU never waits for the host. So it is held until a whole batch of calls is in the queue.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+_AHEAD = 0.002  # seconds for all ranks to learn the moment to start
+_SHORTEST = 1e-6  # seconds of a call, where the clock shows none
+_BATCH, _AIM = 0.002, 0.0022  # seconds between two events at least, and as planned
+_MOST_CALLS = 1000  # of a batch: the queue of a GPU has room for about as many launches
+_SLACK, _SPARE = 1.5, 3e-4  # the hold is this many times the launches, plus seconds
+_LONGEST_HOLD = 1.0  # seconds
+
+
+class Clock(Protocol):
+    """The clock of the host."""
+
+    def now(self) -> float:
+        """Seconds since some moment in the past."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class HostClock:
+    """The clock of this machine, which all its processes share."""
+
+    now = staticmethod(time.perf_counter)
+    sleep = staticmethod(time.sleep)
+
+
+class Mark(Protocol):
+    """An event in the queue of a GPU."""
+
+    def has_passed(self) -> bool:
+        """Whether the GPU has reached it."""
+
+    def seconds_to(self, later: "Mark") -> float:
+        """Seconds on the GPU from this event to a *later* one, after both have passed."""
+
+
+class Stream(Protocol):
+    """The queue of a GPU."""
+
+    def mark(self) -> Mark:
+        """Add an event."""
+
+    def hold(self, seconds: float) -> None:
+        """Have the GPU do nothing for that long before what is added next."""
+
+    def synchronize(self) -> None:
+        """Wait until the GPU has done everything."""
+
+
+class Group(Protocol):
+    """All ranks."""
+
+    def largest(self, values: Sequence[float]) -> list[float]:
+        """The largest of each of *values* among the ranks."""
+
+    def meet(self) -> None:
+        """Wait for all ranks; on a GPU, the GPUs wait for each other, and the host goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Samples for *seconds*, but at *least* and at *most* as many, after *warm* calls."""
+
+    seconds: float
+    least: int = 5
+    most: int = 200
+    warm: int = 3
+
+    def count(self, each: float) -> int:
+        """The number of samples that take *each* seconds."""
+        return int(max(self.least, min(self.most, self.seconds / max(each, _SHORTEST))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Seconds of a call on the GPU and of its launch, and whether the GPU waited for launches."""
+
+    each: float
+    launch: float
+    starved: float  # 1 or 0
+
+
+class Timer:
+    """Takes the times of calls that all ranks make together; each is the slowest rank's."""
+
+    def __init__(self, group: Group, clock: Clock, stream: Stream | None = None) -> None:
+        self._group, self._clock, self._stream = group, clock, stream
+
+    def by_host(
+        self,
+        call: Callable[[], object],
+        sampling: Sampling,
+        warmed: Callable[[], object] = int,
+        *,
+        at_once: bool = False,
+    ) -> list[float]:
+        """Times of *call*, one at a time after a barrier, until this rank knows that it is over.
+
+        *warmed* is called after the calls that do not count. With *at_once*, all ranks, which must
+        be on one machine, start at the same moment.
+        """
+        for _ in range(sampling.warm):
+            call()
+        estimate = self._sample(call, at_once)
+        warmed()
+        return [self._sample(call, at_once) for _ in range(sampling.count(estimate))]
+
+    def by_events(
+        self,
+        call: Callable[[], object],
+        sampling: Sampling,
+        warmed: Callable[[], object] = int,
+    ) -> list[float]:
+        """Means of batches of *call*, back to back on the GPU, without their launches.
+
+        A batch takes 2 ms or more. One for whose launches a GPU had to wait is left out, unless
+        too few are left: a call that itself waits for the GPU cannot be launched ahead.
+        """
+        for _ in range(sampling.warm):
+            call()
+        calls, hold, each = self._settled(call)
+        warmed()
+        taken = [self._batch(call, calls, hold) for _ in range(sampling.count(hold + calls * each))]
+        times = self._group.largest([one.each for one in taken])
+        starved = self._group.largest([one.starved for one in taken])
+        fed = [time for time, late in zip(times, starved, strict=True) if not late]
+        return fed if len(fed) >= sampling.least else times
+
+    def _sample(self, call: Callable[[], object], at_once: bool) -> float:
+        self._wait()
+        self._group.meet()
+        if self._stream:
+            self._stream.synchronize()
+        begun = self._agreed_moment() if at_once else self._clock.now()
+        call()
+        self._wait()
+        return self._group.largest([self._clock.now() - begun])[0]
+
+    def _wait(self) -> None:
+        if self._stream:
+            self._stream.synchronize()
+
+    def _agreed_moment(self) -> float:
+        """Wait for a moment that all ranks share; processes of one machine have the same clock."""
+        moment = self._group.largest([self._clock.now()])[0] + _AHEAD
+        while (left := moment - self._clock.now()) > 0:
+            self._clock.sleep(left)
+        return moment
+
+    def _settled(self, call: Callable[[], object]) -> tuple[int, float, float]:
+        """Calls of a batch, seconds to hold the GPU before it, and seconds of a call.
+
+        The ranks agree on all three. The queue may be too short for all launches of a batch: it
+        is halved until they fit. The hold is 0 where not even a single call can be launched ahead.
+        """
+        alone = found = self._agreed(call, 1, 0.0)
+        calls, hold, most = 1, 0.0, _MOST_CALLS
+        while True:
+            if hold and found.starved:
+                most = calls // 2
+            elif hold and (calls == most or calls * found.each >= _BATCH):
+                return calls, hold, found.each
+            calls = min(most, _calls_of(found.each))
+            hold = _SLACK * calls * found.launch + _SPARE
+            if not calls or hold > _LONGEST_HOLD:
+                return min(_MOST_CALLS, _calls_of(alone.each)), 0.0, alone.each
+            found = self._agreed(call, calls, hold)
+
+    def _agreed(self, call: Callable[[], object], calls: int, hold: float) -> _Batch:
+        own = self._batch(call, calls, hold)
+        return _Batch(*self._group.largest([own.each, own.launch, own.starved]))
+
+    def _batch(self, call: Callable[[], object], calls: int, hold: float) -> _Batch:
+        if self._stream is None:
+            raise TypeError("there are no events without a GPU")
+        if hold:
+            self._stream.hold(hold)
+        self._group.meet()
+        begun, before = self._stream.mark(), self._clock.now()
+        for _ in range(calls):
+            call()
+        launched = self._clock.now() - before
+        ended = self._stream.mark()
+        starved = hold > 0 and begun.has_passed()
+        self._stream.synchronize()
+        return _Batch(begun.seconds_to(ended) / calls, launched / calls, float(starved))
+
+
+def _calls_of(each: float) -> int:
+    """Calls of *each* seconds that fill a batch."""
+    return math.ceil(_AIM / max(each, _SHORTEST))

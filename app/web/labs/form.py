@@ -1,0 +1,104 @@
+"""The form for a run on a lab's page: processors or GPUs, and the parameters for either."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from app.labs.devices import Devices
+from app.labs.launch.plan import planned, ranks_on
+from app.labs.spec import RANKS, Lab
+from app.site import Site
+from app.web.labs.wording import gpus_in_words
+from app.web.urls import lab_url
+
+BACKEND = "backend"
+_PROCESSORS = "Processors, over gloo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterField:
+    """A parameter in the form."""
+
+    name: str
+    says: str
+    value: str
+    bounds: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendChoice:
+    """A link to the form for one backend."""
+
+    href: str
+    text: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunForm:
+    """A *lab* as it would run over *backend*, which is empty where there is no choice of one.
+
+    *notes* say why it would run like that.
+    """
+
+    lab: Lab
+    backend: str
+    choices: tuple[BackendChoice, ...]
+    notes: tuple[str, ...]
+    fields: tuple[ParameterField, ...]
+
+
+def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
+    """The form for *lab* with the *values* that were typed or are in the address."""
+    devices = site.labs.devices() if lab.gpu else Devices()
+    if lab.gpu is None or devices.usable < lab.gpu.ranks[0]:
+        notes = () if site.labs.trouble else planned(lab, {}, "auto", lambda: devices).notes
+        fields = tuple(_fields(lab, values, lab.ranks))
+        return RunForm(lab=lab, backend="", choices=(), notes=notes, fields=fields)
+    on_gpus = values.get(BACKEND) != "gloo"
+    form = lab.gpu if on_gpus else lab
+    ranks = (form.ranks[0], min(form.ranks[1], devices.usable), ranks_on(form, devices))
+    return RunForm(
+        lab=form,
+        backend="nccl" if on_gpus else "gloo",
+        choices=_choices(lab, lab.gpu, devices, on_gpus=on_gpus),
+        notes=planned(lab, {}, "nccl", lambda: devices).notes if on_gpus else (),
+        fields=tuple(_fields(form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)),
+    )
+
+
+def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[BackendChoice, ...]:
+    most = min(form.ranks[1], devices.usable)
+    gpus = gpus_in_words(most) if most == form.ranks[0] else f"Up to {gpus_in_words(most)}"
+    return tuple(
+        BackendChoice(
+            href=f"{lab_url(lab.name)}?{BACKEND}={backend}",
+            text=text,
+            is_chosen=on_gpus == (backend == "nccl"),
+        )
+        for backend, text in (("nccl", f"{gpus}, over NCCL"), ("gloo", _PROCESSORS))
+    )
+
+
+def _fields(
+    lab: Lab, values: Mapping[str, str], ranks: tuple[int, int, int], *, on_gpus: bool = False
+) -> Iterator[ParameterField]:
+    least, most, start = ranks
+    if most > least:
+        yield ParameterField(
+            name=RANKS,
+            says="ranks, one GPU each" if on_gpus else "processes",
+            value=values.get(RANKS, str(start)),
+            bounds=f"{least} to {most}",
+            options=(),
+        )
+    for name, one in lab.parameters.items():
+        bounds = "" if one.one_of else f"{one.least} to {one.most}"
+        several = "; several with commas, or a range as in A..B" if one.several else ""
+        yield ParameterField(
+            name=name,
+            says=one.says,
+            value=values.get(name, str(one.start)),
+            bounds=f"{bounds}{several}",
+            options=one.one_of,
+        )

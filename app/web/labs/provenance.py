@@ -1,0 +1,61 @@
+"""Where a run ran: what matters for its numbers, and everything else that is known."""
+
+from collections.abc import Iterator
+
+from app.labs.machine import Fact
+from app.labs.report import Report
+from app.units import BYTE, show
+from app.web.labs.wording import place_of
+
+Row = tuple[str, str]
+
+
+def what_matters(report: Report) -> Iterator[Row]:
+    """The machine, the versions, and what limits or disturbs it."""
+    machine = report.machine
+    yield "machine", place_of(report)
+    yield "backend", f"{report.backend}, {report.size}"
+    yield from _known(("system", machine.system), ("driver", machine.driver))
+    yield from report.versions.items()
+    yield from _known(
+        ("power limit", machine.power_limit),
+        ("highest clock", machine.clocks),
+        ("nodes", machine.nodes if machine.nodes != 1 else None),
+        ("sharing", machine.sharing),
+        ("others on the GPUs", machine.others),
+        ("load before the run", machine.load),
+    )
+
+
+def the_rest(report: Report) -> Iterator[Row]:
+    """What else is known about the machine."""
+    machine = report.machine
+    memory = machine.memory_bytes
+    yield from _known(
+        ("processor", machine.processor),
+        ("cores", machine.cores),
+        ("memory", show(memory, BYTE) if isinstance(memory, int | float) else memory),
+        ("Python", machine.python),
+        ("memory of a GPU", machine.gpu_memory),
+        ("ECC", machine.ecc),
+        ("MIG", machine.mig),
+        ("persistence mode", machine.persistence),
+        ("compute mode", machine.compute_mode),
+        ("PCIe", machine.pcie),
+        ("GPUs that reach each other's memory", machine.peers),
+    )
+
+
+def listings(report: Report) -> Iterator[Row]:
+    """What is known of the machine in lines: variables, UUIDs and the links between GPUs."""
+    machine = report.machine
+    lines = (
+        ("Variables that change what is measured", "\n".join(map(str, machine.variables))),
+        ("UUIDs of the GPUs", "\n".join(map(str, machine.uuids))),
+        ("Links between the GPUs, as the vendor's tool prints them", machine.topology or ""),
+    )
+    yield from ((name, str(text)) for name, text in lines if text)
+
+
+def _known(*rows: tuple[str, Fact | None]) -> Iterator[Row]:
+    yield from ((name, str(fact)) for name, fact in rows if fact is not None)

@@ -1,0 +1,127 @@
+"""A run of another machine keeps what it says about that machine, and is no faster than hardware."""
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from app.errors import InputError
+from app.labs.archive import recorded
+from app.labs.machine import MachineFacts, describe_machine
+from app.labs.report import Report
+from app.labs.spec import lab_called, read_job
+from app.labs.upload import read_sent
+from app.web.labs.wording import place_of
+from tests.labs.gpus import H100, TOPOLOGY, machine
+
+
+def sent(
+    lab: str, backend: str, gpus: MachineFacts | None = None, seconds: float = 0.0, **given: str
+) -> Report:
+    """A recorded run of *lab* as if over *backend*; with *seconds*, each sample took so long."""
+    report = next(one for one in recorded() if one.lab == lab and one.state == "done")
+    job = read_job(lab_called(lab).run_over(backend), {"ranks": str(report.ranks), **given})
+    measures = tuple(
+        replace(one, samples=(seconds,) * 3 if seconds else one.samples) for one in report.measures
+    )
+    return replace(
+        report, backend=backend, measures=measures, given=job.given, command=job.command,
+        machine=gpus or report.machine,
+    )  # fmt: skip
+
+
+def of_nodes() -> MachineFacts:
+    """Everything that can be known about a machine."""
+    facts = replace(
+        describe_machine(replace(machine(8), topology=TOPOLOGY.replace("\x1b[4m", "").replace("\x1b[0m", "")), nodes=2),
+        others="2 processes, 31 GB", sharing="shared node", variables=("NCCL_ALGO=Ring",),
+    )  # fmt: skip
+    missing = [name for name, fact in asdict(facts).items() if fact in (None, ())]
+    assert missing == []
+    return facts
+
+
+def test_a_sent_run_keeps_its_whole_provenance() -> None:
+    facts = of_nodes()
+    details = {"transport": "P2P/CUMEM", "formats": "bf16"}
+    again = read_sent(replace(sent("all-reduce", "nccl", facts), details=details).as_json())
+    assert (again.machine, again.details) == (facts, details)
+    assert place_of(again) == f"2 × {H100} on 2 nodes"
+
+
+def test_a_driver_that_an_earlier_version_told_for_each_gpu_is_told_once() -> None:
+    facts = replace(of_nodes(), driver="\n".join(["580.65.06"] * 8))
+    assert read_sent(sent("all-reduce", "nccl", facts).as_json()).machine.driver == "580.65.06"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("topology", "GPU0\u202e"),
+        ("topology", "x" * 20_001),
+        ("variables", ["NCCL_ALGO=Ring"] * 101),
+        ("variables", ["NCCL_ALGO=\0"]),
+        ("uuids", ["GPU-\x1b[4m"]),
+        ("sharing", "shared\nnode"),
+    ],
+)
+def test_what_is_sent_about_a_machine_has_limits(name: str, value: Any) -> None:
+    plain = json.loads(sent("all-reduce", "nccl", of_nodes()).as_json())
+    plain["machine"][name] = value
+    with pytest.raises(InputError, match=f"this is not a run as .*machine.{name}"):
+        read_sent(json.dumps(plain))
+
+
+def named(name: str) -> MachineFacts:
+    return MachineFacts(processor="A processor", cores=8, gpus=(name,) * 8)
+
+
+@pytest.mark.parametrize(
+    ("lab", "name", "backend", "seconds", "says"),
+    [
+        # 64 MiB: on two ranks the bus bandwidth is that size over the time.
+        ("all-reduce", H100, "nccl", 64 * 2**20 / 470e9, ""),  # NVLink with the switch's help
+        ("all-reduce", H100, "nccl", 64 * 2**20 / 899e9, ""),
+        ("all-reduce", H100, "nccl", 64 * 2**20 / 905e9, "this hardware reaches 900 GB/s at most"),
+        ("all-reduce", "NVIDIA A100-SXM4-80GB", "nccl", 64 * 2**20 / 620e9, "reaches 600 GB/s at most"),
+        ("all-reduce", "NVIDIA H100 PCIe", "nccl", 64 * 2**20 / 620e9, ""),
+        ("all-reduce", "A GPU of next year", "nccl", 64 * 2**20 / 1.7e12, ""),
+        ("all-reduce", "A GPU of next year", "nccl", 64 * 2**20 / 1.5e15, "bus bandwidth of 1.5 PB/s is impossible"),
+        ("all-reduce", H100, "gloo", 64 * 2**20 / 1e12, ""),  # whatever GPUs there are, they are not used
+        ("all-reduce", H100, "gloo", 64 * 2**20 / 1.5e15, "is impossible"),
+        ("point-to-point", H100, "nccl", 64 * 2**20 / 905e9, "bandwidth of 905 GB/s is impossible"),
+        ("memory-copy", H100, "nccl", 2 * 256 * 2**20 / 9e12, ""),  # in the cache
+        ("memory-copy", H100, "nccl", 2 * 256 * 2**20 / 9e13, "is impossible"),
+        ("matrix-product", H100, "nccl", 2 * 4096**3 / 990e12, ""),
+        ("matrix-product", H100, "nccl", 2 * 4096**3 / 5e15, "rate of 5 PFLOP/s is impossible"),
+        ("all-reduce", H100, "nccl", 1e-20, "is impossible"),
+    ],
+)  # fmt: skip
+def test_what_no_hardware_can_do_is_refused(
+    lab: str, name: str, backend: str, seconds: float, says: str
+) -> None:
+    last = {"sizes": "64MiB"} if lab in ("all-reduce", "point-to-point") else {}
+    last = {"sizes": "256MiB"} if lab == "memory-copy" else last
+    report = sent(lab, backend, named(name), seconds, **last)
+    report = replace(report, measures=report.measures[-1:])
+    if not says:
+        assert read_sent(report.as_json()).measures
+        return
+    with pytest.raises(InputError) as caught:
+        read_sent(report.as_json())
+    assert says in str(caught.value)
+
+
+def test_one_impossible_sample_is_enough() -> None:
+    report = sent("all-reduce", "nccl", named(H100), 0.01)
+    (last,) = report.measures[-1:]
+    for fast in (1e-9, 0.0):
+        one = replace(last, samples=(0.01, 0.01, fast))
+        with pytest.raises(InputError, match="impossible|no time at all"):
+            read_sent(replace(report, measures=(one,)).as_json())
+
+
+def test_every_recorded_run_is_possible() -> None:
+    for report in recorded():
+        assert read_sent(report.as_json()).measures
