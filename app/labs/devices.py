@@ -8,9 +8,10 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,7 @@ _CHOICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES
 _MATTERS = (*_CHOICES, "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "PATH")
 _NONE_VISIBLE = re.compile(r"no (cuda|hip) gpus|no cuda-capable device|no rocm-capable", re.I)
 _MIG = " MIG "  # between the name of a GPU and the profile of its instance
+_AGAIN = 60.0  # seconds until a GPU that did not work is asked again
 _CHILD, _TOOL = 60.0, 5.0  # seconds for the child that imports torch, and for the vendor's tool
 Kind = Literal["cuda", "rocm", "none"]
 Start = Callable[[Path], int]
@@ -81,7 +83,26 @@ class Devices:
 
 
 NO_DEVICES = Devices()
-_ASKED: dict[tuple[str | None, ...], Future[Devices]] = {}
+
+
+@dataclass(slots=True)
+class Question:
+    """What the machine was asked, *at* a moment, and its answer when there is one."""
+
+    at: float
+    answer: "Future[Devices]" = field(default_factory=Future)
+
+    def is_stale(self, now: float) -> bool:
+        """Whether to ask again: a GPU that was busy may be free, a torch that was slow quick."""
+        if not self.answer.done() or now - self.at < _AGAIN:
+            return False
+        if self.answer.exception():
+            return True
+        found = self.answer.result()
+        return not found.torch or not all(one.works for one in found.devices)
+
+
+_ASKED: dict[tuple[str | None, ...], Question] = {}
 _ASKING = threading.Lock()
 
 
@@ -93,14 +114,14 @@ def find_devices(start: Start = spawned, patience: float | None = None) -> Devic
     """
     if not has_traces():
         return NO_DEVICES
-    key = tuple(map(os.environ.get, _MATTERS))
+    key, now = tuple(map(os.environ.get, _MATTERS)), time.monotonic()
     with _ASKING:
-        found = _ASKED.get(key)
-        if found is None:
-            found = _ASKED[key] = Future()
-            threading.Thread(target=_ask, args=(found, start), daemon=True).start()
+        asked = _ASKED.get(key)
+        if asked is None or asked.is_stale(now):
+            asked = _ASKED[key] = Question(now)
+            threading.Thread(target=_ask, args=(asked.answer, start), daemon=True).start()
     try:
-        return found.result(patience)
+        return asked.answer.result(patience)
     except TimeoutError:
         return Devices(note="this machine has not said yet which GPUs it has; reload the page")
 

@@ -17,6 +17,7 @@ _VARIABLES = (
     "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
     "PYTORCH_CUDA_ALLOC_CONF", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )  # fmt: skip
+_NAMES_A_HOST = ("NCCL_COMM_ID", "NCCL_HOSTID")
 _LONGEST = 80  # characters of a variable's value
 # A job's OverSubscribe, as Slurm shows it: with OK and YES, other jobs may be on its nodes.
 _SHARING = {
@@ -133,7 +134,7 @@ def _others() -> str | None:
 
 def _variables(environment: Mapping[str, str]) -> Iterator[str]:
     """The variables that change what is measured; of a path, the last part."""
-    for name in sorted(environment):
+    for name in sorted(environment.keys() - _NAMES_A_HOST):
         if name.startswith(_PREFIXES) or name in _VARIABLES:
             yield f"{name}={environment[name].rpartition('/')[2][:_LONGEST]}"
 

@@ -96,6 +96,7 @@ class Dispatcher:
         """Start to serve the queue, in a thread."""
         self._thread = threading.Thread(target=self._serve, name="labs", daemon=True)
         self._thread.start()
+        self._used = time.monotonic()
         self._devices(0)  # to find them takes a while, for which the first page is not to wait
 
     def wake(self) -> None:

@@ -2,8 +2,8 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -126,10 +126,10 @@ def known(
     """This machine has a vendor's tool; what it has found is *found*, None while it still looks."""
     places = nvidia_smi(folder, listing(names))
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
-    answer: Future[Devices] = Future()
+    question = devices.Question(time.monotonic())
     if found:
-        answer.set_result(found)
-    monkeypatch.setattr(devices, "_ASKED", {tuple(map(os.environ.get, devices._MATTERS)): answer})
+        question.answer.set_result(found)
+    monkeypatch.setattr(devices, "_ASKED", {tuple(map(os.environ.get, devices._MATTERS)): question})
 
 
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:

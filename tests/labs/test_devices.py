@@ -388,6 +388,25 @@ def test_it_is_asked_again_for_other_variables(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("tool_on_path")
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (faulty(seen(range(8)), 2), True),  # it may have been busy
+        ("Segmentation fault", True),
+        (seen(range(8)), False),
+        (seen(error=TOO_OLD), False),  # of no use without a restart
+    ],
+)
+def test_what_may_have_passed_is_asked_again_after_a_while(
+    first: Seen | str, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = find_devices(answering(first))
+    assert find_devices(answering(seen([7]))) is before
+    monkeypatch.setattr(devices, "_AGAIN", 0.0)
+    assert (find_devices(answering(seen([7]))) is not before) == again
+
+
+@pytest.mark.usefixtures("tool_on_path")
 def test_one_who_cannot_wait_is_told_that_it_is_not_known_yet() -> None:
     gate = threading.Event()
 

@@ -23,10 +23,12 @@ from app.db.lab_runs import claim, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.tables import now
+from app.labs.devices import joined
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from tests.db.queue import run
 from tests.labs.conftest import PATIENCE, is_alive
+from tests.labs.gpus import TOO_OLD, known, listing, seen
 
 pytestmark = pytest.mark.slow(100)
 
@@ -103,6 +105,19 @@ def test_a_run_is_predicted_queued_followed_and_kept(
     with TestClient(create_app(other)) as again:
         assert state(again, second) == "done"
         assert state(again, first) == "cancelled"
+
+
+def test_a_run_keeps_why_it_takes_processors(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, tmp_path, joined(seen(error=TOO_OLD), listing(), {}))
+    run = asked(client, "all-reduce", **{"run.sizes": "4KiB", "guess": "1 ms"})
+    assert wait(client, run, "done", "failed") == "done"
+    why = "On processors, over gloo: torch 2.13.0, built for CUDA 13.0, cannot use this machine"
+    assert why in client.get(run).text
+    report = client.get(f"{run}/samples.json").json()
+    assert report["notes"][0].startswith(why)
+    assert (report["backend"], report["machine"]["gpus"]) == ("gloo", [])
 
 
 def test_somebody_elses_run_cannot_be_cancelled(client: TestClient) -> None:

@@ -92,6 +92,7 @@ def test_variables_that_change_what_is_measured_are_kept_without_their_paths(
     monkeypatch.setenv("NCCL_TOPO_FILE", "/home/somebody/topology.xml")
     monkeypatch.setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1")
     monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("NCCL_HOSTID", "node17")
     assert describe_machine().variables == (
         "NCCL_ALGO=Ring", "NCCL_TOPO_FILE=topology.xml", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1",
     )  # fmt: skip

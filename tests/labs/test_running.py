@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from app.errors import NotFoundError, UnavailableError
+from app.labs import devices
 from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.ranks.events import ReadyEvent
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
+from tests.labs.gpus import known
 
 pytestmark = pytest.mark.slow(40)
 
@@ -200,6 +202,18 @@ def test_a_full_or_forbidden_folder_is_told(labs_runner: LocalLauncher, tmp_path
     runner._zygote, runner._received = labs_runner._zygote, b""
     with pytest.raises(UnavailableError, match="cannot be stored"):
         runner.start(read_job(lab_called("ring-bytes"), {}))
+
+
+def test_the_process_with_torch_says_which_gpus_it_can_use(
+    labs_runner: LocalLauncher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    known(monkeypatch, tmp_path, None)
+    monkeypatch.setattr(devices, "_ASKED", {})
+    found = labs_runner.devices()
+    assert (found.kind, found.usable) == ("none", 0)
+    assert "cannot use this machine's 1 × NVIDIA H100 80GB HBM3: it was built without" in found.note
+    assert found.torch
+    assert labs_runner.devices() is found
 
 
 def test_the_server_does_not_import_torch() -> None:

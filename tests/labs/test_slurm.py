@@ -248,7 +248,7 @@ def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_pa
     run = launcher.start(plan.job, plan.backend)
     report = ended(launcher, run)
     assert report.state == "failed"
-    assert re.match(r"rank \d: .*sees no GPU", report.cause), report.cause
+    assert re.match(r"rank \d: .*(CUDA|NVIDIA|cuda|no GPU)", report.cause), report.cause
 
 
 def test_more_ranks_than_devices_are_refused_before_slurm_hears_of_them(tmp_path: Path) -> None:

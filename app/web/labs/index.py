@@ -87,8 +87,7 @@ class LabPage:
 @router.get("")
 async def lab_list(request: Request, site: Here) -> Response:
     """List every lab."""
-    with open_session(site.engine) as session:
-        counts = counted_runs(session)
+    counts = await aside(_counts, site)
     cards = tuple(
         LabCard(
             name=lab.name,
@@ -101,6 +100,11 @@ async def lab_list(request: Request, site: Here) -> Response:
     )
     says = "Predict a number of distributed training, then measure it with PyTorch."
     return render("labs/labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
+
+
+def _counts(site: Site) -> Mapping[str, int]:
+    with open_session(site.engine) as session:
+        return counted_runs(session)
 
 
 @router.get("/{name}")

@@ -89,7 +89,7 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
     result = await aside(run_called, site, lab_called(name).name, run)
     if not result.row or not visiting.learner or result.row.learner != visiting.learner:
         raise NotFoundError("you did not start a run of that name, so you cannot cancel it")
-    request_cancel(site.engine, run)
+    await aside(request_cancel, site.engine, run)
     site.labs.wake()
     return Response(status_code=303, headers={"Location": run_url(name, run)})
 
