@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TypeAlias
 
-from app.errors import AppError, ContentError, UnavailableError
+from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(commands: Commands, name: str, says: str) -> argparse.ArgumentParser:
     """The parser of the command *name*, described by *says* in the list and in its own help."""
-    return commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
+    return commands.add_parser(name, help=says, description=sentence(says))
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MarkdownDocument:
     """A Markdown file: its title, its first paragraph, and the rest, with its sections."""
 
     title: str
@@ -81,7 +81,7 @@ def inline_html(text: str) -> Markup:
     return Markup(_MARKDOWN.renderInline(text))
 
 
-def document(text: str, linked: Callable[[str], str]) -> Document:
+def document(text: str, linked: Callable[[str], str]) -> MarkdownDocument:
     """The Markdown file *text*, which begins with a title and a paragraph.
 
     Each address in it is replaced with what *linked* makes of it.
@@ -97,7 +97,7 @@ def document(text: str, linked: Callable[[str], str]) -> Document:
         if token.type == "heading_open" and token.tag == "h2"
     )
     title, summary, rest = tokens[:_TITLE], tokens[_TITLE:_OPENING], tokens[_OPENING:]
-    return Document(
+    return MarkdownDocument(
         title[1].content,
         Markup(_DOCUMENTS.renderer.render(summary[1:2], _DOCUMENTS.options, {})),
         Markup(_DOCUMENTS.renderer.render(rest, _DOCUMENTS.options, {})),

@@ -15,7 +15,7 @@ import yaml
 
 from app.errors import ContentError, Problem
 
-Where = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 LARGEST = 1_000_000  # bytes of a file
 _DEEPEST = 40
 _SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -47,28 +47,28 @@ _Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), list("tf
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class YamlDocument:
     """The values of a file, the line on which each of them begins, and a hash of its bytes."""
 
     path: Path
     values: Mapping[str, object]
-    lines: Mapping[Where, int] = field(repr=False)
+    lines: Mapping[KeyPath, int] = field(repr=False)
     digest: str = ""
 
-    def line(self, where: Where) -> int:
+    def line(self, where: KeyPath) -> int:
         """The line of the value at *where*, or of the nearest one around it."""
         for length in range(len(where), -1, -1):
             if line := self.lines.get(where[:length]):
                 return line
         return 1
 
-    def problem(self, where: Where, says: str, cure: str = "") -> Problem:
+    def problem(self, where: KeyPath, says: str, cure: str = "") -> Problem:
         """A problem at *where* in this file."""
         way = ".".join(str(part) for part in where)
         return Problem(self.path, self.line(where), f"{way}: {says}" if way else says, cure)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> YamlDocument:
     """The mapping in the YAML file at *path*.
 
     Raises:
@@ -89,11 +89,11 @@ def read_document(path: Path) -> Document:
     if not isinstance(root, yaml.MappingNode):
         says = "must be a mapping: kind: ..., title: ..."
         raise ContentError([Problem(path, 1, says, "`wallclock new` writes a file to start from")])
-    lines: dict[Where, int] = {}
+    lines: dict[KeyPath, int] = {}
     duplicates = list(_walk(path, root, (), lines))
     if duplicates:
         raise ContentError(duplicates)
-    return Document(path, values, lines, hashlib.sha256(source).hexdigest())
+    return YamlDocument(path, values, lines, hashlib.sha256(source).hexdigest())
 
 
 def _source(path: Path) -> bytes:
@@ -162,7 +162,7 @@ def _not_text(path: Path, error: UnicodeDecodeError) -> Problem:
     return Problem(path, line, says, "save the file as UTF-8")
 
 
-def _walk(path: Path, node: yaml.Node, where: Where, lines: dict[Where, int]) -> list[Problem]:
+def _walk(path: Path, node: yaml.Node, where: KeyPath, lines: dict[KeyPath, int]) -> list[Problem]:
     lines.setdefault(where, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         return [

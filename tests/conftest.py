@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ from app.site import Site
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("steady")
+
+# Servers in processes of their own; a test that needs more workers says so.
+os.environ.setdefault("WALLCLOCK_SANDBOX_WORKERS", "2")
 
 gc.disable()  # until all is collected: 13,000 tests stay alive to the end
 

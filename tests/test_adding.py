@@ -64,7 +64,7 @@ def test_a_page_is_named_in_four_files() -> None:
         r'": "/hardware"',
     )
     # Links to a page, and tests of what is on it, are not needed for it to be there.
-    assert [*naming(f"{route}|{part}|{listed}"), "templates/hardware.html"] == [
+    assert [*naming(f"{route}|{part}|{listed}"), "templates/reference/hardware.html"] == [
         "app/web/__init__.py",
         "app/web/reference/hardware.py",
         "tests/pages.py",

@@ -16,7 +16,7 @@ from app.config import ROOT
 pytestmark = pytest.mark.slow(15)
 
 CARRIED = (
-    "app/bundle/templates/base.html",
+    "app/bundle/templates/frame/base.html",
     "app/bundle/static/app.css",
     "app/bundle/static/vendor/codemirror.js",
     "app/bundle/exercises/collectives/ring-all-reduce-time.yaml",

@@ -33,7 +33,7 @@ from app.kinds.answers import TooLongError
 from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 
-Remembered = Callable[[CheckResult], Replay]
+MakeReplay = Callable[[CheckResult], Replay]
 ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
@@ -146,7 +146,7 @@ class LineStream(Response):
 
 
 async def _judge(
-    site: Site, learner: str, submission: Submission, once: Remembered | None = None
+    site: Site, learner: str, submission: Submission, once: MakeReplay | None = None
 ) -> CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:

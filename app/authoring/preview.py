@@ -20,7 +20,7 @@ from app.main import create_app
 from app.markdown import html
 from app.sandbox.runner import Runner
 from app.site import Site
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 
 _SEEDS = (0, 1, 2, 3)
 _GONE = "gone"
@@ -60,7 +60,7 @@ class PreviewPage:
     stamp: str
     drawings: tuple[DrawingFrame, ...]
     unread: str
-    others: tuple[Link, ...]
+    others: tuple[Hyperlink, ...]
 
 
 class Preview:
@@ -120,7 +120,7 @@ class Preview:
             stamp=stamp,
             drawings=tuple(DrawingFrame(seed, f"/exercises/{key}?seed={seed}") for seed in shown),
             unread=self._unread.get(path.stem, ""),
-            others=tuple(Link(f"/preview?name={other}", other) for other in self.files),
+            others=tuple(Hyperlink(f"/preview?name={other}", other) for other in self.files),
         )
 
     async def proof(self, name: str) -> Proof:
@@ -148,7 +148,7 @@ def preview_app(path: Path, site: Site) -> FastAPI:
     @router.get("")
     async def show(request: Request, name: str = "") -> Response:
         page = preview.page(name)
-        return render("preview.html", frame(request, f"Preview of {page.name}"), page)
+        return render("authoring/preview.html", frame(request, f"Preview of {page.name}"), page)
 
     @router.get("/stamp")
     async def stamp(name: str = "") -> Response:
@@ -156,7 +156,7 @@ def preview_app(path: Path, site: Site) -> FastAPI:
 
     @router.get("/proof")
     async def proof(request: Request, name: str = "") -> Response:
-        return render("proof.html", frame(request, "Proof"), await preview.proof(name))
+        return render("authoring/proof.html", frame(request, "Proof"), await preview.proof(name))
 
     preview.app.include_router(router)
     return preview.app

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
 from app.errors import InputError
-from app.formulas import FORMULAS, Formula, Result, evaluate, lookup
+from app.formulas import FORMULAS, Formula, FormulaResult, evaluate, lookup
 
 
 def run(arguments: Namespace) -> int:
@@ -32,7 +32,7 @@ def _given(pairs: Sequence[str]) -> Mapping[str, str]:
     return given
 
 
-def _json(formula: Formula, value: Result) -> str:
+def _json(formula: Formula, value: FormulaResult) -> str:
     return json.dumps(
         {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)},
         ensure_ascii=False,

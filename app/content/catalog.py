@@ -12,7 +12,7 @@ from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
 from app.kinds.base import Embedded, Strict
 from app.kinds.schema_errors import faults
-from app.yaml_file import Document, read_document
+from app.yaml_file import YamlDocument, read_document
 
 TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
@@ -141,7 +141,7 @@ def topic_of(path: Path) -> str:
     return Path(os.path.abspath(path)).parent.name
 
 
-def read_exercise(path: Path, topic: str) -> tuple[Exercise, Document]:
+def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
     """The exercise in the file at *path*, and the file.
 
     Raises:
@@ -226,7 +226,7 @@ def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterat
         yield exercise
 
 
-def read_topic(path: Path) -> tuple[TopicFile, Document]:
+def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
     """The chapter in the file at *path*, and the file.
 
     Raises:

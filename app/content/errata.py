@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.errors import ContentError, Problem
 from app.expressions import ExpressionError, fill
-from app.yaml_file import Document, read_document
+from app.yaml_file import YamlDocument, read_document
 
 Severity = Literal["A", "B", "C"]
 _HERE = Path(__file__).parent / "data" / "errata"
@@ -84,7 +84,7 @@ def of_exercise(exercise: str) -> tuple[Erratum, ...]:
     return tuple(erratum for erratum in errata() if exercise in erratum.exercises)
 
 
-def _erratum(document: Document, severity: Severity, key: str) -> Erratum:
+def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
     try:
         entry = _ErratumInFile.model_validate(document.values[key])
     except ValidationError as error:
@@ -102,7 +102,7 @@ def _erratum(document: Document, severity: Severity, key: str) -> Erratum:
     )
 
 
-def _line(document: Document, key: str, index: int, row: str) -> DerivationLine:
+def _line(document: YamlDocument, key: str, index: int, row: str) -> DerivationLine:
     where = key, "worked", index
     match = _ROW.fullmatch(row)
     if match is None:

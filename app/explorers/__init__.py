@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from app.charts.svg import Figure
-from app.explorers.base import Explored, Explorer, Explorers, Fact, Values
+from app.explorers.base import Explored, Explorer, Explorers, KeyFigure, Values
 from app.explorers.controls import (
     Control,
     ControlValue,
@@ -31,7 +31,8 @@ def _written() -> Iterator[Explorer]:
 EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
-    "EXPLORERS", "Control", "Explored", "Explorer", "Fact", "Figure", "Guess", "Opened", "Select",
+    "EXPLORERS", "Control", "Explored", "Explorer", "Figure", "Guess", "KeyFigure", "Opened",
+    "Select",
     "Slider", "ControlValue", "Values", "address_text", "judged", "opened", "predicted", "question",
     "read_controls", "shown_text", "slider_place", "untold",
 ]  # fmt: skip

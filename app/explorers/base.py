@@ -31,7 +31,7 @@ class Values(dict[str, ControlValue]):
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class KeyFigure:
     """A number beside the figures, with its name; *exact* and *unit* if it can be predicted."""
 
     label: str
@@ -40,14 +40,14 @@ class Fact:
     unit: Unit = RATIO
 
 
-def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> Fact:
+def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
     """A number with its unit."""
-    return Fact(label, show(value, unit, digits), value, unit)
+    return KeyFigure(label, show(value, unit, digits), value, unit)
 
 
-def share(label: str, value: float) -> Fact:
+def share(label: str, value: float) -> KeyFigure:
     """A share, as a percentage."""
-    return Fact(label, percent_text(value), value)
+    return KeyFigure(label, percent_text(value), value)
 
 
 def left(whole: float, part: float) -> float:
@@ -56,9 +56,9 @@ def left(whole: float, part: float) -> float:
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
 
-def plain(label: str, value: float, digits: int = 4) -> Fact:
+def plain(label: str, value: float, digits: int = 4) -> KeyFigure:
     """A number without a unit."""
-    return Fact(label, figures(value, digits), value)
+    return KeyFigure(label, figures(value, digits), value)
 
 
 def summary_of(says: str) -> str:
@@ -74,7 +74,7 @@ class Explored:
     """
 
     says: str
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
     ended: bool = False
 

@@ -6,7 +6,16 @@ from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Words
 from app.charts.plot import Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import utilization_with_exposed
 from app.units import RATIO, SECOND
@@ -48,7 +57,7 @@ def _comb(values: Values) -> Explored:
         share("busy", used),
         quantity("lost per period", waited, SECOND),
         quantity("period of the gaps", period, SECOND),
-        Fact("gaps line up with", _PERIODS[stall]),
+        KeyFigure("gaps line up with", _PERIODS[stall]),
     )
     end = sum(long for long, _ in pieces)
     plot = Plot(

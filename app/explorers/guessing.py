@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from app.charts.svg import Figure
 from app.errors import sentence
-from app.explorers.base import Explored, Explorer, Fact, Values
+from app.explorers.base import Explored, Explorer, KeyFigure, Values
 from app.explorers.controls import read_controls, shown_text
 from app.units import read, scale_of
 
@@ -22,7 +22,7 @@ class Guess:
     says: str
 
 
-def predicted(explorer: Explorer, shown: Explored) -> Fact | None:
+def predicted(explorer: Explorer, shown: Explored) -> KeyFigure | None:
     """The number to predict, if there is one."""
     return next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
 
@@ -46,7 +46,7 @@ def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:
         yield replace(shown.figures[place], summary="")
 
 
-def judged(fact: Fact, text: str) -> Guess:
+def judged(fact: KeyFigure, text: str) -> Guess:
     """Feedback on *text* as a prediction of *fact*; a bare number is in the unit of the fact."""
     if fact.exact is None:
         raise ValueError(f"{fact.label} is not a number")
@@ -61,7 +61,7 @@ def judged(fact: Fact, text: str) -> Guess:
     return Guess(False, f"{says}{_apart(value, exact)}.")
 
 
-def _read(text: str, fact: Fact) -> float:
+def _read(text: str, fact: KeyFigure) -> float:
     unit = _unit_of(fact)
     if unit == "%" and "%" not in text:
         value = read(text, fact.unit).value
@@ -69,7 +69,7 @@ def _read(text: str, fact: Fact) -> float:
     return read(text, fact.unit, scale_of(unit)).value
 
 
-def _unit_of(fact: Fact) -> str:
+def _unit_of(fact: KeyFigure) -> str:
     unit = fact.value.rpartition(" ")[2]
     return unit if unit and not unit[0].isdigit() else ""
 

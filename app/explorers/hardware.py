@@ -4,7 +4,7 @@ from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, summary_of
+from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
 from app.formulas.throughput import (
@@ -46,9 +46,9 @@ def _roofline(values: Values) -> Explored:
         + (f"Memory-bound: {', '.join(bound)}." if bound else "None of these is memory-bound.")
     )
     facts = (
-        Fact("ridge", _intensity(ridge), ridge, FLOP_PER_BYTE),
+        KeyFigure("ridge", _intensity(ridge), ridge, FLOP_PER_BYTE),
         *(
-            Fact(name, f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
+            KeyFigure(name, f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
             for name, x in kernels.items()
         ),
     )
@@ -96,7 +96,7 @@ def _hierarchy(values: Values) -> Explored:
     says = _gap(card, ways, values.number("network"))
     facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        Fact(f"{name}, of HBM", f"{rate / rates['HBM']:.2g}", rate / rates["HBM"])
+        KeyFigure(f"{name}, of HBM", f"{rate / rates['HBM']:.2g}", rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -153,7 +153,7 @@ def _generations(values: Values) -> Explored:
     facts = (
         plain("peak, newest over oldest", growth, 3),
         *(
-            Fact(
+            KeyFigure(
                 f"{card.name}, {card.year}",
                 f"{show(card.peak, FLOP_PER_SECOND)}, "
                 f"{show(card.memory_bandwidth, BYTE_PER_SECOND)}",

@@ -4,7 +4,7 @@ import math
 
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Words
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity
+from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
 from app.explorers.controls import Slider
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.simulators.collectives.ring import Moment, moments
@@ -26,7 +26,7 @@ def _ring(values: Values) -> Explored:
     if asked > last:
         says += f" {ranks} ranks need only {last} steps; step {last} is shown."
     facts = (
-        Fact("step", f"{step} of {last}"),
+        KeyFigure("step", f"{step} of {last}"),
         quantity("sent by each rank", now.sent_bytes, BYTE),
         plain("of the array", now.sent_bytes / size),
         quantity("sent in total", ring_all_reduce_bytes(size, ranks), BYTE),

@@ -3,7 +3,16 @@
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity, share, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Slider
 from app.formulas.batching import (
     cosine_rate,
@@ -46,7 +55,7 @@ def _run(values: Values) -> Explored:
         share("utilization", used),
         _hours(gpus, time),
         quantity("rent", rent, DOLLAR, 3),
-        Fact("energy", f"{joules / _GIGAWATT_HOUR:,.3g} GWh", joules, JOULE),
+        KeyFigure("energy", f"{joules / _GIGAWATT_HOUR:,.3g} GWh", joules, JOULE),
         quantity("electricity", power, DOLLAR, 3),
         *data,
     )
@@ -62,12 +71,12 @@ def _run(values: Values) -> Explored:
     return Explored(says, facts, (plot,))
 
 
-def _hours(gpus: int, time: float) -> Fact:
+def _hours(gpus: int, time: float) -> KeyFigure:
     hours = gpu_hours(gpus, time)
-    return Fact("GPU-hours", f"{hours:,.0f}", hours)
+    return KeyFigure("GPU-hours", f"{hours:,.0f}", hours)
 
 
-def _laid_out(values: Values, gpus: int) -> tuple[tuple[Fact, ...], str]:
+def _laid_out(values: Values, gpus: int) -> tuple[tuple[KeyFigure, ...], str]:
     """The data-parallel degree and the pipeline's bubble, as facts and as a sentence."""
     copy = values.count("tensor") * values.count("context") * values.count("pipeline")
     sequences = values.count("batch")
@@ -131,7 +140,7 @@ def _rates(values: Values) -> Explored:
     return Explored(says, (*facts, _steps_fact(values)), (plot, _batches(values)))
 
 
-def _steps_fact(values: Values) -> Fact:
+def _steps_fact(values: Values) -> KeyFigure:
     steps = steps_to_target(values.number("batch"), values.number("critical"), 1.0)
     return plain("steps, relative to the minimum", steps, 3)
 

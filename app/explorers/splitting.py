@@ -2,7 +2,7 @@
 
 from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Words
-from app.explorers.base import Explored, Explorer, Fact, Values, plain, quantity
+from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
 from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
 from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_size
@@ -33,11 +33,11 @@ def _split(values: Values) -> Explored:
         + (" ".join(steps) if ranks > 1 else "A single GPU holds everything and sends nothing.")
     )
     facts = (
-        Fact("first shard", up),
-        Fact("second shard", down),
+        KeyFigure("first shard", up),
+        KeyFigure("second shard", down),
         plain("weights per GPU", sum(shard.rows * shard.columns for shard in shards)),
         quantity("sent, forward", sent, BYTE),
-        Fact("collectives, forward", str(len(steps) if ranks > 1 else 0)),
+        KeyFigure("collectives, forward", str(len(steps) if ranks > 1 else 0)),
     )
     return Explored(says, facts, (_drawing((first, second), shards, hidden, wide, ranks),))
 

@@ -31,8 +31,8 @@ from app.formulas.records import Record
 from app.formulas.signature import (
     Argument,
     Formula,
+    FormulaResult,
     Input,
-    Result,
     Single,
     formula_of,
     shown_default,
@@ -45,7 +45,7 @@ __all__ = [
     "Formula",
     "Input",
     "Record",
-    "Result",
+    "FormulaResult",
     "Single",
     "evaluate",
     "lookup",
@@ -82,7 +82,7 @@ def lookup(name: str) -> Formula:
     raise ValueError(f"no formula is called {name!r}{offer}")
 
 
-def evaluate(formula: Formula, given: Mapping[str, Argument]) -> Result:
+def evaluate(formula: Formula, given: Mapping[str, Argument]) -> FormulaResult:
     """The finite value of *formula* for *given*, numbers in base units or texts with units.
 
     Raises:

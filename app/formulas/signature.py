@@ -12,8 +12,8 @@ from app.units import COUNT, RATIO, Unit, parse_or_base, show
 
 Single = float | str | bool
 Argument = Single | Record | Sequence[float] | Sequence[bool] | None
-Result = float | tuple[float, ...] | tuple[str, ...]
-Form = Literal["number", "parts", "list", "yes or no", "words"]
+FormulaResult = float | tuple[float, ...] | tuple[str, ...]
+ResultForm = Literal["number", "parts", "list", "yes or no", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ class Formula:
     """
 
     name: str
-    function: Callable[..., Result]
+    function: Callable[..., FormulaResult]
     inputs: Mapping[str, Input]
     result: Unit
-    form: Form = "number"
+    form: ResultForm = "number"
     parts: tuple[str, ...] = ()
 
     @property
@@ -132,13 +132,13 @@ class Formula:
             raise ValueError(f"{self.name} also needs {', '.join(missing)}")
         return {name: self.inputs[name].read(value) for name, value in given.items()}
 
-    def plain(self, value: Result) -> object:
+    def plain(self, value: FormulaResult) -> object:
         """*value* as JSON has it: a number, named numbers, a list, true or false, words."""
         if self.form == "parts" and isinstance(value, tuple):
             return dict(zip(self.parts, value, strict=True))
         return list(value) if isinstance(value, tuple) else value
 
-    def shown_parts(self, value: Result) -> tuple[tuple[str, str], ...]:
+    def shown_parts(self, value: FormulaResult) -> tuple[tuple[str, str], ...]:
         """Each part of *value* with its name, as a person writes it; none where there is one."""
         if self.form != "parts" or not isinstance(value, tuple):
             return ()
@@ -146,7 +146,7 @@ class Formula:
         shown = [show(number, self.result) for number in numbers]
         return tuple(zip(self.parts, shown, strict=True))
 
-    def text(self, value: Result) -> str:
+    def text(self, value: FormulaResult) -> str:
         """*value* as a person writes it."""
         if isinstance(value, bool):
             return "yes" if value else "no"
@@ -157,7 +157,7 @@ class Formula:
         return ", ".join(v if isinstance(v, str) else show(v, self.result) for v in value)
 
 
-def formula_of(name: str, function: Callable[..., Result]) -> Formula:
+def formula_of(name: str, function: Callable[..., FormulaResult]) -> Formula:
     """*function* as a formula called *name*.
 
     Raises:
@@ -205,7 +205,7 @@ def _input(parameter: inspect.Parameter, hint: Any) -> Input:
     return Input(parameter.name, unit, choices, record, many, required, default)
 
 
-def _result(hint: Any) -> tuple[Unit, Form, tuple[str, ...]]:
+def _result(hint: Any) -> tuple[Unit, ResultForm, tuple[str, ...]]:
     """The unit of a result; a NamedTuple has one unit in all its fields."""
     if unit := _unit(hint):
         return unit, "number", ()

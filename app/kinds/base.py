@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, Priv
 
 from app.expressions import fill
 from app.kinds.answers import Answer, Verdict
-from app.kinds.drawing import Draw, Value, draw
+from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
@@ -108,10 +108,10 @@ class Base(Strict, ABC):
     core: bool = Field(default=False, description="part of the core path through the chapter")
     label: str = Field(default="", max_length=20, description="short name, such as ring-02")
     prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ math")
-    given: dict[str, list[Value]] = Field(
+    given: dict[str, list[DrawnValue]] = Field(
         default_factory=dict, description="what is drawn: variant 0 takes the first of each"
     )
-    cases: list[dict[str, Value]] = Field(
+    cases: list[dict[str, DrawnValue]] = Field(
         default_factory=list, description="values drawn together, one row per variant"
     )
     let: dict[str, str | int | float] = Field(

@@ -13,13 +13,13 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
-from app.kinds.drawing import Draw, Value
+from app.kinds.drawing import Draw, DrawnValue
 from app.sandbox.runner import Runner
 from app.units import figures, scale_of
 
 _MOST = 1000  # ways to choose, of which lint tries every one
 _HALF = 0.5  # the score of a design that works and is not the best
-Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
+Identifier = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
 Chosen = Mapping[str, int]  # the place of each choice in its list
 
 
@@ -43,7 +43,9 @@ class Knob(Strict):
     """Something to choose."""
 
     says: Markdown = Field(description="what it is")
-    among: list[Value] = Field(min_length=2, max_length=12, description="the values to choose from")
+    among: list[DrawnValue] = Field(
+        min_length=2, max_length=12, description="the values to choose from"
+    )
 
     def place(self, text: str) -> int | None:
         """The place of the value that *text* says; None where it says none of them."""
@@ -70,10 +72,10 @@ class Design(Base):
     kind_title = "Design"
     sample = "memory/the-mildest-stage"
     kind: Literal["design"]
-    choose: dict[Name, Knob] = Field(
+    choose: dict[Identifier, Knob] = Field(
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"
     )
-    derive: dict[Name, str | int | float] = Field(
+    derive: dict[Identifier, str | int | float] = Field(
         default_factory=dict, description="named values that follow from the choices"
     )
     require: dict[str, Markdown] = Field(
@@ -266,11 +268,11 @@ class Design(Base):
         raise AnswerError(f"{name} must be one of {among}, not {text[:40]!r}")
 
 
-def _shown(value: Value) -> str:
+def _shown(value: DrawnValue) -> str:
     return value if isinstance(value, str) else figures(float(value), 6)
 
 
-def _unit(value: Value) -> str:
+def _unit(value: DrawnValue) -> str:
     """The unit in which *value* is written, or nothing."""
     return str(value).lstrip("0123456789.,e+- ")
 

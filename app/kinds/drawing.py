@@ -10,8 +10,8 @@ from typing import TypeVar
 from app.expressions import ExpressionError, Quantity, evaluate, holds
 from app.units import figures
 
-Thing = TypeVar("Thing")
-Value = int | float | str
+_Item = TypeVar("_Item")
+DrawnValue = int | float | str
 _TRIES = 1000
 _LARGE = {"6": "million", "9": "billion", "12": "trillion"}
 
@@ -27,9 +27,9 @@ class Draw:
 
 def draw(
     seed: int,
-    given: Mapping[str, Sequence[Value]],
-    cases: Sequence[Mapping[str, Value]],
-    let: Mapping[str, Value],
+    given: Mapping[str, Sequence[DrawnValue]],
+    cases: Sequence[Mapping[str, DrawnValue]],
+    let: Mapping[str, DrawnValue],
     where: str,
 ) -> Draw:
     """The values that *seed* draws: the first of each at 0, and those that meet *where*.
@@ -50,13 +50,13 @@ def draw(
 
 def _drawn(
     source: random.Random,
-    given: Mapping[str, Sequence[Value]],
-    cases: Sequence[Mapping[str, Value]],
-    let: Mapping[str, Value],
+    given: Mapping[str, Sequence[DrawnValue]],
+    cases: Sequence[Mapping[str, DrawnValue]],
+    let: Mapping[str, DrawnValue],
     *,
     first: bool,
 ) -> tuple[dict[str, str], dict[str, Quantity]]:
-    values: dict[str, Value] = {}
+    values: dict[str, DrawnValue] = {}
     if cases:
         values |= cases[0 if first else _index(source, len(cases))]
     for name, choices in given.items():
@@ -67,7 +67,7 @@ def _drawn(
     return {name: _shown(value) for name, value in values.items()}, names
 
 
-def shuffled(seed: int, things: Sequence[Thing]) -> list[Thing]:
+def shuffled(seed: int, things: Sequence[_Item]) -> list[_Item]:
     """*things* in the order that belongs to *seed*."""
     source = random.Random(f"order {seed}")
     keyed = [(source.random(), thing) for thing in things]
@@ -79,7 +79,7 @@ def _index(source: random.Random, count: int) -> int:
     return int(source.random() * count)
 
 
-def _quantity(name: str, value: Value) -> Quantity | None:
+def _quantity(name: str, value: DrawnValue) -> Quantity | None:
     """The quantity of a drawn value; None for a word such as the name of a model."""
     if isinstance(value, int | float):
         return Quantity(float(value))
@@ -91,7 +91,7 @@ def _quantity(name: str, value: Value) -> Quantity | None:
         raise ExpressionError(f"{name}: {value!r}: {error}") from None
 
 
-def _shown(value: Value) -> str:
+def _shown(value: DrawnValue) -> str:
     """A drawn value as the text shows it: 405e9 is 405 billion."""
     if not isinstance(value, str):
         return figures(float(value), 6)

@@ -13,7 +13,7 @@ from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, la
 from app.kinds.answers import Answer, Verdict, single
 from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, UnitName, Where
 from app.kinds.comparing import alike, kind_of, near, of_another_kind, value_at, why_none
-from app.kinds.drawing import Draw, Value
+from app.kinds.drawing import Draw, DrawnValue
 from app.sandbox.runner import Runner
 from app.units import Scale, scale_of, show, unit_of
 
@@ -44,7 +44,9 @@ class Symbol(Strict):
     """A symbol of the formula, and the range of its values."""
 
     says: Markdown = Field(description="what it stands for")
-    range: tuple[Value, Value] = Field(description="from and to; whole numbers if both are whole")
+    range: tuple[DrawnValue, DrawnValue] = Field(
+        description="from and to; whole numbers if both are whole"
+    )
 
     @property
     def ends(self) -> tuple[Quantity, Quantity]:

@@ -62,7 +62,7 @@ def grader(name: str) -> Client:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ClientQueue:
     """A client's queue of short or of long runs."""
 
     client: Client
@@ -113,9 +113,9 @@ class FairQueue(Generic[Resource]):
         self._usage = Usage(clock)
         self._free: list[Resource] = []
         self._taken = 0
-        self._running: Counter[Lane | Client] = Counter()
+        self._running: Counter[ClientQueue | Client] = Counter()
         self._limited = 0  # runs that wait, of clients with a limit
-        self._waiting: OrderedDict[Lane, deque[asyncio.Future[Resource]]] = OrderedDict()
+        self._waiting: OrderedDict[ClientQueue, deque[asyncio.Future[Resource]]] = OrderedDict()
 
     @asynccontextmanager
     async def slot(self, client: Client, *, long: bool = False) -> AsyncIterator[Lease[Resource]]:
@@ -125,7 +125,7 @@ class FairQueue(Generic[Resource]):
             UnavailableError: too many runs are waiting, of this client or in total, or `refuse`
                 was called.
         """
-        lane = Lane(client, long)
+        lane = ClientQueue(client, long)
         lease = Lease(await self._acquire(lane))
         since = self._clock()
         try:
@@ -154,7 +154,7 @@ class FairQueue(Generic[Resource]):
         self._waiting.clear()
         self._limited = 0
 
-    async def _acquire(self, lane: Lane) -> Resource:
+    async def _acquire(self, lane: ClientQueue) -> Resource:
         waiting: asyncio.Future[Resource] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(lane, deque()).append(waiting)
         self._limited += lane.client.limit is not None
@@ -171,7 +171,7 @@ class FairQueue(Generic[Resource]):
                 self._release(lane, Lease(waiting.result()))  # granted in the same moment
             raise
 
-    def _is_full_for(self, lane: Lane) -> bool:
+    def _is_full_for(self, lane: ClientQueue) -> bool:
         limit = lane.client.limit
         if limit is None:
             return False
@@ -190,7 +190,7 @@ class FairQueue(Generic[Resource]):
             self._taken += 1
             waiting.set_result(self._free.pop())
 
-    def _next(self) -> Lane | None:
+    def _next(self) -> ClientQueue | None:
         """The lane whose first run goes next; nearly always one of the first few that wait."""
         reserved = (len(self._free) + self._taken) // _RESERVED
         unreserved = len(self._free) > reserved
@@ -208,11 +208,11 @@ class FairQueue(Generic[Resource]):
         further = (lane for lane in self._waiting if lane.client.shared)
         return min(further, key=lambda lane: (lane.long, self._running[lane]), default=None)
 
-    def _rank(self, lane: Lane) -> tuple[bool, int]:
+    def _rank(self, lane: ClientQueue) -> tuple[bool, int]:
         used = self._usage.of(lane.client.name)
         return lane.long, min(int(used / _STEP), _STEPS)
 
-    def _release(self, lane: Lane, lease: Lease[Resource]) -> None:
+    def _release(self, lane: ClientQueue, lease: Lease[Resource]) -> None:
         self._taken -= 1
         self._running[_in_flight(lane)] -= 1
         if not self._running[_in_flight(lane)]:
@@ -223,7 +223,7 @@ class FairQueue(Generic[Resource]):
             self._free.append(lease.resource)
         self._dispatch()
 
-    def _forget(self, lane: Lane, waiting: asyncio.Future[Resource]) -> None:
+    def _forget(self, lane: ClientQueue, waiting: asyncio.Future[Resource]) -> None:
         queue = self._waiting.get(lane)
         if queue is None or waiting not in queue:
             return  # all were refused
@@ -233,6 +233,6 @@ class FairQueue(Generic[Resource]):
             del self._waiting[lane]
 
 
-def _in_flight(lane: Lane) -> Lane | Client:
+def _in_flight(lane: ClientQueue) -> ClientQueue | Client:
     """What may have one run in flight: a learner, or either lane of a shared client."""
     return lane if lane.client.shared else lane.client

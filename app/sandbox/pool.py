@@ -17,7 +17,7 @@ from app.sandbox.self_test import verify_isolation, verify_lockdown
 
 _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the processor
 # Exponential backoff, in seconds, until a failed start is tried again.
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONGEST_RUN = 60.0  # seconds; no run uses more
 _AGAIN = 1.0  # seconds until a cancellation is repeated
 _GONE = "the sandbox's files are missing from WALLCLOCK_CACHE; they are being built again"
@@ -48,9 +48,17 @@ def off(cause: str) -> SandboxHealth:
 
 
 class Pool:
-    """Workers of the class *worker*; those that die, running or idle, are replaced."""
+    """Workers of the class *worker*; those that die, running or idle, are replaced.
 
-    def __init__(self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> None:
+    A start that failed is tried again after *pause* seconds, then after twice as long, and so on.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        worker: type[WorkerProcess] = WorkerProcess,
+        pause: float = FIRST_PAUSE,
+    ) -> None:
         self.lock = sys.platform.startswith("linux")
         self.file = component_file(settings.cache)
         self.paths = package_paths()
@@ -58,6 +66,7 @@ class Pool:
         self._slots = settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
         self._queue: FairQueue[WorkerProcess] = FairQueue()
         self._worker = worker
+        self._first_pause = pause
         self._health = _NOT_STARTED
         self._settled = asyncio.Event()
         self._missing = asyncio.Event()
@@ -115,19 +124,19 @@ class Pool:
 
     async def _supervise(self) -> None:
         """Maintain one worker per slot for as long as the server runs."""
-        pause = _FIRST_PAUSE
+        pause = self._first_pause
         while True:
             self._missing.clear()
             try:
                 await self._fill()
             except (UnavailableError, LostError, OSError) as error:
                 # A sandbox that works gets a second attempt: one start may just have been unlucky.
-                if self._health.state != "ready" or pause > _FIRST_PAUSE:
+                if self._health.state != "ready" or pause > self._first_pause:
                     self._failed(str(error) or "a worker was lost in its self-test")
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                pause = _FIRST_PAUSE
+                pause = self._first_pause
                 await self._missing.wait()
 
     def _note_end(self, supervisor: asyncio.Task[None]) -> None:

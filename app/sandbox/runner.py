@@ -8,7 +8,7 @@ from itertools import count
 from app.config import Settings
 from app.sandbox.execution import Execution, Plain, Stopped, request_of
 from app.sandbox.fair_queue import Client
-from app.sandbox.pool import Pool, SandboxHealth
+from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
 from app.sandbox.process import DiedError, LostError, WorkerProcess
 from app.sandbox.replies import execution_of
 
@@ -18,10 +18,15 @@ _numbers = count()
 
 
 class Runner:
-    """Run learner code in worker processes; see `run`."""
+    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`."""
 
-    def __init__(self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess) -> None:
-        self.pool = Pool(settings, worker)
+    def __init__(
+        self,
+        settings: Settings,
+        worker: type[WorkerProcess] = WorkerProcess,
+        pause: float = FIRST_PAUSE,
+    ) -> None:
+        self.pool = Pool(settings, worker, pause)
         self._wall = settings.sandbox_wall
         self._client: Client | None = None
 

@@ -10,7 +10,7 @@ from app.sandbox.process import WorkerProcess
 from app.sandbox.replies import execution_of
 
 Ask = Callable[[dict[str, object], float], Awaitable[dict[str, object]]]
-_WALL, _SHORT_WALL = 3.0, 0.3  # seconds: for programs that finish, and for one that must be stopped
+_WALL, _SHORT_WALL = 3.0, 0.1  # seconds: for programs that finish, and for one that must be stopped
 _HONEST = "def f():\n    print('ready')\n    return (1, 2.5, 'three')\n"
 _REFUSED = {
     "open a file": "def f():\n    return open('/etc/passwd').read()\n",

@@ -38,15 +38,21 @@ class Worker:
             raise RuntimeError("the component imports something: it must import nothing")
         self._linker = Linker(self._engine)
         self._memory = megabytes * _MEGABYTE
+        self._running = threading.Event()
         threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self) -> None:
-        """Advance the engine's clock by the processor time used, or by a third of the wall time.
+        """During a run, advance the engine's clock by processor time, or by a third of wall time.
 
-        So no program runs out of time because the machine is busy with something else.
+        So no program runs out of time because the machine is busy with something else, and a
+        worker without a program costs nothing.
         """
+        while self._running.wait():
+            self._tick_while_running()
+
+    def _tick_while_running(self) -> None:
         used, now, due = time.process_time(), time.monotonic(), 0.0
-        while True:
+        while self._running.is_set():
             time.sleep(TICK)
             used_before, before = used, now
             used, now = time.process_time(), time.monotonic()
@@ -67,12 +73,15 @@ class Worker:
             memory_size=self._memory, instances=64, tables=64, memories=8, table_elements=100_000
         )
         store.set_epoch_deadline(max(1, round(request["wall"] / TICK)))
+        self._running.set()
         try:
             self._run(store, request, replies)
         except (_TooLargeError, MemoryError):
             answer["stopped"] = "too large"
         except (Trap, WasmtimeError, UnicodeError, ValueError) as error:
             answer["stopped"] = _reason(str(error))
+        finally:
+            self._running.clear()
         store.close()
         answer["seconds"] = time.perf_counter() - started
         answer["used"] = time.process_time() - used

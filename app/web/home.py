@@ -14,7 +14,7 @@ from app.learning import due
 from app.markdown import html
 from app.site import Here, Site
 from app.web.explore.figures import EmbeddedView, embedded_view, taste
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.progress.standing import (
     Card,
@@ -59,10 +59,10 @@ class ChapterPage:
     extras: tuple[ExerciseRow, ...]
     solved: int
     extra_solved: int
-    explorers: tuple[Link, ...]
+    explorers: tuple[Hyperlink, ...]
     figures: tuple[EmbeddedView, ...]
-    earlier: Link | None
-    later: Link | None
+    earlier: Hyperlink | None
+    later: Hyperlink | None
 
 
 @router.get("/")
@@ -97,7 +97,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     extras = tuple(row for is_core, row in rows if not is_core)
     topics = site.catalog.topics
     place = topics.index(topic)
-    beside = [Link(chapter_url(t.id), t.title) for t in topics]
+    beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
     page = ChapterPage(
         title=topic.title,
         opening=mark(html(topic.opening)),
@@ -107,7 +107,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         solved=_solved(core),
         extra_solved=_solved(extras),
         explorers=tuple(
-            Link(explorer_url(one.name), one.title)
+            Hyperlink(explorer_url(one.name), one.title)
             for one in EXPLORERS.values()
             if one.chapter == topic.id
         ),

@@ -3,7 +3,7 @@
 import pytest
 
 from app.explorers import judged
-from app.explorers.base import Fact, left, plain, quantity, share
+from app.explorers.base import KeyFigure, left, plain, quantity, share
 from app.units import BYTE, SECOND
 
 TIME = quantity("time", 0.07, SECOND)
@@ -21,7 +21,7 @@ STEPS = plain("steps", 14)
         (STEPS, "14"), (STEPS, "14.2"),
     ],
 )  # fmt: skip
-def test_a_prediction_within_two_percent_is_right(fact: Fact, text: str) -> None:
+def test_a_prediction_within_two_percent_is_right(fact: KeyFigure, text: str) -> None:
     assert judged(fact, text).near is True
 
 
@@ -36,7 +36,7 @@ def test_a_prediction_within_two_percent_is_right(fact: Fact, text: str) -> None
         (STEPS, "-7", "steps is 14."),
     ],
 )
-def test_another_is_told_by_how_much(fact: Fact, text: str, apart: str) -> None:
+def test_another_is_told_by_how_much(fact: KeyFigure, text: str, apart: str) -> None:
     guess = judged(fact, text)
     assert guess.near is False
     assert apart in guess.says
@@ -49,7 +49,7 @@ def test_what_cannot_be_read_is_neither_right_nor_wrong(text: str) -> None:
 
 def test_a_fact_without_a_number_cannot_be_predicted() -> None:
     with pytest.raises(ValueError, match="step"):
-        judged(Fact(label="step", value="3 of 14"), "3")
+        judged(KeyFigure(label="step", value="3 of 14"), "3")
 
 
 def test_the_rest_of_a_sum_is_nothing_and_not_its_noise() -> None:

@@ -8,7 +8,7 @@ from app.content.catalog import Catalog, read_exercise
 from app.errors import ContentError
 from app.expressions import ExpressionError
 from app.kinds.code.buggy_line import BuggyLine
-from app.kinds.code.calls import Call
+from app.kinds.code.calls import TrialCall
 from app.kinds.code.edits import Operator
 from app.kinds.code.interpreter import ListingError, Program
 from app.kinds.code.mutation import Listing, Mutant, Mutants, equally_guilty
@@ -22,7 +22,7 @@ def total(size, n, bw):
     return steps * chunk / bw
 """
 ROWS = [(8.0, 4, 2.0), (100.0, 8, 5.0), (60.0, 3, 4.0), (7.0, 16, 3.0)]
-CALLS = [Call(row, str(row), 2 * (row[1] - 1) * row[0] / row[1] / row[2]) for row in ROWS]
+CALLS = [TrialCall(row, str(row), 2 * (row[1] - 1) * row[0] / row[1] / row[2]) for row in ROWS]
 
 
 def listing(code: str = CODE) -> Listing:

@@ -40,10 +40,24 @@ def made(tmp_path: Path, **more: Any) -> Settings:
     )
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    with TestClient(create_app(made(tmp_path)), follow_redirects=False) as opened:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the server that the tests share."""
+    return tmp_path_factory.mktemp("shared")
+
+
+@pytest.fixture(scope="module")
+def _served(folder: Path) -> Iterator[TestClient]:
+    """One server, and so one process with torch, for the tests that need no settings of their own."""
+    with TestClient(create_app(made(folder)), follow_redirects=False) as opened:
         yield opened
+
+
+@pytest.fixture
+def client(_served: TestClient) -> TestClient:
+    """A visitor whom that server has never seen; every test waits for the end of its runs."""
+    _served.cookies.clear()
+    return _served
 
 
 def asked(client: TestClient, lab: str, **fields: str) -> str:
@@ -66,7 +80,9 @@ def wait(client: TestClient, page: str, *states: str) -> str:
     return now
 
 
-def test_a_run_is_predicted_queued_followed_and_kept(client: TestClient, tmp_path: Path) -> None:
+def test_a_run_is_predicted_queued_followed_and_kept(
+    client: TestClient, folder: Path, tmp_path: Path
+) -> None:
     first, second = asked(client, "algorithms", **SLOW), asked(client, "ring-bytes", **RING)
     wait(client, first, "running")
     assert "1 run is ahead of it" in client.get(second).text
@@ -83,8 +99,7 @@ def test_a_run_is_predicted_queued_followed_and_kept(client: TestClient, tmp_pat
     assert client.get(f"{second}/samples.json").json()["measures"]
     assert second in client.get("/labs/ring-bytes").text
     # What was found is in the database: another server has no folder of it.
-    other = made(tmp_path / "other").model_copy(update={"database": made(tmp_path).database})
-    (tmp_path / "other").mkdir()
+    other = made(tmp_path).model_copy(update={"database": made(folder).database})
     with TestClient(create_app(other)) as again:
         assert state(again, second) == "done"
         assert state(again, first) == "cancelled"
@@ -170,13 +185,16 @@ def test_without_torch_the_page_says_how_to_get_it(
 
 
 def test_a_run_that_cannot_start_has_failed_with_its_cause(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: TestClient, folder: Path
 ) -> None:
-    (tmp_path / "runs").write_text("in the way of the folder")
+    runs = folder / "runs"
+    if runs.exists():
+        runs.rename(folder / "away")
+    runs.write_text("in the way of the folder")
     page = asked(client, "ring-bytes", **RING)
     wait(client, page, "failed")
     assert "the run cannot be stored" in client.get(page).text
-    (tmp_path / "runs").unlink()
+    runs.unlink()
     assert wait(client, asked(client, "ring-bytes", **RING), "done") == "done"
 
 
@@ -246,18 +264,16 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
         assert "its ranks were" in client.get(pages[0]).text
 
 
-def test_a_run_whose_learner_deletes_everything_is_ended(
-    client: TestClient, tmp_path: Path
-) -> None:
+def test_a_run_whose_learner_deletes_everything_is_ended(client: TestClient, folder: Path) -> None:
     page = asked(client, "algorithms", **SLOW)
     wait(client, page, "running")
-    folder = tmp_path / "runs" / page.rpartition("/")[2]
+    outcome = folder / "runs" / page.rpartition("/")[2] / "outcome.json"
     client.post("/progress/delete", data={"sure": "yes"})
     end = time.monotonic() + PATIENCE
-    while not (folder / "outcome.json").exists():
+    while not outcome.exists():
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert json.loads((folder / "outcome.json").read_text())["state"] == "cancelled"
+    assert json.loads(outcome.read_text())["state"] == "cancelled"
 
 
 def test_a_run_whose_server_ended_before_it_began_is_lost(tmp_path: Path) -> None:

@@ -19,6 +19,10 @@ def ran(runner: LocalLauncher, name: str, **given: str) -> Report:
     return report
 
 
+# A busy machine is late, now and then by this factor, but not each time.
+_BUSY, _TRIES = 2.0, 3
+
+
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -73,10 +77,14 @@ def test_what_is_counted_is_what_the_formula_says(
 def test_an_emulated_link_is_never_early(
     labs_runner: LocalLauncher, name: str, given: dict[str, str]
 ) -> None:
-    report = ran(labs_runner, name, **given)
-    (one,) = (one for one in report.measures if lab_called(name).measures[one.name].least)
-    assert one.ratio is not None
-    assert 0.98 <= one.ratio <= 2  # 1.00 to 1.10 on a quiet machine
+    ratios: list[float] = []
+    while not ratios or (ratios[-1] > _BUSY and len(ratios) < _TRIES):
+        report = ran(labs_runner, name, **given)
+        (one,) = (one for one in report.measures if lab_called(name).measures[one.name].least)
+        assert one.ratio is not None
+        ratios.append(one.ratio)
+    assert min(ratios) >= 0.98  # 1.00 to 1.10 on a quiet machine
+    assert min(ratios) <= _BUSY
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ Loop = asyncio.AbstractEventLoop
 FIVE = "def f():\n    return 5\n"
 SLOW_FIVE = "def f():\n    for _ in range(2_000_000): pass\n    return 5\n"
 SLOTS = 2
+PAUSE = 0.02  # seconds until a failed start is tried again
 LONGEST = 60.0  # seconds for anything here, on however busy a machine
 
 
@@ -132,7 +133,7 @@ class Mortal(WorkerProcess):
 
 
 async def started(worker: type[WorkerProcess], settings: Settings | None = None) -> Runner:
-    runner = Runner(settings or Settings(sandbox_workers=SLOTS), worker)
+    runner = Runner(settings or Settings(sandbox_workers=SLOTS), worker, pause=PAUSE)
     await runner.start()
     return runner
 
@@ -231,7 +232,7 @@ def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runn
     async def close_early() -> set[WorkerProcess]:
         starting = await started(Deaf)
         await until(lambda: len(starting.pool.workers) == SLOTS)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.02)
         assert starting.health.state == "starting"
         await starting.close()
         return starting.pool.workers

@@ -326,3 +326,23 @@ def test_without_a_sandbox_running_code_is_refused_not_done_elsewhere() -> None:
     made = Runner(Settings())
     with pytest.raises(UnavailableError):
         asyncio.run(made.run("def f(): return 1", "f", [()]))
+
+
+def test_a_worker_without_a_program_uses_no_processor_time(
+    loop: asyncio.AbstractEventLoop, runner: Runner
+) -> None:
+    """Eight of them once took a twentieth of a core, day and night, to look at the clock."""
+
+    def used() -> int:
+        stats = (Path(f"/proc/{one.process.pid}/stat") for one in runner.pool.workers)
+        fields = (stat.read_text().rpartition(")")[2].split() for stat in stats)
+        return sum(int(one[11]) + int(one[12]) for one in fields)  # hundredths of a second
+
+    async def used_at_rest() -> int:
+        before = used()
+        await asyncio.sleep(2)
+        return used() - before
+
+    # A worker that an earlier test stopped may only just be starting again.
+    least = min(loop.run_until_complete(used_at_rest()) for _ in range(3))
+    assert least <= 1

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.formulas.checks import recorded
 from app.formulas.memory.placing import ParameterShare, fits_together
 from app.formulas.pipeline import in_flight_microbatches
-from app.formulas.pipeline.schedules import Schedule
+from app.formulas.pipeline.schedules import ScheduleName
 from app.formulas.presets import Layout, ModelShape, Recipe
 from app.units import Bytes
 
@@ -96,7 +96,7 @@ def _kept(share: ParameterShare, layout: Layout, sharded: bool) -> float:
 def _activations(
     model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: ParameterShare
 ) -> float:
-    schedule: Schedule = "interleaved" if layout.virtual > 1 else "1f1b"
+    schedule: ScheduleName = "interleaved" if layout.virtual > 1 else "1f1b"
     in_flight = in_flight_microbatches(
         schedule, layout.pipeline, layout.microbatches, stage, layout.virtual
     )

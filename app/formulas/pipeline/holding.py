@@ -1,12 +1,12 @@
 """Activations that a stage holds between a forward pass and its backward pass."""
 
 from app.formulas.checks import at_least, positive, whole
-from app.formulas.pipeline.schedules import Schedule, Sizes
+from app.formulas.pipeline.schedules import ScheduleName, Sizes
 from app.units import Bytes, Count, Ratio
 
 
 def in_flight_microbatches(
-    schedule: Schedule,
+    schedule: ScheduleName,
     stages: Count,
     microbatches: Count,
     stage: Count = 0,

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, get_args
 from app.formulas.checks import at_least, one_of, positive, whole
 from app.units import Count, Seconds
 
-Schedule = Literal[
+ScheduleName = Literal[
     "naive",
     "gpipe",
     "1f1b",
@@ -20,7 +20,7 @@ _PLAY_IT = "for other values simulate it with `wallclock schedule`"
 
 
 def schedule_bubble(
-    schedule: Schedule,
+    schedule: ScheduleName,
     stages: Count,
     microbatches: Count,
     forward: Seconds,
@@ -104,9 +104,11 @@ class Sizes(NamedTuple):
     virtual: int
 
     @classmethod
-    def of(cls, schedule: Schedule, stages: Count, microbatches: Count, virtual: Count) -> "Sizes":
+    def of(
+        cls, schedule: ScheduleName, stages: Count, microbatches: Count, virtual: Count
+    ) -> "Sizes":
         """The sizes of *schedule*, which must exist for them."""
-        one_of("schedule", schedule, get_args(Schedule))
+        one_of("schedule", schedule, get_args(ScheduleName))
         p, m, v = (
             whole("stages", stages),
             whole("microbatches", microbatches),
@@ -131,7 +133,7 @@ class Sizes(NamedTuple):
 
 
 def _whole_backward(
-    schedule: Schedule, p: int, m: int, v: int, forward: float, backward: float, c: float
+    schedule: ScheduleName, p: int, m: int, v: int, forward: float, backward: float, c: float
 ) -> float:
     if p == 1:
         return 0.0  # a single device waits for nothing, however many chunks it holds
@@ -152,7 +154,7 @@ def _whole_backward(
 
 
 def _split_backward(
-    schedule: Schedule, p: int, m: int, forward: float, backward_input: float, weight: float
+    schedule: ScheduleName, p: int, m: int, forward: float, backward_input: float, weight: float
 ) -> float:
     full = p if schedule == "zb_h1" else 2 * p - 1
     if m < full:
@@ -173,7 +175,7 @@ def _split_backward(
 
 
 def _two_way(
-    schedule: Schedule, p: int, forward: float, backward_input: float, weight: float
+    schedule: ScheduleName, p: int, forward: float, backward_input: float, weight: float
 ) -> float:
     if forward < backward_input:
         raise ValueError(

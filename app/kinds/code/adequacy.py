@@ -18,7 +18,7 @@ from app.errors import UnavailableError
 from app.kinds.base import Finding
 from app.kinds.code import agreement
 from app.kinds.code.altering import Altered, alterations
-from app.kinds.code.calls import Given, plain, python
+from app.kinds.code.calls import Argument, plain, python
 from app.sandbox.execution import Outcome, Plain, Returned, Stopped
 from app.sandbox.runner import Runner
 
@@ -62,8 +62,8 @@ class Contest:
     entry: str
     right: str
     wrong: Sequence[str]
-    arguments: Mapping[str, Sequence[Given]]
-    always: Sequence[Sequence[Given]]  # the calls that grade at every seed
+    arguments: Mapping[str, Sequence[Argument]]
+    always: Sequence[Sequence[Argument]]  # the calls that grade at every seed
     places: Sequence[int]  # of the combinations that make sense
     floats: bool  # whether an int stands for a float
 
@@ -159,7 +159,7 @@ class Contest:
         return found
 
     @cached_property
-    def _rows(self) -> list[Sequence[Given]]:
+    def _rows(self) -> list[Sequence[Argument]]:
         """The calls to try: those made at every seed, then all that make sense."""
         columns = list(self.arguments.values())
         return [*self.always, *agreement.combinations(columns, self.places)]
@@ -181,7 +181,7 @@ class Contest:
 
 
 def sensible(
-    arguments: Mapping[str, Sequence[Given]], makes_sense: Callable[[Sequence[Given]], bool]
+    arguments: Mapping[str, Sequence[Argument]], makes_sense: Callable[[Sequence[Argument]], bool]
 ) -> list[int]:
     """The combinations to try, by their place among all: every one, or a few thousand."""
     columns = list(arguments.values())
@@ -210,7 +210,7 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def _cover(differing: Sequence[int], rows: Sequence[Sequence[Given]]) -> list[int]:
+def _cover(differing: Sequence[int], rows: Sequence[Sequence[Argument]]) -> list[int]:
     """A few of *rows*, so that each of *differing* has two of its bits set, if it has that many.
 
     The choice is greedy: the row that tells most programs apart, then the one with newer values.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-Function = Callable[..., object]
+AnyFunction = Callable[..., object]
 Row = tuple[object, ...]
 Alike = Callable[[object, object], bool]
 CLOSE = 1e-6
@@ -49,7 +49,7 @@ def as_float(value: object) -> float:
         return math.nan
 
 
-def program(source: str, entry: str) -> Function:
+def program(source: str, entry: str) -> AnyFunction:
     """The function *entry* of *source*."""
     names: dict[str, object] = {"__name__": "solution"}
     exec(source, names)
@@ -72,7 +72,7 @@ def _combination(columns: Sequence[Sequence[T]], place: int) -> tuple[T, ...]:
     return tuple(reversed(values))
 
 
-def results(function: Function, calls: Iterable[Row]) -> Iterator[object]:
+def results(function: AnyFunction, calls: Iterable[Row]) -> Iterator[object]:
     """What *function* returns for each of *calls*."""
     for row in calls:
         try:

@@ -9,14 +9,14 @@ from pydantic import Field, PrivateAttr
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
 from app.kinds.base import Base, Remembered, Strict, UnitName
-from app.kinds.code.calls import Call, Given, column, named, plain, python
+from app.kinds.code.calls import Argument, TrialCall, column, named, plain, python
 from app.kinds.drawing import Draw, draw
 from app.units import scale_of
 
 _CALLS = 10  # drawn calls, or as many as there are values of an argument
 
 
-class _Calls(Remembered[str, Call]):
+class _Calls(Remembered[str, TrialCall]):
     """Calls by their text: many, since the same rows come again at other seeds."""
 
     most = 4096
@@ -28,10 +28,10 @@ class Reference(Strict):
     reference: str = Field(description="a formula's name, or an expression of the arguments")
     unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")
     result: Literal["float", "int"] = Field(default="float", description="float or int")
-    arguments: dict[str, list[Given]] = Field(
+    arguments: dict[str, list[Argument]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )
-    _made: Remembered[str, Call] = PrivateAttr(default_factory=_Calls)
+    _made: Remembered[str, TrialCall] = PrivateAttr(default_factory=_Calls)
 
 
 class CodeExercise(Reference, Base):
@@ -41,7 +41,7 @@ class CodeExercise(Reference, Base):
         """The values that *seed* draws for the text."""
         return draw(seed, self.given, self.cases, self.let, "")
 
-    def calls(self, entry: str, seed: int) -> tuple[Call, ...]:
+    def calls(self, entry: str, seed: int) -> tuple[TrialCall, ...]:
         """Calls of *entry* with arguments that *seed* draws; every value occurs.
 
         Raises:
@@ -54,7 +54,7 @@ class CodeExercise(Reference, Base):
         unique = {repr(row): row for row in rows}
         return tuple(self.call(entry, row) for row in unique.values())
 
-    def call(self, entry: str, row: Sequence[Given]) -> Call:
+    def call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
         """One call of *entry*; the same rows come again at other seeds.
 
         Raises:
@@ -62,23 +62,23 @@ class CodeExercise(Reference, Base):
         """
         return self._made.of(f"{entry}{row}", lambda: self._call(entry, row))
 
-    def _call(self, entry: str, row: Sequence[Given]) -> Call:
+    def _call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
         arguments = tuple(plain(value) for value in row)
         text = f"{entry}({', '.join(python(value) for value in arguments)})"
         if not self.reference:
-            return Call(arguments, text, None)
+            return TrialCall(arguments, text, None)
         value = evaluate(self.reference, self._names(row)).value / scale_of(self.unit).factor
         if self.result == "float":
-            return Call(arguments, text, value)
+            return TrialCall(arguments, text, value)
         if not math.isclose(value, round(value), rel_tol=1e-12):
             raise ExpressionError(f"{text} should give a whole number, but gives {value}")
-        return Call(arguments, text, round(value))
+        return TrialCall(arguments, text, round(value))
 
-    def makes_sense(self, row: Sequence[Given]) -> bool:
+    def makes_sense(self, row: Sequence[Argument]) -> bool:
         """Whether `where` allows the arguments *row*."""
         return not self.where or holds(self.where, self._names(row))
 
-    def _names(self, row: Sequence[Given]) -> Mapping[str, Quantity]:
+    def _names(self, row: Sequence[Argument]) -> Mapping[str, Quantity]:
         return dict(
             pair
             for name, value in zip(self.arguments, row, strict=True)

@@ -17,7 +17,7 @@ from app.kinds.base import Finding, Markdown, Remembered, Strict, Where
 from app.kinds.code.adequacy import sensible
 from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
-from app.kinds.code.calls import Call, function_in, rounded
+from app.kinds.code.calls import TrialCall, function_in, rounded
 from app.kinds.code.edits import Operator
 from app.kinds.code.interpreter import ListingError
 from app.kinds.code.mutation import (
@@ -264,7 +264,7 @@ class BuggyLine(CodeExercise):
             yield f"{by.total()} bugs can be drawn from the code ({parts})"
 
     async def _disagreement(
-        self, source: str, entry: str, calls: Sequence[Call], runner: Runner
+        self, source: str, entry: str, calls: Sequence[TrialCall], runner: Runner
     ) -> str:
         """The first call whose result is not that of the reference; nothing if all agree."""
         report = await runner.run(source, entry, [call.arguments for call in calls])

@@ -11,13 +11,13 @@ from app.sandbox.execution import Plain
 from app.units import figures
 
 Scalar = bool | int | float | str
-Row = list[bool | int | float]
-Given = Scalar | list[Scalar | Row]
+Numbers = list[bool | int | float]
+Argument = Scalar | list[Scalar | Numbers]
 _LONGEST = 80  # characters of a value in a sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TrialCall:
     """One call, as it is made and as it is written, and its right result."""
 
     arguments: tuple[Plain, ...]
@@ -80,22 +80,22 @@ def a_type(value: Plain) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def column(source: random.Random, values: Sequence[Given], count: int) -> list[Given]:
+def column(source: random.Random, values: Sequence[Argument], count: int) -> list[Argument]:
     """*values* over and over until there are *count*, each round shuffled."""
-    column: list[Given] = []
+    column: list[Argument] = []
     while len(column) < count:
         column += sorted(values, key=lambda _: source.random())
     return column[:count]
 
 
-def plain(value: Given | Row) -> Plain:
+def plain(value: Argument | Numbers) -> Plain:
     """*value* as it is passed: a text is a quantity in its base unit."""
     if isinstance(value, str):
         return evaluate(value, {}).value
     return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-def named(name: str, value: Given | Row) -> Iterator[tuple[str, Quantity]]:
+def named(name: str, value: Argument | Numbers) -> Iterator[tuple[str, Quantity]]:
     """The numbers in *value*, as expressions call them: x, or x_0 and x_1 of a list."""
     if isinstance(value, list):
         for place, part in enumerate(value):

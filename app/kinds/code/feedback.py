@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.kinds.base import Markdown, Strict
 from app.kinds.code.agreement import CLOSE, alike, as_float
-from app.kinds.code.calls import Call, Given, a_type, plain, rounded
+from app.kinds.code.calls import Argument, TrialCall, a_type, plain, rounded
 from app.kinds.common_mistakes import common_mistake
 from app.sandbox.execution import Execution, Outcome, Plain, Raised, Returned, Stopped
 from app.units import Scale
@@ -77,8 +77,8 @@ class Wrong(Strict):
 class Worked(Strict):
     """A visible call with its result, where no formula is the reference."""
 
-    call: list[Given] = Field(description="arguments in order")
-    returns: Given | None
+    call: list[Argument] = Field(description="arguments in order")
+    returns: Argument | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ class Hidden:
     The right results of the latter stay secret: they cannot be collected from seed to seed.
     """
 
-    drawn: tuple[Call, ...]
-    always: tuple[Call, ...]
+    drawn: tuple[TrialCall, ...]
+    always: tuple[TrialCall, ...]
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[TrialCall, ...]:
         """All of them, in order."""
         return (*self.drawn, *self.always)
 
@@ -108,12 +108,12 @@ def returned(example: Worked) -> Plain:
     return None if example.returns is None else plain(example.returns)
 
 
-def passes(call: Call, outcome: Outcome) -> bool:
+def passes(call: TrialCall, outcome: Outcome) -> bool:
     """Whether *outcome* is what *call* should return."""
     return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
 
 
-def trial_run(call: Call, outcome: Outcome) -> TrialRun:
+def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
     """The result of the visible example *call*."""
     passed = passes(call, outcome)
     return TrialRun(
@@ -127,7 +127,7 @@ def trial_run(call: Call, outcome: Outcome) -> TrialRun:
     )
 
 
-def says_of_call(call: Call, outcome: Outcome) -> str:
+def says_of_call(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call, and what it should return."""
     should = f"{code_span(call.text)} should return **{rounded(call.expected)}**"
     if not isinstance(outcome, Returned):
@@ -146,7 +146,7 @@ def says_of_call(call: Call, outcome: Outcome) -> str:
     return f"{should} but returned {got}."
 
 
-def says_of_secret(call: Call, outcome: Outcome) -> str:
+def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call whose right result stays secret."""
     made = code_span(call.text)
     if not isinstance(outcome, Returned):
@@ -240,7 +240,7 @@ def was_stopped(report: Execution) -> bool:
     return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
 
 
-def common_mistake_in(calls: Sequence[Call], outcomes: Sequence[Outcome], scale: Scale) -> str:
+def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], scale: Scale) -> str:
     """Feedback on a program whose results are all off by the same well-known factor."""
     ratios = list(_ratios(calls, outcomes))
     first = ratios[0] if ratios else 0.0
@@ -249,7 +249,7 @@ def common_mistake_in(calls: Sequence[Call], outcomes: Sequence[Outcome], scale:
     return common_mistake(first, scale, CLOSE)
 
 
-def _ratios(calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[float]:
+def _ratios(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> Iterator[float]:
     for call, outcome in zip(calls, outcomes, strict=False):
         number = _number(outcome)
         if (expected := as_float(call.expected)) and number is not None:

@@ -12,7 +12,7 @@ from app.kinds.answers import Answer, Verdict, single
 from app.kinds.base import Finding, Remembered, Where
 from app.kinds.code.adequacy import Contest, sensible
 from app.kinds.code.base import CodeExercise
-from app.kinds.code.calls import Call, Given, function_in, rounded
+from app.kinds.code.calls import Argument, TrialCall, function_in, rounded
 from app.kinds.code.feedback import (
     Example,
     FunctionQuestion,
@@ -52,7 +52,7 @@ class Function(CodeExercise):
     )
     starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
     right: str = Field(min_length=1, description="a whole right program")
-    examples: list[list[Given] | Worked] = Field(
+    examples: list[list[Argument] | Worked] = Field(
         min_length=1,
         max_length=6,
         description="visible calls: their arguments in order, or call and returns",
@@ -60,7 +60,7 @@ class Function(CodeExercise):
     wrong: list[Wrong] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
     )
-    always: list[list[Given]] = Field(
+    always: list[list[Argument]] = Field(
         default_factory=list,
         max_length=40,
         description="hidden calls of every seed, which tell nearly right programs from right ones; "
@@ -86,7 +86,7 @@ class Function(CodeExercise):
             self._fits("call", row)
         return self
 
-    def _fits(self, what: str, row: Sequence[Given]) -> None:
+    def _fits(self, what: str, row: Sequence[Argument]) -> None:
         if len(row) != len(self.arguments):
             raise ValueError(f"the {what} {row} does not give {', '.join(self.arguments)}")
 
@@ -100,7 +100,7 @@ class Function(CodeExercise):
         examples = tuple(Example(call.text, rounded(call.expected)) for call in self._visible())
         return FunctionQuestion(self.entry, self.starter, examples)
 
-    def _visible(self) -> tuple[Call, ...]:
+    def _visible(self) -> tuple[TrialCall, ...]:
         """The calls of the examples."""
         return tuple(
             replace(self.call(self.entry, example.call), expected=returned(example))
@@ -183,7 +183,7 @@ class Function(CodeExercise):
         return Trial(problem="", line=None, printed=report.printed, runs=tuple(runs))
 
     async def _run(
-        self, source: str, calls: Sequence[Call], runner: Runner, learner: str
+        self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str
     ) -> Execution:
         report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
         for outcome in (report.body, *report.outcomes):
@@ -202,7 +202,9 @@ class Function(CodeExercise):
                 return self.fill(says, self.draw(seed))
         return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
 
-    async def _wrong_outcomes(self, seed: int, calls: Sequence[Call], runner: Runner) -> Foreseen:
+    async def _wrong_outcomes(
+        self, seed: int, calls: Sequence[TrialCall], runner: Runner
+    ) -> Foreseen:
         """The results of each typical wrong program; stored unless one of them was stopped.
 
         Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
@@ -245,7 +247,7 @@ class Function(CodeExercise):
             floats=bool(self.reference) and self.result == "float",
         )
 
-    def _at_every_seed(self) -> list[list[Given]]:
+    def _at_every_seed(self) -> list[list[Argument]]:
         """Calls that are made whatever the seed: of a single argument every value is drawn."""
         columns = list(self.arguments.values())
         alone = [[value] for value in columns[0]] if len(columns) == 1 else []
@@ -288,5 +290,5 @@ def _source(answer: Answer) -> str:
     return source
 
 
-def _pairs(calls: Sequence[Call], report: Execution) -> Iterator[tuple[Call, Outcome]]:
+def _pairs(calls: Sequence[TrialCall], report: Execution) -> Iterator[tuple[TrialCall, Outcome]]:
     return zip(calls, report.outcomes, strict=False)

@@ -17,7 +17,7 @@ STEPS = 20_000
 _LARGEST = 1e300
 _LARGEST_POWER = 1000  # bits
 _LONGEST = 10_000  # values of a range
-Values = dict[str, Plain]
+Variables = dict[str, Plain]
 
 
 class ListingError(ValueError):
@@ -66,7 +66,7 @@ _HARMLESS = (ArithmeticError, TypeError, ValueError, LookupError, NameError)
 
 @dataclass(slots=True)
 class _Run:
-    values: Values
+    values: Variables
     assigned: frozenset[str] = frozenset()  # names that the function gives a value somewhere
     imported: frozenset[str] = frozenset()
     steps: int = field(default=STEPS)
@@ -149,10 +149,10 @@ class Program:
             raise ListingError("it is nested too deeply") from error
         return None
 
-    def _values(self, arguments: Sequence[Plain]) -> Values:
+    def _values(self, arguments: Sequence[Plain]) -> Variables:
         """The names with their arguments, or what they are by default."""
         names, defaults = self._names, self._function.args.defaults
-        values: Values = dict(zip(names, arguments, strict=False))
+        values: Variables = dict(zip(names, arguments, strict=False))
         for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
             values.setdefault(name, _value(default, _Run({})))
         if len(arguments) > len(names) or len(values) < len(names):

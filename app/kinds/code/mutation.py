@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
-from app.kinds.code.calls import Call
+from app.kinds.code.calls import TrialCall
 from app.kinds.code.edits import Edit, Operator, all_edits
 from app.kinds.code.interpreter import FailedError, ListingError, Program
 from app.sandbox.execution import Plain
 
-Result = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
+CallResult = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
 SAYS: dict[Operator, str] = {
     "constant": "The constant in this line is wrong.",
     "operator": "The operator in this line is wrong.",
@@ -53,10 +53,10 @@ class Listing:
 
     lines: Sequence[str]
     entry: str
-    calls: Sequence[Call]
-    more: Sequence[Call] = ()
+    calls: Sequence[TrialCall]
+    more: Sequence[TrialCall] = ()
 
-    def results(self, calls: Sequence[Call]) -> list[Result]:
+    def results(self, calls: Sequence[TrialCall]) -> list[CallResult]:
         """The result of each of *calls*, and the right one.
 
         Raises:
@@ -167,7 +167,7 @@ def _parsed(lines: Sequence[str]) -> ast.Module:
     return ast.parse("\n".join(lines))
 
 
-def _result(program: Program, call: Call) -> "Plain | FailedError":
+def _result(program: Program, call: TrialCall) -> "Plain | FailedError":
     """What *call* returns, or the exception that it raises."""
     try:
         return program.run(call.arguments)

@@ -14,7 +14,7 @@ from app.kinds import SEEDS, Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
 from app.site import Here, Site
-from app.web.exercise.posted import ActionResult, Given, Posted
+from app.web.exercise.posted import ActionResult, Fields, Posted
 from app.web.exercise.view import ExercisePage, begun_at, exercise_page, unavailable, unreadable
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
@@ -71,7 +71,7 @@ async def answer(
 
 
 async def _page(
-    site: Site, exercise: Exercise, seed: int, learner: str, given: Given, result: ActionResult
+    site: Site, exercise: Exercise, seed: int, learner: str, given: Fields, result: ActionResult
 ) -> ExercisePage:
     if view_of(exercise).is_slow:
         return await aside(exercise_page, site, exercise, seed, learner, given, result)
@@ -111,7 +111,7 @@ async def _reveal(site: Site, exercise: Exercise, posted: Posted, number: int) -
     return ActionResult()
 
 
-def _seconds(given: Given) -> float | None:
+def _seconds(given: Fields) -> float | None:
     """How long the page was open, where that is plausible."""
     begun = begun_at(given)
     seconds = now().timestamp() - begun
@@ -122,7 +122,9 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     fragment = request.headers.get(_FRAGMENT) == "1"
     title = f"{page.title} · {page.around.topic.text}"
     around = frame(request, title, page.description, "exercises")
-    return render("verdict.html" if fragment else "exercise.html", around, page, status)
+    return render(
+        "exercise/verdict.html" if fragment else "exercise/exercise.html", around, page, status
+    )
 
 
 async def _fields(request: Request) -> Mapping[str, Sequence[str]]:

@@ -8,8 +8,8 @@ from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial
 from app.sandbox.fair_queue import Client
 
-Given = Mapping[str, Sequence[str]]  # the fields of a posted form
-State = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
+Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
+AnswerState = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class Posted:
     seed: int
     learner: str
     client: Client
-    given: Given
+    given: Fields
 
     @property
     def size(self) -> int:
@@ -38,11 +38,11 @@ class ActionResult:
 
     verdict: Verdict | None = None
     trial: Trial | None = None
-    state: State = "none"
+    state: AnswerState = "none"
     says: str = ""
     status: int = 200
 
 
-def first(given: Given, field: str) -> str:
+def first(given: Fields, field: str) -> str:
     """The first value of *field*; empty where there is none."""
     return next(iter(given.get(field, ())), "")

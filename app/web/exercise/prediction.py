@@ -9,7 +9,7 @@ from app.errors import AnswerError
 from app.kinds.answers import Answer, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.site import Site
-from app.web.exercise.posted import Given, first
+from app.web.exercise.posted import Fields, first
 
 
 def locked_in(site: Site, exercise: LabExercise, seed: int, learner: str) -> dict[str, str]:
@@ -18,7 +18,9 @@ def locked_in(site: Site, exercise: LabExercise, seed: int, learner: str) -> dic
     return json.loads(text) if text and _fits(text, exercise) else {}
 
 
-async def lock_in(site: Site, exercise: LabExercise, seed: int, learner: str, given: Given) -> None:
+async def lock_in(
+    site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields
+) -> None:
     """Store the prediction of a posted form; an earlier one stays.
 
     Raises:
@@ -38,7 +40,7 @@ async def lock_in(site: Site, exercise: LabExercise, seed: int, learner: str, gi
     await site.writer.put(row)
 
 
-def explained(site: Site, exercise: LabExercise, seed: int, learner: str, given: Given) -> Answer:
+def explained(site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields) -> Answer:
     """The locked prediction, and the cause that a posted form chooses.
 
     Raises:

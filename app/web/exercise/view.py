@@ -12,17 +12,17 @@ from app.content.glossary import mark
 from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now
-from app.errors import AnswerError, UnavailableError
+from app.errors import AnswerError, UnavailableError, sentence
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
-from app.web.exercise.posted import ActionResult, Given, State, first
+from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
 from app.web.explore.figures import EmbeddedView, embedded_view
-from app.web.frame.rendering import Link
+from app.web.frame.rendering import Hyperlink
 from app.web.progress.standing import (
     Mark,
     Standings,
@@ -34,7 +34,7 @@ from app.web.progress.standing import (
 )
 from app.web.urls import chapter_url, exercise_url
 
-_HEADINGS: Mapping[State, str] = {
+_HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
     "correct": "Right",
     "partial": "Partly right",
@@ -48,7 +48,7 @@ _LOST = "Your answer is still here, and no attempt was recorded."
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
+class TrialRunView:
     """One visible example that was run."""
 
     run: TrialRun
@@ -73,7 +73,7 @@ class TrialView:
     problem: Markup
     line: int | None
     printed: str
-    runs: tuple[RunView, ...]
+    runs: tuple[TrialRunView, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +91,13 @@ class Help:
 class Around:
     """Links to other pages."""
 
-    topic: Link
+    topic: Hyperlink
     place: str
-    sources: tuple[Link, ...]
-    errata: tuple[Link, ...]
-    another: Link | None
-    earlier: Link | None
-    later: Link | None
+    sources: tuple[Hyperlink, ...]
+    errata: tuple[Hyperlink, ...]
+    another: Hyperlink | None
+    earlier: Hyperlink | None
+    later: Hyperlink | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class ExercisePage:
     begun: int
     prompt: Markup
     form: Form
-    state: State
+    state: AnswerState
     heading: str
     feedback: tuple[Markup, ...]
     trial: TrialView | None
@@ -130,23 +130,21 @@ class ExercisePage:
 
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
     """An answer that cannot be read: neither graded nor stored."""
-    says = str(error)
     return ActionResult(
         state="unreadable",
-        says=f"{says[:1].upper()}{says[1:]}.",
+        says=sentence(str(error)),
         status=413 if isinstance(error, TooLongError) else 200,
     )
 
 
 def unavailable(error: UnavailableError) -> ActionResult:
     """Something is out of order; the answer stays in the form."""
-    says = str(error).rstrip(".")
-    says = f"{says[:1].upper()}{says[1:]}. {_LOST}"
+    says = f"{sentence(str(error))} {_LOST}"
     return ActionResult(state="unavailable", says=says, status=503)
 
 
 def exercise_page(
-    site: Site, exercise: Exercise, seed: int, learner: str, given: Given, result: ActionResult
+    site: Site, exercise: Exercise, seed: int, learner: str, given: Fields, result: ActionResult
 ) -> ExercisePage:
     """The page of *exercise* for *learner*, after *result*."""
     topic = site.catalog.topic_of(exercise)
@@ -189,7 +187,7 @@ def exercise_page(
 
 
 def _trial(trial: Trial) -> TrialView:
-    runs = tuple(RunView(run, inline_html(run.says)) for run in trial.runs)
+    runs = tuple(TrialRunView(run, inline_html(run.says)) for run in trial.runs)
     problem = inline_html(trial.problem)
     return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
 
@@ -208,19 +206,19 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
 
 def _around(site: Site, exercise: Exercise, topic: Topic) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    again = Link(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
     return Around(
-        topic=Link(chapter_url(topic.id), topic.title),
+        topic=Hyperlink(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
-        sources=tuple(Link(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Link(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
+        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
+        errata=tuple(Hyperlink(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,
-        earlier=Link(exercise_url(before.id), before.title) if before else None,
-        later=Link(exercise_url(after.id), after.title) if after else None,
+        earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
+        later=Hyperlink(exercise_url(after.id), after.title) if after else None,
     )
 
 
-def begun_at(given: Given) -> int:
+def begun_at(given: Fields) -> int:
     """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
     text = first(given, "begun")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
@@ -251,7 +249,7 @@ def _history(
     return seen, solved, attempts
 
 
-def _state(verdict: Verdict) -> State:
+def _state(verdict: Verdict) -> AnswerState:
     if verdict.correct:
         return "correct"
     return "partial" if verdict.score > 0 else "incorrect"

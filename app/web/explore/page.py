@@ -16,8 +16,8 @@ from app.explorers import (
     ControlValue,
     Explored,
     Explorer,
-    Fact,
     Guess,
+    KeyFigure,
     Select,
     Slider,
     Values,
@@ -40,7 +40,7 @@ from app.web.explore.figures import (
     guess_form,
     state_of,
 )
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url, explorer_url, formula_url
 
 router = APIRouter(prefix="/explore")
@@ -78,13 +78,13 @@ class ExplorePage:
     typed: str
     hidden: bool
     question: Markup
-    chapter: Link
-    formulas: tuple[Link, ...]
+    chapter: Hyperlink
+    formulas: tuple[Hyperlink, ...]
     controls: tuple[ControlView, ...]
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFigure, ...]
     figures: tuple[FigureView, ...]
     address: str
     ended: bool
@@ -113,7 +113,7 @@ async def explore_list(request: Request, site: Here) -> Response:
     says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
     around = frame(request, "Explore", says, "explore")
     return render(
-        "explorers.html",
+        "explore/explorers.html",
         around,
         ExploreList(_cards(tuple(topic.id for topic in site.catalog.topics))),
     )
@@ -155,8 +155,8 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         typed=typed,
         hidden=hidden,
         question=mark(inline_html(question(explorer, values))),
-        chapter=Link(chapter_url(topic.id), topic.title),
-        formulas=tuple(Link(formula_url(formula), formula) for formula in explorer.formulas),
+        chapter=Hyperlink(chapter_url(topic.id), topic.title),
+        formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
         corrections=corrections,
         problem=problem,
@@ -168,7 +168,9 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     )
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, explorer.title, explorer.summary, "explore")
-    return render("asked_and_explored.html" if fragment else "explorer.html", around, page)
+    return render(
+        "explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page
+    )
 
 
 @router.get("/{name}/{number}.{form}")

@@ -44,7 +44,7 @@ def page_for(request: Request, error: Exception) -> Response:
     status = _status(error)
     says = _says(request, error, status)
     page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says)
-    response = render("trouble.html", frame(request, page.heading), page, status)
+    response = render("frame/trouble.html", frame(request, page.heading), page, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response

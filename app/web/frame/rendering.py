@@ -15,7 +15,7 @@ from app.web.frame.visitor import THEME, Theme
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Hyperlink:
     """A link and its text."""
 
     href: str

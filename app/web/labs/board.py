@@ -18,7 +18,7 @@ from app.network.door import note_trouble
 from app.site import Here, Site
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
 from app.web.labs.compared import LETTERS, MachineRow, RunGroup, entries_of, figure_of, groups_of
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
@@ -44,7 +44,7 @@ class GroupView:
 class BoardPage:
     """A lab on every machine that has run it."""
 
-    lab: Link
+    lab: Hyperlink
     kind: str
     asks: str
     groups: tuple[GroupView, ...]
@@ -126,7 +126,7 @@ def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
 def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None) -> Response:
     groups = groups_of(site, lab)
     page = BoardPage(
-        lab=Link(lab_url(lab.name), lab.title),
+        lab=Hyperlink(lab_url(lab.name), lab.title),
         kind=KINDS[lab.links],
         asks=guess_label(lab, lab.asked_of(lab.starts)),
         groups=tuple(_view(lab, group, number) for number, group in enumerate(_shown(groups))),
@@ -137,7 +137,7 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"
-    return render("board.html", frame(request, title, lab.summary, "labs"), page, status)
+    return render("labs/board.html", frame(request, title, lab.summary, "labs"), page, status)
 
 
 def _shown(groups: Sequence[RunGroup]) -> Sequence[RunGroup]:

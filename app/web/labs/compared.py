@@ -13,7 +13,7 @@ from app.labs.report import Held, Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.site import Site
 from app.units import RATIO, scale_of
-from app.web.frame.rendering import Link
+from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import place_of
 from app.web.urls import run_url
@@ -40,7 +40,7 @@ class MachineRow:
     """One machine of a group."""
 
     letter: str
-    machine: Link
+    machine: Hyperlink
     what: str
     origin: str
     predicted: str
@@ -75,7 +75,9 @@ def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
         at = {name: value for name, value in one.where.items() if name != "late"}
         yield MachineRow(
             letter=letter,
-            machine=Link(run_url(lab.name, report.id), f"{place_of(report)}, {report.backend}"),
+            machine=Hyperlink(
+                run_url(lab.name, report.id), f"{place_of(report)}, {report.backend}"
+            ),
             what=", ".join(f"{name} {lab.shown_at(name, value)}" for name, value in at.items()),
             origin=f"{result.origin}, {report.at[:10]}",
             predicted="" if one.predicted is None else shown(lab, one.name, one.predicted),

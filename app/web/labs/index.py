@@ -21,7 +21,7 @@ from app.network.door import note_trouble
 from app.site import Here, Site
 from app.units import RATIO, read, scale_of
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
@@ -89,7 +89,7 @@ class LabPage:
     problem: str
     command: str
     runs: tuple[RunItem, ...]
-    sources: tuple[Link, ...]
+    sources: tuple[Hyperlink, ...]
 
 
 @router.get("")
@@ -108,7 +108,7 @@ async def lab_list(request: Request, site: Here) -> Response:
         for lab in known_labs().values()
     )
     says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
+    return render("labs/labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
 
 
 @router.get("/{name}")
@@ -116,7 +116,7 @@ async def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = lab_called(name)
     page = await aside(lab_view, site, lab, request.query_params)
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -159,7 +159,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         problem=problem,
         command=f"wallclock lab run {lab.name}",
         runs=tuple(_rows(finished(site, lab.name))),
-        sources=tuple(Link(url, url.split("//", 1)[1]) for url in lab.sources),
+        sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in lab.sources),
     )
 
 
@@ -255,4 +255,4 @@ def _refused(
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
-    return render("lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)
+    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)

@@ -20,7 +20,7 @@ from app.site import Here, Site
 from app.units import scale_of
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.results import RunResult, run_called
 from app.web.labs.tables import figures_of, table_of
@@ -53,7 +53,7 @@ class GuessTable:
 class RunPage:
     """One run, whatever its state."""
 
-    lab: Link
+    lab: Hyperlink
     address: str
     title: str
     kind: str
@@ -67,7 +67,7 @@ class RunPage:
     own: bool
     log: str
     again: str
-    back: Link | None
+    back: Hyperlink | None
     report: Report | None
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
@@ -97,7 +97,7 @@ async def run_page(
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, lab.summary, "labs")
-    return render("run_state.html" if fragment else "run.html", around, page)
+    return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
 
 
 @router.get("/{name}/{run}/samples.json")
@@ -136,7 +136,7 @@ def _page(site: Site, lab: Lab, result: RunResult, name: str, learner: str) -> R
     header, *rows = table_of(lab, report) if report and measured else ((),)
     address = run_url(lab.name, name)
     return RunPage(
-        lab=Link(lab_url(lab.name), lab.title),
+        lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
         title=f"{lab.title}, {place_of(report)}" if report else lab.title,
         kind=KINDS[lab.links],
@@ -180,12 +180,12 @@ def _ahead(site: Site, row: LabRunRow | None) -> int:
         return ahead_of(session, row)
 
 
-def _back(site: Site, row: LabRunRow | None) -> Link | None:
+def _back(site: Site, row: LabRunRow | None) -> Hyperlink | None:
     """The exercise that the run was made for."""
     if not row or not row.origin:
         return None
     exercise = row.origin.partition("?")[0]
-    return Link(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
+    return Hyperlink(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
 
 
 def _compared(lab: Lab, result: RunResult) -> GuessTable | None:

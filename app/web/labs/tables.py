@@ -20,7 +20,7 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     mixed = len(which) > 1
     over = [held_over(one, "formula") for one in which] if not mixed else ["Over formula"]
     yield (
-        *(f"{key[:1].upper()}{key[1:]}" for key in report.places),
+        *(capitalized(key) for key in report.places),
         "Measure", "Median", "Min", "p90", "n", "Formula", *over, *report.derivations,
     )  # fmt: skip
     for one in report.measures:

@@ -16,7 +16,7 @@ from app.errors import InputError
 from app.kinds import Exercise
 from app.learning import Mastery, Memory, due, mastery_by_skill, mastery_of
 from app.site import Here, Site
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import COOKIE, FromHere, Visiting
 from app.web.progress.standing import (
     Card,
@@ -50,7 +50,7 @@ class Recent:
     """A recent attempt."""
 
     at: datetime
-    link: Link
+    link: Hyperlink
     correct: bool
     answer: str
 
@@ -116,7 +116,7 @@ class ProgressPage:
 async def progress(request: Request, site: Here, visiting: Visiting, deleted: str = "") -> Response:
     """The progress page."""
     page = _page(site, visiting.learner, deleted=deleted == "1")
-    return render("progress.html", frame(request, "Progress", here="progress"), page)
+    return render("progress/progress.html", frame(request, "Progress", here="progress"), page)
 
 
 @router.get("/export")
@@ -238,7 +238,7 @@ def _history(
     recent = tuple(
         Recent(
             row.at,
-            Link(exercise_url(row.exercise, row.seed), titles[row.exercise]),
+            Hyperlink(exercise_url(row.exercise, row.seed), titles[row.exercise]),
             row.correct,
             " ".join(row.answer.split())[:60],
         )

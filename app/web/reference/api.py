@@ -43,7 +43,7 @@ async def api_docs(request: Request) -> Response:
         for method, operation in methods.items()
     )
     says = "Check answers from a program: one at a time or in a stream."
-    return render("api.html", frame(request, "JSON interface", says), operations)
+    return render("reference/api.html", frame(request, "JSON interface", says), operations)
 
 
 def _operation(

@@ -51,7 +51,7 @@ class AuthoringPage:
 async def authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = "One YAML file is one exercise: its keys, its kinds and a sample of each."
-    return render("authoring.html", frame(request, "Write exercises", says), _page())
+    return render("reference/authoring.html", frame(request, "Write exercises", says), _page())
 
 
 @cache

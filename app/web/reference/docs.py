@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 import app
 from app.errors import NotFoundError, nearest
-from app.markdown import Document, document
+from app.markdown import MarkdownDocument, document
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(prefix="/docs")
@@ -22,7 +22,7 @@ _PAGE = re.compile(r"<code>(/(?:api/docs|api/v1/openapi\.json|[a-z]+))</code>")
 
 
 @cache
-def documentation() -> dict[str, Document]:
+def documentation() -> dict[str, MarkdownDocument]:
     """Every page of the documentation, by its name."""
     files = sorted(_FOLDER.glob(f"*{_SUFFIX}"))
     return {file.stem: _read(file) for file in files if file.stem != _INDEX}
@@ -45,13 +45,13 @@ async def docs_page(request: Request, name: str) -> Response:
     return _shown(request, known[name])
 
 
-def _shown(request: Request, page: Document) -> Response:
+def _shown(request: Request, page: MarkdownDocument) -> Response:
     around = frame(request, page.title, page.summary.striptags(), "docs")
-    return render("doc.html", around, page)
+    return render("reference/doc.html", around, page)
 
 
 @cache
-def _read(file: Path) -> Document:
+def _read(file: Path) -> MarkdownDocument:
     read = document(file.read_text(encoding="utf-8"), _linked)
     body = _PAGE.sub(r'<a href="\1"><code>\1</code></a>', str(read.body))
     return replace(read, body=Markup(body))  # our own files only

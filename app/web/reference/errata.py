@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from app.content.errata import DerivationLine, Erratum, errata
 from app.formulas import FORMULAS
 from app.site import Here, Site
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import exercise_url, formula_url
 
 router = APIRouter()
@@ -27,7 +27,7 @@ class DerivationRow:
     """One line of a derivation, with the formulas that it calls."""
 
     worked: DerivationLine
-    formulas: tuple[Link, ...]
+    formulas: tuple[Hyperlink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ErratumEntry:
 
     erratum: Erratum
     rows: tuple[DerivationRow, ...]
-    exercises: tuple[Link, ...]
+    exercises: tuple[Hyperlink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ async def page(request: Request, site: Here) -> Response:
         for severity, title, says in _GROUPS
     )
     says = "Where well-known teaching material is wrong, and what is right, computed on this page."
-    return render("errata.html", frame(request, "Errata", says, "errata"), groups)
+    return render("reference/errata.html", frame(request, "Errata", says, "errata"), groups)
 
 
 def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
@@ -65,11 +65,13 @@ def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
     return ErratumEntry(
         erratum,
         tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
-        tuple(Link(exercise_url(exercise.id), exercise.title) for exercise in known),
+        tuple(Hyperlink(exercise_url(exercise.id), exercise.title) for exercise in known),
     )
 
 
-def _links(row: DerivationLine) -> list[Link]:
+def _links(row: DerivationLine) -> list[Hyperlink]:
     return [
-        Link(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS
+        Hyperlink(formula_url(name), name.partition(".")[2])
+        for name in row.formulas
+        if name in FORMULAS
     ]

@@ -9,7 +9,7 @@ from app.content.errata import errata
 from app.errors import NotFoundError
 from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_default
 from app.site import Here, Site
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
 from app.web.urls import exercise_url
 
@@ -78,8 +78,8 @@ class FormulaPage:
     result: str
     parts: tuple[tuple[str, str], ...]
     problem: str
-    exercises: tuple[Link, ...]
-    errata: tuple[Link, ...]
+    exercises: tuple[Hyperlink, ...]
+    errata: tuple[Hyperlink, ...]
 
 
 @router.get("")
@@ -88,7 +88,7 @@ async def reference(request: Request) -> Response:
     modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
     groups = tuple(FormulaGroup(m, _TITLES[m], tuple(_entries(m))) for m in modules)
     says = "Every formula of the course, with its derivation, its source and a calculator."
-    return render("formulas.html", frame(request, "Formulas", says, "formulas"), groups)
+    return render("reference/formulas.html", frame(request, "Formulas", says, "formulas"), groups)
 
 
 @router.get("/{name}")
@@ -103,7 +103,9 @@ async def one(request: Request, site: Here, name: str) -> Response:
     short = formula.name.partition(".")[2].replace("_", " ")
     around = frame(request, short.capitalize(), page.documented.summary, "formulas")
     fragment = request.headers.get("x-fragment") == "1"
-    return render("calculation.html" if fragment else "formula.html", around, page)
+    return render(
+        "reference/calculation.html" if fragment else "reference/formula.html", around, page
+    )
 
 
 def _entries(module: str) -> list[FormulaEntry]:
@@ -139,12 +141,12 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         parts=parts,
         problem=problem,
         exercises=tuple(
-            Link(exercise_url(e.id), e.title)
+            Hyperlink(exercise_url(e.id), e.title)
             for e in site.catalog.exercises
             if formula.name in e.dotted
         ),
         errata=tuple(
-            Link(f"/errata#{known.id}", known.title)
+            Hyperlink(f"/errata#{known.id}", known.title)
             for known in errata()
             if any(formula.name in row.formulas for row in known.worked)
         ),

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from app.content.glossary import terms
 from app.markdown import inline_html
 from app.site import Here
-from app.web.frame.rendering import Link, frame, render
+from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url
 
 router = APIRouter()
@@ -22,7 +22,7 @@ class GlossaryEntry:
     term: str
     also: tuple[str, ...]
     says: Markup
-    chapter: Link | None
+    chapter: Hyperlink | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class GlossaryPage:
 @router.get("/glossary")
 async def glossary(request: Request, site: Here) -> Response:
     """Every term."""
-    chapters = {topic.id: Link(chapter_url(topic.id), topic.title) for topic in site.catalog.topics}
+    chapters = {
+        topic.id: Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics
+    }
     entries = tuple(
         GlossaryEntry(
             key=key,
@@ -47,4 +49,6 @@ async def glossary(request: Request, site: Here) -> Response:
         for key, term in terms().items()
     )
     says = "The terms of distributed training, each in a sentence or two."
-    return render("glossary.html", frame(request, "Glossary", says), GlossaryPage(entries))
+    return render(
+        "reference/glossary.html", frame(request, "Glossary", says), GlossaryPage(entries)
+    )

@@ -57,7 +57,9 @@ async def page(request: Request) -> Response:
     """All tables."""
     tables = tuple(_table(title, says, known) for title, says, known in _TABLES)
     says = "The values that formulas and exercises start from, each with its source."
-    return render("hardware.html", frame(request, "Hardware and models", says, "formulas"), tables)
+    return render(
+        "reference/hardware.html", frame(request, "Hardware and models", says, "formulas"), tables
+    )
 
 
 def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
-from app.formulas.pipeline.schedules import Schedule
+from app.formulas.pipeline.schedules import ScheduleName
 from app.simulators.pipeline import SCHEDULES, Played, Times, build, play
 from tests.tables import rows
 
-NAMES: tuple[Schedule, ...] = get_args(Schedule)
+NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
 def step(name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1) -> Played:
@@ -44,7 +44,7 @@ def test_schedule_bubble_is_the_one_played_out_or_is_refused(data: st.DataObject
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schedule_bubble_is_known_where_all_passes_take_as_long(name: Schedule) -> None:
+def test_schedule_bubble_is_known_where_all_passes_take_as_long(name: ScheduleName) -> None:
     assert schedule_bubble(name, 4, 12, 1, 1, 1) == pytest.approx(
         step(name, 4, 12, (1, 1, 1)).bubble, rel=1e-12
     )
@@ -104,7 +104,7 @@ def test_schedule_bubble_relates_to_1f1b_as_the_zero_bubble_table_says() -> None
     ],
 )
 def test_schedule_bubble_refuses_what_no_closed_form_covers(
-    name: Schedule, changed: dict[str, float], named: str
+    name: ScheduleName, changed: dict[str, float], named: str
 ) -> None:
     times = {"forward": 1.0, "backward_input": 1.0, "backward_weight": 1.0}
     given = {"stages": 8, "microbatches": 24} | times | changed
@@ -117,7 +117,7 @@ def test_schedule_bubble_refuses_what_no_closed_form_covers(
 @pytest.mark.parametrize("m", [1, 2, 5, 8, 16, 24])
 @pytest.mark.parametrize("virtual", [1, 2, 4])
 def test_in_flight_microbatches_are_the_most_that_a_stage_keeps(
-    name: Schedule, p: int, m: int, virtual: int
+    name: ScheduleName, p: int, m: int, virtual: int
 ) -> None:
     try:
         played = step(name, p, m, (1, 1, 1), virtual)

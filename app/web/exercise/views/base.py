@@ -11,7 +11,7 @@ from app.kinds import Base
 from app.kinds.answers import Answer, PartVerdict
 from app.markdown import inline_html
 from app.site import Site
-from app.web.exercise.posted import ActionResult, Given, Posted
+from app.web.exercise.posted import ActionResult, Fields, Posted
 
 E = TypeVar("E", bound=Base)
 
@@ -22,7 +22,7 @@ class Filled:
 
     seed: int
     learner: str
-    given: Given
+    given: Fields
     parts: Mapping[str, PartVerdict]
     graded: bool  # the answer was graded, or the solution is shown
 

@@ -21,7 +21,7 @@ from app.web.exercise.prediction import explained, lock_in, locked_in
 from app.web.exercise.views.base import Filled, Form, KindView, OtherForm
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.numeric import BoxView, box_views
-from app.web.frame.rendering import Link
+from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, place_of
 from app.web.urls import exercise_url, run_url
@@ -54,7 +54,7 @@ class MeasuredView:
 class RunView:
     """A run with the same parameters."""
 
-    machine: Link
+    machine: Hyperlink
     origin: str
     measured: tuple[MeasuredView, ...]
 
@@ -63,7 +63,7 @@ class RunView:
 class LabForm(Form):
     """The predictions; once they are locked in, the measurements and the causes."""
 
-    lab: Link
+    lab: Hyperlink
     kind: str
     links: str
     boxes: tuple[BoxView, ...]
@@ -95,7 +95,7 @@ class LabView(KindView[LabExercise]):
             score=_score(filled.parts),
             retry="Predict again with new numbers" if is_wrong else "",
             other=_other_form(exercise, seed, job, locked) if locked else None,
-            lab=Link(f"/labs/{job.lab.name}", job.lab.title),
+            lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=KINDS[job.lab.links],
             links=LINKS_SAY[job.lab.links],
             boxes=tuple(box_views(question.fields, filled)),
@@ -179,7 +179,7 @@ def _runs(
             for name in exercise.predict
         )
         if any(one.value for one in measured):
-            link = Link(run_url(report.lab, report.id), place_of(report))
+            link = Hyperlink(run_url(report.lab, report.id), place_of(report))
             origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
             yield RunView(link, origin, measured)
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.kinds.order import Item, Order
 from app.site import Site
-from app.web.exercise.posted import Given, first
+from app.web.exercise.posted import Fields, first
 from app.web.exercise.views.base import Filled, Form, KindView, inline
 
 
@@ -39,7 +39,7 @@ class OrderView(KindView[Order]):
         return OrderForm(items=items, strangers=question.strangers)
 
 
-def _items(items: Sequence[Item], given: Given) -> tuple[ItemView, ...]:
+def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:
     """The things in the order given, then those left out."""
     order = list(given.get("answer", ()))
     views = [ItemView(item.key, inline(item.text), _place(item, order, given)) for item in items]
@@ -48,7 +48,7 @@ def _items(items: Sequence[Item], given: Given) -> tuple[ItemView, ...]:
     return tuple(views)
 
 
-def _place(item: Item, order: Sequence[str], given: Given) -> str:
+def _place(item: Item, order: Sequence[str], given: Fields) -> str:
     if item.key in order:
         return str(order.index(item.key) + 1)
     return first(given, f"place.{item.key}")
