@@ -75,9 +75,20 @@ def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
 def measured(
     lab: Lab, ranks: int, values: Mapping[str, Value], taken: Iterable[Samples]
 ) -> tuple[Measure, ...]:
-    """The statistics of each of *taken*, and the prediction for it."""
-    names, words = known_quantities(lab, ranks, values), lab.words(values)
+    """The statistics of each of *taken*, and the prediction for it.
+
+    A prediction may name parameters, and other measures of the run for their medians.
+    """
+    taken = tuple(taken)
+    medians = {one.name: _quantity(lab, one.name, statistics.median(one.samples)) for one in taken}
+    names, words = medians | known_quantities(lab, ranks, values), lab.words(values)
     return tuple(_measure(lab, names, words, one) for one in taken)
+
+
+def _quantity(lab: Lab, name: str, value: float) -> Quantity:
+    """*value* in the unit of the measure *name*."""
+    unit = lab.measures[name].unit
+    return Quantity(value, scale_of(unit).unit.dimension) if unit else Quantity(value)
 
 
 def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[str, Quantity]:
@@ -149,8 +160,7 @@ def _derived(
 ) -> Mapping[str, Derived]:
     """The values derived from the median of the measure *name*."""
     says = lab.measures[name]
-    unit = scale_of(says.unit).unit.dimension if says.unit else Quantity(0.0).dimension
-    at = {**known, "value": Quantity(median, unit)}
+    at = {**known, "value": _quantity(lab, name, median)}
     found = {key: evaluate(text.format(**words), at) for key, text in says.derived.items()}
     return {key: Derived(value.value, str(value)) for key, value in found.items()}
 
