@@ -31,7 +31,7 @@ MAY: dict[str, set[str]] = {
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
-    "labs": {"config", "db", "errors", "expressions", "units", "yaml_file"},
+    "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
     "web": SERVER | {"grading"},

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
+from app.labs.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
+from app.labs.notes import details_in, notes_on
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
 from app.labs.report import Derived, Line, Measure, Report, held_of
@@ -14,9 +16,10 @@ from app.labs.run import MachineEvent, Run
 from app.labs.spec import RANKS, Lab, lab_called
 from app.units import RATIO, scale_of
 
-_LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
 _POINTS = 3  # the fewest that determine a line and say how well it fits
+# Bytes where latency counts, and where bandwidth does: between them, NCCL changes its ways.
+_SMALL, _LARGE = 256 * 2**10, 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,7 @@ def report_of(run: Run) -> Report:
     ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
     machine = next((one.machine for one in events if isinstance(one, MachineEvent)), job.machine)
     taken = [Samples(e.name, e.where, e.samples) for e in events if isinstance(e, MeasureEvent)]
-    measures = measured(lab, job.ranks, job.values, taken)
-    return Report(
+    empty = Report(
         id=run.id,
         lab=lab.name,
         state=outcome.state if outcome else State.RUNNING,
@@ -51,37 +53,55 @@ def report_of(run: Run) -> Report:
         machine=machine,
         versions=ready.versions if ready else {},
         checks={one.name: one.right for one in events if isinstance(one, CheckEvent)},
-        measures=measures,
-        line=_line(lab, measures),
-        notes=tuple(_notes(lab, job.ranks, job.backend, measures)),
+        measures=(),
+        line=None,
+        notes=(),
         given=job.given,
+        details=details_in(events),
     )
+    return _with(empty, taken, job.values)
 
 
 def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
     """*report* with everything that follows from its samples computed here."""
-    lab = lab_called(report.lab).run_over(report.backend)
     taken = [Samples(one.name, one.where, one.samples) for one in report.measures]
-    measures = measured(lab, ranks, values, taken)
+    return _with(replace(report, ranks=ranks), taken, values)
+
+
+def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value]) -> Report:
+    """*report* with the samples *taken*, and everything that follows from them."""
+    lab = lab_called(report.lab).run_over(report.backend)
+    transport = report.details.get("transport", "")
+    sheet = datasheet_of(lab, report.backend, report.machine, transport)
+    measures = measured(lab, report.ranks, values, taken, sheet)
+    line, lines = _lines(lab, report.backend, measures)
+    notes = notes_on(lab, report.backend, report.ranks, measures, lines, report.details)
     return replace(
         report,
         measures=measures,
         links=lab.links,
-        line=_line(lab, measures),
-        notes=tuple(_notes(lab, ranks, report.backend, measures)),
+        line=line,
+        lines=lines,
+        notes=tuple(filter(None, (*notes, sheet.note))),
     )
 
 
 def measured(
-    lab: Lab, ranks: int, values: Mapping[str, Value], taken: Iterable[Samples]
+    lab: Lab,
+    ranks: int,
+    values: Mapping[str, Value],
+    taken: Iterable[Samples],
+    sheet: Datasheet = NO_DATASHEET,
 ) -> tuple[Measure, ...]:
     """The statistics of each of *taken*, and the prediction for it.
 
-    A prediction may name parameters, and other measures of the run for their medians.
+    A prediction may name parameters, numbers of the datasheet, and other measures of the run for
+    their medians.
     """
     taken = tuple(taken)
     medians = {one.name: _quantity(lab, one.name, statistics.median(one.samples)) for one in taken}
-    names, words = medians | known_quantities(lab, ranks, values), lab.words(values)
+    names = {**medians, **known_quantities(lab, ranks, values), **sheet.names}
+    words = lab.words(values)
     return tuple(_measure(lab, names, words, one) for one in taken)
 
 
@@ -160,8 +180,9 @@ def _derived(
 ) -> Mapping[str, Derived]:
     """The values derived from the median of the measure *name*."""
     says = lab.measures[name]
-    at = {**known, "value": _quantity(lab, name, median)}
-    found = {key: evaluate(text.format(**words), at) for key, text in says.derived.items()}
+    at = {**_with_let(lab, known, words), "value": _quantity(lab, name, median)}
+    texts = {key: text.format(**words) for key, text in says.derived.items()}
+    found = {key: evaluate(text, at) for key, text in texts.items() if not is_unknown(text, at)}
     return {key: Derived(value.value, str(value)) for key, value in found.items()}
 
 
@@ -185,28 +206,16 @@ def _placed(
     return found
 
 
-def _line(lab: Lab, measures: Sequence[Measure]) -> Line | None:
+def _lines(
+    lab: Lab, backend: str, measures: Sequence[Measure]
+) -> tuple[Line | None, tuple[Line, ...]]:
+    """The line that fits all sizes; over NCCL instead those that fit the small and the large."""
     points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
-    return fit(points) if lab.fits else None
-
-
-def _notes(lab: Lab, ranks: int, backend: str, measures: Sequence[Measure]) -> Sequence[str]:
-    notes = [f"{one.name} has no prediction: {one.trouble}." for one in measures if one.trouble]
-    if lab.links == "real" and backend == "gloo" and ranks > 1:
-        notes.append(
-            "Over gloo, between processes of one machine, expect a factor of two from run to run."
-        )
-    late = [
-        one
-        for one in measures
-        if one.predicted and float(one.where.get("late", 0.0)) > _LATE * one.predicted
-    ]
-    if late:
-        notes.append(
-            f"At {len(late)} of {len(measures)} points the machine was too slow or too busy to "
-            "emulate the link: messages arrived later than they should have."
-        )
-    return notes
+    if not lab.fits or backend != "nccl":
+        return fit(points) if lab.fits else None, ()
+    small = fit([point for point in points if point[0] <= _SMALL])
+    large = fit([point for point in points if point[0] >= _LARGE])
+    return None, tuple(line for line in (small, large) if line)
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Line | None:
@@ -230,4 +239,5 @@ def fit(points: Sequence[tuple[float, float]]) -> Line | None:
     if not 0 < slope < math.inf:
         return None
     errors = [abs((latency + size * slope) / time - 1) for size, time in points]
-    return Line(latency, 1 / slope, statistics.median(errors))
+    sizes = [size for size, _ in points]
+    return Line(latency, 1 / slope, statistics.median(errors), min(sizes), max(sizes))

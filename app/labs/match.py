@@ -68,7 +68,7 @@ def found_in(
 
 def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
     name, _, derived = measured.partition("/")
-    lab = lab_called(report.lab)
+    lab = lab_called(report.lab).run_over(report.backend)
     place = {key: parameter.read(key, text) for key, text in at.items()
              if (parameter := lab.parameter_of(key))}  # fmt: skip
     places = {key: value[0] if isinstance(value, tuple) else value for key, value in place.items()}
@@ -90,7 +90,7 @@ def _derived(one: Measure, name: str) -> Found:
 
 
 def _plain(report: Report, one: Measure) -> Found:
-    which = held_in(lab_called(report.lab), one.name)
+    which = held_in(lab_called(report.lab).run_over(report.backend), one.name)
     return Found(
         value=one.held,
         least=one.least,

@@ -19,11 +19,16 @@ _MANY = 100  # a ratio from which three decimals say nothing
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """time = latency + size / bandwidth, and the median of the relative errors at the points."""
+    """time = latency + size / bandwidth, and the median of the relative errors at the points.
+
+    The points have sizes from *least* to *most*.
+    """
 
     latency: float
     bandwidth: float
     median_error: float
+    least: float = 0.0
+    most: float = 0.0
 
     def at(self, size: float) -> float:
         """The time that the line gives for *size*."""
@@ -64,7 +69,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A run from its parameters, *given* as texts, to its results."""
+    """A run from its parameters, *given* as texts, to its results.
+
+    *line* fits all sizes; over NCCL, *lines* fit the small and the large ones. *details* say how
+    the ranks did it.
+    """
 
     id: str
     lab: str
@@ -84,6 +93,8 @@ class Report:
     line: Line | None
     notes: tuple[str, ...]
     given: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[Line, ...] = ()
+    details: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> str:

@@ -1,7 +1,7 @@
 """GPUs, links, clusters and model shapes that were published, each number with its source."""
 
 from app.formulas.presets.clusters import CLUSTERS, Cluster
-from app.formulas.presets.gpus import GPUS, Gpu
+from app.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
 from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
 from app.formulas.presets.models import MODELS, ModelShape
@@ -21,6 +21,7 @@ __all__ = [
     "Recipe",
     "cluster",
     "gpu",
+    "gpu_printed_as",
     "link",
     "model",
 ]

@@ -126,3 +126,36 @@ GPUS: Mapping[str, Gpu] = MappingProxyType(
     {known.name: known for known in _GPUS}
     | {short: known for known in _GPUS for short, name in _SHORT.items() if name == known.name}
 )
+
+# The names that nvidia-smi, rocm-smi and torch print, without the vendor's.
+_PRINTED = {
+    "V100-SXM2-16GB": "V100 SXM2",
+    "V100-SXM2-32GB": "V100 SXM2",
+    "A100-SXM4-40GB": "A100 SXM 40GB",
+    "A100-SXM4-80GB": "A100 SXM 80GB",
+    "A100-SXM-80GB": "A100 SXM 80GB",
+    "H100 PCIe": "H100 PCIe",
+    "H100 80GB HBM3": "H100 SXM",
+    "H800": "H800 SXM",
+    "H200": "H200 SXM",
+    "B200": "B200 SXM",
+    "B300 SXM6 AC": "B300 SXM",
+    "GB200": "GB200",
+    "MI300X": "MI300X",
+    "MI300X OAM": "MI300X",
+}
+_VENDORS = ("NVIDIA ", "Tesla ", "AMD ", "Instinct ")
+
+
+def gpu_printed_as(name: str) -> Gpu | None:
+    """The GPU that its driver calls *name*; None if it is not here.
+
+    The name must be exact: an H100 NVL, or a MIG instance of an H100, is another accelerator.
+
+    >>> gpu_printed_as("NVIDIA H100 80GB HBM3").name
+    'H100 SXM'
+    >>> gpu_printed_as("NVIDIA H100 80GB HBM3 MIG 1g.10gb")
+    """
+    for vendor in _VENDORS:
+        name = name.removeprefix(vendor)
+    return GPUS.get(_PRINTED.get(name, ""))

@@ -1,4 +1,4 @@
-"""NCCL, or RCCL on AMD: the version that is loaded, its settings, and the transports it chose."""
+"""NCCL, or RCCL on AMD: the version that is loaded, and the transports that it chose."""
 
 import ctypes
 import os
@@ -17,8 +17,6 @@ _VIA = re.compile(
     r"|NET/(?P<net>.+?)/\d+(?:\(\d+\))?(?P<direct>/GDRDMA)?(?:\W|$))"
 )
 _IN_SWITCH = re.compile(r"\bNVLS comm 0x")
-_OURS = {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}
-_SETTING = re.compile(r"[\w,.:=^-]{1,60}")  # without the names of files
 
 
 def versions() -> Mapping[str, str]:
@@ -52,17 +50,7 @@ def prepare(folder: Path, rank: int) -> None:
         os.environ.setdefault("NCCL_DEBUG_FILE", str(_log(folder, rank)))
 
 
-def settings() -> str:
-    """The variables of NCCL that the user has set."""
-    found = {name: value for name, value in os.environ.items() if name.startswith("NCCL_")}
-    return " ".join(
-        f"{name}={value}"
-        for name, value in sorted(found.items())
-        if name not in _OURS and _SETTING.fullmatch(value)
-    )
-
-
-def transports_of_rank(folder: Path, rank: int) -> list[str]:
+def transports(folder: Path, rank: int) -> list[str]:
     """The transports that NCCL has chosen for *rank*, as far as its log says."""
     try:
         with _log(folder, rank).open(errors="replace") as log:

@@ -28,6 +28,7 @@ Call = Callable[[], object]
 WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
+_GIB = 2**30
 
 
 class Rank:
@@ -67,7 +68,6 @@ class Rank:
         Raises:
             RuntimeError: two ranks have the same GPU.
         """
-        set_by_user = nccl.settings()
         if self.on_gpu:
             nccl.prepare(self.folder, self.rank)
         where = {"store": store} if store else {"init_method": f"file://{self.folder / 'store'}"}
@@ -79,17 +79,13 @@ class Rank:
             versions |= nccl.versions()
             self._look("before")
         self._write(ReadyEvent(at=time.time(), world=self.world, versions=versions))
-        if self.on_gpu and set_by_user:
-            self.tell("NCCL settings", set_by_user)
 
     def leave(self) -> None:
         """Wait for the others, and leave the group."""
         if self.on_gpu:
             self._look("after")
-            own = nccl.transports_of_rank(self.folder, self.rank)
-            if chosen := sorted(
-                {one for text in self._group.texts("\n".join(own)) for one in text.splitlines()}
-            ):
+            found = self._group.texts("\n".join(nccl.transports(self.folder, self.rank)))
+            if chosen := sorted({one for text in found for one in text.splitlines()}):
                 self.tell("transport", ", ".join(chosen))
         self._group.leave()
 
@@ -168,18 +164,18 @@ class Rank:
         seconds: float,
         least: int = 5,
         most: int = 200,
+        part: float = 1.0,
         **where: float | str,
-    ) -> list[float]:
-        """Report the times of *call* as the measure *name*; they are also returned.
+    ) -> None:
+        """Report the times of *part* of *call* as the measure *name*.
 
         On GPUs, also those with launch, which the lab's `gpu:` block must declare.
         """
         samples = self.timed(call, seconds, least, most)
-        self.measure(name, samples, **where)
+        self.measure(name, [part * one for one in samples], **where)
         if self.on_gpu:
             few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
-            self.measure(f"{name} {WITH_LAUNCH}", few, **where)
-        return samples
+            self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)
 
     def rotated(self, make: Callable[[], Call], size: float) -> Call:
         """A call that takes several in turn, each from *make* with *size* bytes of its own.
@@ -200,10 +196,21 @@ class Rank:
             raise ValueError("only the allocator of a GPU counts its peak")
         return gpu.peak(call, self.device)
 
-    def has_room(self, size: float) -> bool:
-        """Whether *size* more bytes fit on the device of every rank; on processors, always."""
-        fits = not self.on_gpu or size < gpu.free_bytes(self.device)
-        return all(self.everywhere(int(fits)))
+    def has_room(self, size: float, what: str) -> bool:
+        """Whether *size* more bytes fit on the GPU of every rank; if not, *what* is left out.
+
+        On processors, nothing is.
+        """
+        if not self.on_gpu:
+            return True
+        room = min(self.everywhere(gpu.free_bytes(self.device)))
+        if size > room:
+            self.tell(
+                "left out",
+                f"{what}, for want of memory: {size / _GIB:.3g} GiB needed, "
+                f"{max(0.0, room / _GIB):.3g} GiB free",
+            )
+        return size <= room
 
     def _copies(self, size: float) -> int:
         return gpu.copies(size, gpu.cache_bytes(self.device)) if self.on_gpu else 1

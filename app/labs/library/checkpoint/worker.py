@@ -21,7 +21,9 @@ def main(rank: Rank) -> None:
         write = partial(_write, rank, path, share, alone=layout == "rank-0")
         write()
         rank.check("read back", _is_right(rank, path, share, alone=layout == "rank-0"))
-        rank.measure("write", rank.timed(write, seconds=5.0, least=3, most=8, warm=0))
+        rank.measure("write", rank.timed_by_host(write, seconds=5.0, least=3, most=8, warm=0))
+        if rank.on_gpu:
+            rank.measure("copy", rank.timed_by_host(share.cpu, seconds=1.0, least=3, most=8))
         size = path.stat().st_size if path.exists() else 0
         rank.measure(layout, [max(rank.everywhere(size))])
     finally:
@@ -29,7 +31,7 @@ def main(rank: Rank) -> None:
 
 
 def _write(rank: Rank, path: Path, share: torch.Tensor, *, alone: bool) -> None:
-    if alone:
+    if alone and rank.world > 1:
         parts = [torch.empty_like(share) for _ in range(rank.world)] if rank.rank == 0 else None
         dist.gather(share, parts)
         if parts is None:

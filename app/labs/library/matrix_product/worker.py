@@ -4,19 +4,27 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks import formats
+from app.labs.ranks.rank import Call, Rank
 
-_FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+_MATRICES = 3  # two operands and their product
+_CHECKED = {True: 1024, False: 128}  # side of the product that is checked, on GPUs and not
 
 
 def main(rank: Rank) -> None:
-    """Check a small product, then time every side."""
-    kind = _FORMATS[rank.word("format")]
-    small = torch.arange(16.0, device=rank.device).reshape(4, 4)
-    expected = torch.stack([(small * column).sum(1) for column in small.T], 1)
-    rank.check("product", bool(torch.equal(small @ small, expected)))
+    """Check a product, then time every side."""
+    name = rank.word("format")
+    kind = formats.use(name)
+    right = formats.is_right(name, kind, _CHECKED[rank.on_gpu], rank.device)
+    rank.check("product", right)
+    if rank.on_gpu:
+        rank.tell("precision", formats.flags())
     for side in map(int, rank.numbers("sides")):
-        one, other = (torch.randn(side, side, device=rank.device, dtype=kind) for _ in range(2))
-        out = torch.empty_like(one)
-        samples = rank.timed(partial(torch.mm, one, other, out=out), seconds=1.0, least=3)
-        rank.measure("time", samples, side=side)
+        size = _MATRICES * kind.itemsize * side**2
+        if rank.has_room(size, f"n = {side}"):
+            call = rank.rotated(partial(_product, rank, kind, side), size)
+            rank.times("time", call, seconds=1.0, least=3, side=side)
+
+
+def _product(rank: Rank, kind: torch.dtype, side: int) -> Call:
+    return partial(formats.multiply, *formats.operands(kind, side, rank.device))

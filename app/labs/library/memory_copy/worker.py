@@ -4,14 +4,45 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import Call, Rank
+
+_SECONDS = 0.5
+_MIB = 2**20
+Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 def main(rank: Rank) -> None:
     """Time every size, and check that the copy equals its source."""
-    for size in rank.numbers("sizes"):
-        source = torch.randint(0, 255, (int(size),), dtype=torch.uint8, device=rank.device)
-        target = torch.empty_like(source)
-        samples = rank.timed(partial(target.copy_, source), seconds=0.5)
-        rank.check("copy", bool(torch.equal(source, target)))
-        rank.measure("time", samples, size=int(size))
+    place = rank.word("source") if rank.on_gpu else "device"
+    for size in map(int, rank.numbers("sizes")):
+        if rank.has_room(2 * size, f"{size / _MIB:g} MiB"):
+            _time(rank, place, size)
+
+
+def _time(rank: Rank, place: str, size: int) -> None:
+    pairs: list[Pair] = []
+
+    def make() -> Call:
+        source, target = _pair(rank, place, size)
+        pairs.append((source, target))
+        return partial(target.copy_, source, non_blocking=place == "pinned")
+
+    if place == "pageable":  # such a copy waits for itself, so there is no queue of them
+        rank.measure("time", rank.timed_by_host(make(), _SECONDS), size=size)
+    else:
+        call = rank.rotated(make, 2 * size) if place == "device" else make()
+        rank.times("time", call, _SECONDS, size=size)
+    source, target = pairs[0]
+    rank.check("copy", bool(torch.equal(source.to(rank.device), target)))
+
+
+def _pair(rank: Rank, place: str, size: int) -> Pair:
+    """Random bytes at *place*, and room for them on the device."""
+    source = torch.randint(0, 255, (size,), dtype=torch.uint8, device=rank.device)
+    target = torch.empty_like(source)
+    match place:
+        case "pinned":
+            return torch.empty(size, dtype=torch.uint8, pin_memory=True).copy_(source), target
+        case "pageable":
+            return source.cpu(), target
+    return source, target

@@ -9,24 +9,48 @@ from app.labs.ranks.rank import Rank
 
 _ELEMENT = 4
 _SECONDS = 0.5
+_MIB = 2**20
 
 
 def main(rank: Rank) -> None:
     """Check that numbers come back unchanged, then time every size."""
+    peer = _peer(rank)
     sent = torch.arange(8.0, device=rank.device)
-    back = sent.clone() if rank.rank == 0 else torch.zeros_like(sent)
-    _round_trip(rank, back)
+    back = sent.clone() if rank.rank != peer else torch.zeros_like(sent)
+    _round_trip(rank, peer, back)
     rank.check("message", bool(torch.equal(back, sent)))
     for size in rank.numbers("sizes"):
-        message = torch.ones(max(1, int(size) // _ELEMENT), device=rank.device)
-        samples = rank.timed(partial(_round_trip, rank, message), seconds=_SECONDS)
-        rank.measure("time", [trip / 2 for trip in samples], size=message.numel() * _ELEMENT)
+        if rank.has_room(size, f"{size / _MIB:g} MiB"):
+            message = _message(rank, max(1, int(size) // _ELEMENT))
+            bytes_sent = message.numel() * _ELEMENT
+            rank.times(
+                "time",
+                partial(_round_trip, rank, peer, message),
+                _SECONDS,
+                part=0.5,
+                size=bytes_sent,
+            )
 
 
-def _round_trip(rank: Rank, message: torch.Tensor) -> None:
+def _peer(rank: Rank) -> int:
+    """The rank to which rank 0 sends."""
+    peer = int(rank.number("peer")) if rank.on_gpu else 1
+    if peer >= rank.world:
+        raise ValueError(f"peer={peer} needs {peer + 1} ranks or more: this run has {rank.world}")
+    return peer
+
+
+def _message(rank: Rank, count: int) -> torch.Tensor:
+    if rank.on_gpu:
+        return torch.randn(count, device=rank.device)
+    return torch.ones(count)
+
+
+def _round_trip(rank: Rank, peer: int, message: torch.Tensor) -> None:
+    """There and back between rank 0 and *peer*; the others do nothing."""
     if rank.rank == 0:
-        dist.send(message, 1)
-        dist.recv(message, 1)
-    else:
+        dist.send(message, peer)
+        dist.recv(message, peer)
+    elif rank.rank == peer:
         dist.recv(message, 0)
         dist.send(message, 0)

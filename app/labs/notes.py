@@ -1,0 +1,92 @@
+"""Notes on a run: caveats, and how its ranks did it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.errors import capitalized
+from app.labs.parameters import amount
+from app.labs.ranks.events import ClocksEvent, DetailEvent
+from app.labs.report import Line, Measure
+from app.labs.run import Event
+from app.labs.spec import Lab
+from app.units import BYTE, BYTE_PER_SECOND, SECOND
+
+_LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
+_THROTTLED = 0.01  # of the time of a run, below which a lower clock does not matter
+_HELD_DOWN = "throttled"
+
+
+def notes_on(
+    lab: Lab,
+    backend: str,
+    ranks: int,
+    measures: Sequence[Measure],
+    lines: Sequence[Line],
+    details: Mapping[str, str],
+) -> Iterator[str]:
+    """What a reader of these *measures* must know."""
+    yield from (f"{one.name} has no prediction: {one.trouble}." for one in measures if one.trouble)
+    if lab.links == "real" and backend == "gloo" and ranks > 1:
+        yield "Over gloo, between processes of one machine, expect a factor of two from run to run."
+    late = [
+        one
+        for one in measures
+        if one.predicted and float(one.where.get("late", 0.0)) > _LATE * one.predicted
+    ]
+    if late:
+        yield (
+            f"At {len(late)} of {len(measures)} points the machine was too slow or too busy to "
+            "emulate the link: messages arrived later than they should have."
+        )
+    yield from map(_fit, lines)
+    if why := details.get(_HELD_DOWN):
+        yield f"The clock of rank 0's GPU was held down {why}. When it is not, the GPU is faster."
+    yield from (
+        f"{capitalized(name)}: {says}." for name, says in details.items() if name != _HELD_DOWN
+    )
+
+
+def details_in(events: Sequence[Event]) -> Mapping[str, str]:
+    """How the ranks did it, by name, as *events* tell."""
+    found: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, DetailEvent):
+            before = f"{found[event.name]}; " if event.name in found else ""
+            found[event.name] = f"{before}{event.says}"
+    if held_down := _held_down([one for one in events if isinstance(one, ClocksEvent)]):
+        found[_HELD_DOWN] = held_down
+    return found
+
+
+def _fit(line: Line) -> str:
+    return (
+        f"From {amount(line.least, BYTE)} to {amount(line.most, BYTE)}, the best fit to the "
+        f"medians is {amount(line.latency, SECOND)} + size / "
+        f"{amount(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
+        f"{100 * line.median_error:.2g} %."
+    )
+
+
+def _held_down(looks: Sequence[ClocksEvent]) -> str:
+    """What held the clock down, and for how much of the run if the driver counts that."""
+    before = next((one for one in looks if one.when == "before"), None)
+    after = next((one for one in looks if one.when == "after"), None)
+    if before is None or after is None:
+        return ""
+    lasted = max(after.at - before.at, 1e-9)
+    since = before.reading.slowed
+    shares = {
+        reason: (seconds - since.get(reason, seconds)) / lasted
+        for reason, seconds in after.reading.slowed.items()
+    }
+    if shares:
+        counted = (
+            f"by {reason} for {share:.0%} of the run"
+            for reason, share in shares.items()
+            if share > _THROTTLED
+        )
+        return ", ".join(counted)
+    return (
+        f"by {' and '.join(after.reading.reasons)} when the run ended"
+        if after.reading.reasons
+        else ""
+    )

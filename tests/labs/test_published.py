@@ -1,0 +1,190 @@
+"""Runs of nccl-tests that others published, analyzed as if they were runs of the all-reduce lab."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.db.run_state import State
+from app.formulas.collectives import bus_bandwidth
+from app.labs.analysis import analyzed, fit
+from app.labs.machine import MachineFacts
+from app.labs.report import Measure, Report
+from app.labs.spec import lab_called
+from tests.tables import HERE, Row, rows
+
+NAME = "nccl_tests_runs"
+RUNS: Mapping[str, Mapping[str, Any]] = {
+    run["run"]: run for run in json.loads((HERE / f"{NAME}.json").read_text())["runs"]
+}
+OURS = [2.0**power for power in range(13, 35, 2)]  # 8KiB..8GiB
+MICRO, GIGA = 1e-6, 1e9
+
+
+def seconds(row: Row) -> float:
+    return row.number("time") * MICRO
+
+
+def measure(name: str, samples: tuple[float, ...], **where: float) -> Measure:
+    return Measure(
+        name=name, where=where, count=len(samples), least=0.0, median=0.0, p90=0.0,
+        samples=samples, predicted=None, ratio=None, right=None, derived={},
+    )  # fmt: skip
+
+
+def report(
+    lab: str,
+    measures: tuple[Measure, ...],
+    *,
+    gpu: str = "NVIDIA H100 80GB HBM3",
+    ranks: int = 8,
+    nodes: int | None = None,
+    backend: str = "nccl",
+    given: Mapping[str, str] | None = None,
+    details: Mapping[str, str] | None = None,
+) -> Report:
+    empty = Report(
+        id="a", lab=lab, state=State.DONE, cause="", seconds=1.0, at="", command="", ranks=ranks,
+        world=ranks, backend=backend, links="real", versions={}, checks={"sums": True}, line=None,
+        machine=MachineFacts(gpus=(gpu,), nodes=nodes), measures=measures, notes=(),
+        details=details or {},
+    )  # fmt: skip
+    form = lab_called(lab).run_over(backend)
+    texts = {**form.starts, **(given or {})}
+    values = {name: one.read(name, texts[name]) for name, one in form.parameters.items()}
+    return analyzed(empty, ranks, values)
+
+
+def published(run: str, sizes: list[float] | None = None, **more: Any) -> Report:
+    """*run* as a report of the all-reduce lab."""
+    about = RUNS[run]
+    measures = tuple(
+        measure("time", (seconds(row),), size=row.number("size"))
+        for row in rows(NAME)
+        if row.text("run") == run and (sizes is None or row.number("size") in sizes)
+    )
+    return report(
+        "all-reduce", measures, gpu=about["gpu"], ranks=about["ranks"], nodes=about["nodes"],
+        given={"operation": about["collective"]}, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "row", rows(NAME), ids=lambda row: f"{row.text('run')}, {row.text('size')} B"
+)
+def test_our_bus_bandwidth_is_that_of_nccl_tests_to_the_digit(row: Row) -> None:
+    """It printed both from a time with more digits, which lies within half of the last one."""
+    about, time = RUNS[row.text("run")], Decimal(row.text("time"))
+    half = Decimal(1).scaleb(int(time.as_tuple().exponent)) / 2
+    high, low = (
+        bus_bandwidth(about["collective"], row.number("size"), about["ranks"], float(one) * MICRO)
+        for one in (time - half, time + half)
+    )
+    printed = row.number("busbw")
+    assert low / GIGA - 0.005 <= printed * (1 + 1e-12)
+    assert printed <= high / GIGA + 0.005
+
+
+def test_a_report_derives_the_same_and_its_share_of_the_wire() -> None:
+    found = published("8 H100").measures
+    printed = [row.number("busbw") for row in rows(NAME) if row.text("run") == "8 H100"]
+    for one, busbw in zip(found, printed, strict=True):
+        assert one.derived["bus bandwidth"].value == pytest.approx(busbw * GIGA, rel=0.01, abs=6e6)
+        share = one.derived["share of the wire"].value
+        assert share == pytest.approx(one.derived["bus bandwidth"].value / 450e9)
+    assert found[-1].derived["share of the wire"].shown == "1.073"  # the switch adds
+
+
+def test_over_nccl_two_lines_fit_where_one_does_not() -> None:
+    """8 H100 take 16.85 us for 8 KiB, and reach 480 GB/s with 8 GiB."""
+    found = published("8 H100", OURS)
+    assert found.line is None
+    small, large = found.lines
+    assert (small.least, small.most) == (2.0**13, 2.0**17)
+    assert (large.least, large.most) == (2.0**25, 2.0**33)
+    assert small.latency == pytest.approx(16.85e-6, rel=0.05)
+    assert 1.75 * large.bandwidth == pytest.approx(480e9, rel=0.05)
+    whole = fit([(one.where["size"], one.median) for one in found.measures])  # type: ignore[misc]
+    assert whole is not None
+    assert whole.median_error > 2 * max(small.median_error, large.median_error)
+    assert [note for note in found.notes if "best fit" in note] == [
+        "From 8 KiB to 128 KiB, the best fit to the medians is 17.3 µs + size / 57.82 GB/s, with a "
+        "median error of 3.5 %.",
+        "From 32 MiB to 8 GiB, the best fit to the medians is 72.08 µs + size / 262.2 GB/s, with a "
+        "median error of 2.1 %.",
+    ]
+
+
+def test_over_gloo_one_line_fits_all_sizes_as_before() -> None:
+    measures = tuple(measure("time", (1e-4 + s / 1e9,), size=s) for s in OURS)
+    found = report("all-reduce", measures, backend="gloo", ranks=2)
+    assert found.lines == ()
+    assert found.line is not None
+    assert found.line.bandwidth == pytest.approx(1e9)
+    assert not any("best fit" in note for note in found.notes)
+    assert "share of the wire" not in found.measures[0].derived
+
+
+@pytest.mark.parametrize("run", ["8 H100, one size", "2 nodes of 8 A100"])
+def test_too_few_sizes_determine_no_line(run: str) -> None:
+    large = [line for line in published(run).lines if line.least < 2.0**24]
+    assert large == []
+
+
+def test_the_wire_is_nvlink_only_where_nccl_used_it() -> None:
+    def has_share(run: str, **details: str) -> bool:
+        last = published(run, details=details).measures[-1]
+        return "share of the wire" in last.derived
+
+    assert has_share("8 H100")
+    assert has_share("8 H100", transport="NVLS, P2P/CUMEM")
+    assert not has_share("8 H100", transport="SHM/direct")
+    assert not has_share("2 nodes of 8 H100")
+    assert not has_share("2 nodes of 8 H100", transport="NET/Libfabric/GDRDMA, P2P/CUMEM")
+    assert has_share("72 GB200", transport="NVLS, P2P/MNNVL")
+    assert not has_share("2 nodes of 8 MI300X")
+
+
+def test_a_gpu_without_a_datasheet_is_said_to_have_none() -> None:
+    says = "There is no datasheet of {} here: no share of a peak is shown."
+    for gpu in ("NVIDIA GeForce RTX 4090", "NVIDIA H100 80GB HBM3 MIG 1g.10gb"):
+        found = report("matrix-product", (measure("time", (1e-3,), side=8192.0),), gpu=gpu, ranks=1)
+        assert found.notes == (says.format(gpu),)
+        assert list(found.measures[0].derived) == ["rate"]
+    alone = report("matrix-product", (), gpu="NVIDIA H200", ranks=1)
+    assert alone.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "share"),
+    [("bf16", 1.112), ("fp16", 1.112), ("fp8", 0.556), ("fp32", None), ("tf32", None)],
+)
+def test_the_share_of_the_peak_is_that_of_the_format(form: str, share: float | None) -> None:
+    one = measure("time", (1e-3,), side=8192.0)
+    (found,) = report("matrix-product", (one,), ranks=1, given={"format": form}).measures
+    assert found.derived["rate"].value == pytest.approx(2 * 8192**3 / 1e-3)
+    assert ("share of the peak" in found.derived) == (share is not None)
+    if share is not None:
+        assert found.derived["share of the peak"].value == pytest.approx(share, rel=1e-3)
+
+
+@pytest.mark.parametrize(("source", "passes"), [("device", 2), ("pinned", 1), ("pageable", 1)])
+def test_a_copy_within_the_hbm_moves_every_byte_twice(source: str, passes: int) -> None:
+    one = measure("time", (1e-3,), size=2.0**30)
+    (found,) = report("memory-copy", (one,), ranks=1, given={"source": source}).measures
+    assert found.derived["bandwidth"].value == pytest.approx(passes * 2**30 / 1e-3)
+    assert ("share of the HBM" in found.derived) == (source == "device")
+
+
+def test_samples_of_both_ways_are_kept_apart() -> None:
+    both = (
+        measure("time", (1e-5,), size=8192.0),
+        measure("time with launch", (9e-5,), size=8192.0),
+    )
+    found = report("all-reduce", both)
+    assert [list(one.derived) for one in found.measures] == [
+        ["bus bandwidth", "share of the wire"],
+        [],
+    ]

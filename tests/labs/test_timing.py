@@ -1,0 +1,97 @@
+"""What a rank's timer measures, on a machine whose clocks are scripted."""
+
+import statistics
+from functools import partial
+
+import pytest
+
+from app.labs.ranks.timing import Sampling, Timer
+from tests.labs.scripted import ScriptedGpu
+
+KERNEL = 10e-6
+SAMPLING = Sampling(seconds=0.1)
+
+
+@pytest.mark.parametrize("launch", [0.5e-6, 5e-6, 50e-6])
+@pytest.mark.parametrize("kernel", [2e-6, 10e-6, 300e-6, 5e-3])
+def test_a_time_by_events_does_not_depend_on_the_launch(launch: float, kernel: float) -> None:
+    machine = ScriptedGpu(launch, back=20e-6)
+    samples = machine.timer.by_events(partial(machine.call, kernel), SAMPLING)
+    assert len(samples) >= SAMPLING.least
+    assert samples == pytest.approx([kernel] * len(samples), rel=0.01)
+
+
+def test_a_time_with_launch_has_the_launch_and_the_way_back_in_it() -> None:
+    found = []
+    for launch in (5e-6, 50e-6):
+        machine = ScriptedGpu(launch, back=20e-6)
+        samples = machine.timer.by_host(partial(machine.call, KERNEL), SAMPLING)
+        found.append(statistics.median(samples))
+    assert found == pytest.approx([5e-6 + KERNEL + 20e-6, 50e-6 + KERNEL + 20e-6])
+
+
+def test_a_batch_takes_two_milliseconds_however_short_the_call() -> None:
+    for kernel in (4e-6, 60e-6, 1.5e-3, 7e-3):
+        machine = ScriptedGpu(5e-6)
+        samples = machine.timer.by_events(
+            partial(machine.call, kernel), Sampling(seconds=0, least=40)
+        )
+        settled = machine.calls
+        machine.timer.by_events(partial(machine.call, kernel), Sampling(seconds=0, least=140))
+        batch = (machine.calls - 2 * settled) / (140 - 40)
+        assert len(samples) == 40
+        assert 2e-3 <= batch * kernel <= max(2.5e-3, 2 * kernel)
+
+
+def test_a_queue_with_little_room_gets_smaller_batches() -> None:
+    """Were it to run full, the host would wait for the GPU, and then the GPU for the host."""
+    machine = ScriptedGpu(50e-6, room=64)
+    samples = machine.timer.by_events(partial(machine.call, KERNEL), SAMPLING)
+    assert samples == pytest.approx([KERNEL] * len(samples), rel=0.01)
+
+
+def test_a_batch_during_which_the_host_paused_is_left_out() -> None:
+    machine = ScriptedGpu(5e-6)
+    machine.pauses = {3000: 0.2, 5000: 0.2}
+    samples = machine.timer.by_events(partial(machine.call, KERNEL), SAMPLING)
+    assert machine.calls > 5000
+    assert max(samples) == pytest.approx(KERNEL, rel=0.01)
+
+
+def test_a_call_that_waits_for_the_gpu_is_timed_all_the_same() -> None:
+    machine = ScriptedGpu(5e-6, back=20e-6)
+
+    def waits() -> None:
+        machine.call(KERNEL)
+        machine.synchronize()
+
+    samples = machine.timer.by_events(waits, SAMPLING)
+    assert len(samples) >= SAMPLING.least
+    assert samples == pytest.approx([5e-6 + KERNEL + 20e-6] * len(samples), rel=0.05)
+
+
+def test_no_gpu_is_held_for_seconds() -> None:
+    machine = ScriptedGpu(2.0)
+    samples = machine.timer.by_events(partial(machine.call, 3.0), Sampling(seconds=1, least=3))
+    assert samples == pytest.approx([2.0 + 3.0] * 3, rel=0.01)
+
+
+def test_a_time_is_that_of_the_slowest_rank() -> None:
+    machine = ScriptedGpu(5e-6, others=1.25)
+    samples = machine.timer.by_events(partial(machine.call, KERNEL), SAMPLING)
+    assert samples == pytest.approx([1.25 * KERNEL] * len(samples), rel=0.01)
+
+
+def test_on_processors_a_sample_is_one_call_after_a_barrier() -> None:
+    machine = ScriptedGpu(0.0)
+    timer = Timer(machine, machine)
+    order: list[str] = []
+    samples = timer.by_host(
+        lambda: machine.sleep(0.25), Sampling(seconds=1, least=2, warm=1), lambda: order.append("w")
+    )
+    assert samples == [0.25] * 4
+    assert order == ["w"]
+    together = timer.by_host(lambda: machine.sleep(0.5), Sampling(seconds=1), at_once=True)
+    assert together == pytest.approx([0.5] * 5)
+    with pytest.raises(TypeError, match="without a GPU"):
+        timer.by_events(int, SAMPLING)
