@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from app.labs.ranks import formats
 from app.labs.ranks.counting import Sent
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.room import require_room
@@ -23,11 +24,12 @@ def measure(rank: Rank, size: int) -> None:
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     layer = 4 * width**2  # bytes of its gradients: FP32, while the products are in BF16
     require_room(rank, _LAYERS * (4 * layer + 4 * tokens * width) + size * layer, "tokens or width")
+    kind = formats.use("bf16")
     torch.manual_seed(rank.rank)
     with rank.device:
         net = nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(_LAYERS)))
-        inputs = torch.randn(tokens, width, dtype=torch.bfloat16)
-        gradient = torch.randn(tokens, width, dtype=torch.bfloat16)
+        inputs = torch.randn(tokens, width, dtype=kind)
+        gradient = torch.randn(tokens, width, dtype=kind)
         bucket = torch.randn(size, width, width)
     # A bucket closes once it has reached its cap.
     cap = (size - 0.5) * layer / _MIB

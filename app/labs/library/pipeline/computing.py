@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from app.labs.library.pipeline.schedules import chunks_of, mean_square, pipeline_of
+from app.labs.ranks import formats
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
@@ -43,6 +44,7 @@ def measure(rank: Rank, name: str, micro: int) -> None:
     share, left = divmod(layers, chunks_of(name))
     if left:
         raise ValueError(f"{name} has two stages on each rank, which cannot share {layers} layers")
+    formats.use("bf16")
     _check(rank, name, micro, share)
     pipeline = pipeline_of(rank, name, micro, partial(_Stage, rank, layers=share, width=width))
     inputs, target = (

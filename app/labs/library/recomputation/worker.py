@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from app.labs.ranks import formats
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
@@ -40,7 +41,7 @@ _Run = Callable[[], torch.Tensor]
 def main(rank: Rank) -> None:
     """Compare the gradients, count what is saved, time both."""
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
-    every, kind = int(rank.word("every")), torch.bfloat16 if rank.on_gpu else torch.float32
+    every, kind = int(rank.word("every")), formats.use("bf16" if rank.on_gpu else "fp32")
     if rank.on_gpu:
         require_room(rank, _needed(width, tokens), "tokens or width")
     torch.manual_seed(0)

@@ -3,7 +3,6 @@
 In BF16 on GPUs, where both are also timed.
 """
 
-import copy
 from functools import partial
 
 import torch
@@ -12,6 +11,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
+from app.labs.ranks import formats
 from app.labs.ranks.counting import Sent, bytes_of
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.room import require_room
@@ -24,10 +24,12 @@ _ROUNDINGS = 6  # both products and the GELU, forward and backward; then one for
 class _Mlp(nn.Module):
     """Up-projection, GELU, down-projection."""
 
-    def __init__(self, width: int, kind: torch.dtype) -> None:
+    def __init__(self, rank: Rank, width: int, kind: torch.dtype) -> None:
         super().__init__()
-        self.up = nn.Linear(width, 4 * width, bias=False, dtype=kind)
-        self.down = nn.Linear(4 * width, width, bias=False, dtype=kind)
+        torch.manual_seed(0)
+        with rank.device:
+            self.up = nn.Linear(width, 4 * width, bias=False, dtype=kind)
+            self.down = nn.Linear(4 * width, width, bias=False, dtype=kind)
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
         """The result."""
@@ -43,21 +45,18 @@ def main(rank: Rank) -> None:
             f"{rank.world} ranks cannot share {4 * width} columns equally: "
             f"take a width of {width - width % rank.world}"
         )
-    kind = torch.bfloat16 if rank.on_gpu else torch.float32
+    kind = formats.use("bf16" if rank.on_gpu else "fp32")
     if rank.on_gpu:
         require_room(rank, _needed(rank.world, width, tokens), "tokens or width")
-    torch.manual_seed(0)
-    with rank.device:
-        whole, given = _Mlp(width, kind), torch.randn(tokens, width, dtype=kind)
+    whole, net = (_Mlp(rank, width, kind) for _ in range(2))
+    given = torch.randn(tokens, width, device=rank.device, dtype=kind)
     if rank.on_gpu:
-        for one in (*whole.parameters(), given):
+        for one in (*whole.parameters(), *net.parameters(), given):
             dist.broadcast(one.detach(), 0)  # GPUs of two kinds draw different numbers
     given.requires_grad_()
     alone = given.detach().clone().requires_grad_()
     mesh = init_device_mesh(rank.device.type, (rank.world,))
-    split = parallelize_module(
-        copy.deepcopy(whole), mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()}
-    )
+    split = parallelize_module(net, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
     expected = whole(alone)
     expected.square().mean().backward()
     with Sent(rank.world) as sent:

@@ -3,7 +3,6 @@
 In FP32 on processors; on GPUs in mixed precision, where the allocator and the clock are asked too.
 """
 
-import copy
 import gc
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -17,6 +16,7 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Adam, Optimizer
 
+from app.labs.ranks import formats
 from app.labs.ranks.counting import Sent, bytes_of
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.room import require_room
@@ -53,6 +53,7 @@ def _run_mixed(rank: Rank, scheme: str, width: int, layers: int) -> None:
     tokens = int(rank.number("tokens"))
     needed = _needed(scheme, rank.world, layers * 8 * width**2, layers, tokens * width)
     require_room(rank, needed, "layers, width or tokens")
+    formats.use("bf16")
     _check_mixed(rank, scheme, min(layers, _SHALLOW))
     gc.collect()  # FSDP's modules know each other
     torch.manual_seed(rank.rank)
@@ -78,11 +79,11 @@ def _run_mixed(rank: Rank, scheme: str, width: int, layers: int) -> None:
 
 def _check_mixed(rank: Rank, scheme: str, layers: int) -> None:
     """Each rank has other tokens; the gradients must be those of one process that has them all."""
-    alone = _model(rank, _SMALL, layers)
+    alone, net = (_model(rank, _SMALL, layers) for _ in range(2))
     inputs = torch.randn(rank.world, _FEW, _SMALL, device=rank.device)
-    for one in (*alone.parameters(), inputs):
+    for one in (*alone.parameters(), *net.parameters(), inputs):
         dist.broadcast(one.detach(), 0)  # GPUs of two kinds draw different numbers
-    model, optimizer = _sharded(rank, scheme, copy.deepcopy(alone))
+    model, optimizer = _sharded(rank, scheme, net)
     _pass_both_ways(rank, "alone", alone, inputs.flatten(0, 1))
     _pass_both_ways(rank, scheme, model, inputs[rank.rank])
     found = [_whole(p.grad) for p in model.parameters()]
