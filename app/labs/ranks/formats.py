@@ -108,7 +108,8 @@ def _arranged(
     """*one* and *other* as *kind*, laid out as its products need them, and room for a product."""
     first, second = one.to(kind), other.to(kind)
     if first.element_size() == 1:
-        return first, second.t().contiguous().t(), torch.empty_like(one, dtype=torch.bfloat16)
+        columns = torch.empty_like(second).t().copy_(second)
+        return first, columns, torch.empty_like(one, dtype=torch.bfloat16)
     return first, second, torch.empty_like(first)
 
 

@@ -1,0 +1,110 @@
+"""Every worker of a real lab, on a GPU that is not there."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.labs.spec import lab_called
+from tests.labs.fake_gpu import GPU, fake_gpu, run_on_fake_gpu, undeclared
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")
+GIB = 2.0**30
+SEVEN = (
+    "all-reduce", "attention", "checkpoint", "matrix-product", "memory-copy", "point-to-point",
+    "two-streams",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lab", "given"),
+    [
+        ("all-reduce", {}),
+        ("all-reduce", {"operation": "all_gather", "ranks": "3", "sizes": "3MiB"}),
+        ("all-reduce", {"operation": "reduce_scatter", "ranks": "3", "sizes": "3MiB"}),
+        ("all-reduce", {"operation": "all_to_all", "ranks": "3", "sizes": "3MiB"}),
+        ("all-reduce", {"operation": "broadcast", "ranks": "3", "sizes": "3MiB"}),
+        ("point-to-point", {}),
+        ("point-to-point", {"peer": "2", "ranks": "3"}),
+        ("two-streams", {}),
+        ("matrix-product", {}),
+        ("matrix-product", {"format": "fp32"}),
+        ("matrix-product", {"format": "tf32"}),
+        ("matrix-product", {"format": "fp16"}),
+        ("matrix-product", {"format": "fp8"}),
+        ("memory-copy", {}),
+        ("memory-copy", {"source": "pinned", "sizes": "1 MiB"}),
+        ("memory-copy", {"source": "pageable", "sizes": "1 MiB"}),
+        ("attention", {"heads": "1", "lengths": "1024,2048"}),
+        ("attention", {"heads": "1", "lengths": "1024", "kernel": "flash", "causal": "yes"}),
+        ("checkpoint", {}),
+        ("checkpoint", {"layout": "rank-0", "ranks": "1"}),
+    ],
+)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_worker_keeps_everything_on_the_gpu(
+    tmp_path: Path, lab: str, given: dict[str, str], rank: int
+) -> None:
+    if rank >= int(given.get("ranks", lab_called(lab).on("nccl").ranks[2])):
+        return
+    found = run_on_fake_gpu(lab, tmp_path, given, rank)
+    assert found.checks
+    assert found.measures
+    assert not undeclared(lab, found)
+
+
+@pytest.mark.parametrize("lab", SEVEN)
+def test_what_is_asked_for_is_measured_with_the_parameters_that_are_set(
+    tmp_path: Path, lab: str
+) -> None:
+    given = {"heads": "1", "lengths": "1024"} if lab == "attention" else {}
+    found, form = run_on_fake_gpu(lab, tmp_path, given), lab_called(lab).on("nccl")
+    names = {name for name, _ in found.measures}
+    assert form.asked_of(form.starts) in names
+    assert names == {name for name in form.measures if name != "rank-0"}
+
+
+def test_a_tensor_that_is_left_on_the_processor_is_found() -> None:
+    with fake_gpu(2):
+        one, other = torch.randn(4, device=GPU), torch.randn(4)
+        for mixed in (torch.add, torch.equal, torch.allclose):
+            with pytest.raises(RuntimeError, match="on the same device"):
+                mixed(one, other)
+        with pytest.raises(AssertionError):
+            torch.equal(one, one.half())
+
+
+@pytest.mark.parametrize(
+    ("lab", "given", "room", "left"),
+    [
+        ("all-reduce", {"sizes": "1MiB,4GiB"}, 4, {"time": {2.0**20}}),
+        ("point-to-point", {"sizes": "1MiB,8GiB"}, 4, {"time": {2.0**20}}),
+        ("memory-copy", {"sizes": "1MiB,4GiB"}, 4, {"time": {2.0**20}}),
+        ("matrix-product", {"sides": "256,32768"}, 4, {"time": {256.0}}),
+        (
+            "attention",
+            {"heads": "2", "lengths": "1024,4096"},
+            0.1,
+            {"fused": {1024.0, 4096.0}, "separate": {1024.0}},
+        ),
+    ],
+)
+def test_what_does_not_fit_is_left_out(
+    tmp_path: Path, lab: str, given: dict[str, str], room: float, left: dict[str, set[float]]
+) -> None:
+    found = run_on_fake_gpu(lab, tmp_path, given, room=room * GIB)
+    for name, places in left.items():
+        at = {next(iter(where.values())) for measure, where in found.measures if measure == name}
+        assert at == places
+
+
+def test_a_peer_must_be_one_of_the_ranks(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="peer=3 needs 4 ranks or more: this run has 3"):
+        run_on_fake_gpu("point-to-point", tmp_path, {"peer": "3", "ranks": "3"})
+
+
+def test_the_kernel_and_the_precision_are_told(tmp_path: Path) -> None:
+    attention = run_on_fake_gpu("attention", tmp_path, {"heads": "1", "lengths": "1024"})
+    assert attention.told == {"kernel": "flash"}
+    product = run_on_fake_gpu("matrix-product", tmp_path, {"format": "tf32", "sides": "128"})
+    assert product.told == {"precision": "FP32 rounded to TF32, 16-bit products summed in FP32"}
