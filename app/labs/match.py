@@ -31,8 +31,8 @@ def is_of(report: Report, job: Job) -> bool:
     """
     if report.lab != job.lab.name or report.ranks != job.ranks:
         return False
-    if job.nodes not in (None, report.nodes):
-        return False
+    if job.nodes not in (None, report.nodes) or report.links != job.lab.links:
+        return False  # on GPUs, a lab with an emulated link, or one that counts, is another one
     single = {name: one for name, one in job.lab.parameters.items() if not one.several}
     try:
         return all(

@@ -60,6 +60,9 @@ class Lab(Strict):
     fits: str = ""
     explains: str
     sources: tuple[str, ...] = ()
+    processors_only: str = Field(
+        default="", description="why it has no form for GPUs, if its links do not say so"
+    )
     gpu: "Lab | None" = Field(
         default=None,
         description="the lab with one GPU per rank; its lab.yaml says what is different there. "
@@ -84,13 +87,18 @@ class Lab(Strict):
         """
         if backend == "nccl" and self.gpu is None:
             raise InputError(
-                f"{self.name} runs on processors only, over gloo: {PROCESSORS_ONLY[self.links]}"
+                f"{self.name} runs on processors only, over gloo: {self.why_processors}"
             )
         return self.run_over(backend)
 
     def run_over(self, backend: str) -> "Lab":
         """The form that a run over *backend* had; earlier versions ran any lab over nccl."""
         return self.gpu or self if backend == "nccl" else self
+
+    @property
+    def why_processors(self) -> str:
+        """Why a lab without a form for GPUs needs none."""
+        return self.processors_only or PROCESSORS_ONLY[self.links]
 
     def words(self, values: Mapping[str, Value]) -> Mapping[str, str]:
         """The parameters that may become part of a formula's text: those with listed choices.
