@@ -41,14 +41,22 @@ class Launcher(ABC):
         says so, if they are not known within that time.
         """
 
-    def plan(self, lab: Lab, given: Mapping[str, str], asked: str = "auto") -> Plan:
+    def plan(
+        self,
+        lab: Lab,
+        given: Mapping[str, str],
+        asked: str = "auto",
+        patience: float | None = None,
+    ) -> Plan:
         """What to start for *lab* with the parameters *given*, over nccl, gloo or auto, as *asked*.
+
+        *patience* is for `devices`.
 
         Raises:
             InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs or nodes
                 are missing.
         """
-        plan = planned(lab, given, asked, self.devices)
+        plan = planned(lab, given, asked, lambda: self.devices(patience))
         return replace(plan, job=self.with_nodes(plan.job, plan.backend))
 
     def with_nodes(self, job: Job, backend: str) -> Job:
