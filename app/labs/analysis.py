@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
-from app.labs.notes import details_in, notes_on
+from app.labs.notes import details_in, note_on_sharing, notes_on
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
 from app.labs.report import Derived, Line, Measure, Report, held_of
@@ -85,7 +85,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
         links=lab.links,
         line=line,
         lines=lines,
-        notes=tuple(filter(None, (*notes, sheet.note))),
+        notes=tuple(filter(None, (*notes, sheet.note, note_on_sharing(report.machine)))),
     )
 
 

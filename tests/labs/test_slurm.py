@@ -127,6 +127,8 @@ def test_a_run_on_two_nodes_has_ranks_on_both(cluster: Path, tmp_path: Path) -> 
     assert all(one.right for one in report.measures)
     assert (report.nodes, report.machine.nodes) == (2, 2)
     assert report.size == "2 ranks on 2 nodes"
+    assert report.machine.sharing == "shared node"
+    assert any("Slurm could run other jobs on the same node" in note for note in report.notes)
     assert "ranks=2 nodes=2" in report.command
     assert slurms_word(run, "NodeList") == "one,two"
 
