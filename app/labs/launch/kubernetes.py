@@ -51,13 +51,13 @@ class PodOptions:
             raise InputError(f"--memory must be like 16Gi, not {self.memory!r}")
 
     def shares(self, ranks: int, backend: str) -> Mapping[str, str]:
-        """The processors and the memory of a pod with so many *ranks*."""
+        """The processors and the memory of a pod with that many *ranks*."""
         amount, unit = re.split(r"(?<=\d)(?=\D)", self.memory or _MEMORIES[backend])
         cpus = self.cpus or _CPUS[backend]
         return {"cpu": str(ranks * cpus), "memory": f"{ranks * int(amount)}{unit}"}
 
     def devices(self, ranks: int, backend: str) -> Mapping[str, int]:
-        """The devices of a pod with so many *ranks*, by the names of their resources."""
+        """The devices of a pod with that many *ranks*, by the names of their resources."""
         asked = (text.partition("=") for text in self.resources)
         found = {name: int(count or ranks) for name, _, count in asked}
         if backend == "nccl" and all("=" in text for text in self.resources):

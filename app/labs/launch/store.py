@@ -1,8 +1,9 @@
-"""The store of the ranks that another launcher starts, once all of them have come to it."""
+"""The store of the ranks that another launcher starts, once all of them have joined it."""
 
 import os
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
@@ -36,7 +37,7 @@ class Store(Protocol):
 
 
 def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
-    """The store in which the ranks of *job* find each other; all of them have come to it.
+    """The store in which the ranks of *job* find each other, once all have joined it.
 
     Chooses the network interfaces of gloo and NCCL, unless the environment has them.
 
@@ -44,7 +45,10 @@ def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
         TimeoutError: rank 0 cannot be reached, or ranks are missing.
         ValueError: this rank has no address on the network of the run, or not the clock of rank 0.
     """
-    known, is_alone = own_addresses(), position.nodes == 1
+    known: Sequence[Address] = ()
+    with suppress(OSError):  # a container may forbid to ask: the name of the host has to do
+        known = own_addresses()
+    is_alone = position.nodes == 1
     if position.rank:
         store, own = _joined(folder, job, position.rank)
     else:
