@@ -23,7 +23,7 @@ from app.labs.analysis import analyzed
 from app.labs.machine import MachineFacts
 from app.labs.plausible import refuse_impossible
 from app.labs.report import Measure, Report
-from app.labs.spec import Job, lab_called, parameters_in, read_job
+from app.labs.spec import MOST_RANKS, Job, lab_called, parameters_in, read_job
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
 MOST_RUNS = 20  # in a file
@@ -33,7 +33,7 @@ _COMMAND = 2000  # characters
 _SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
 _MATRIX = 20_000  # characters of the links between GPUs
 _VARIABLES, _DETAILS = 100, 20
-_PARAMETERS, _VERSIONS, _CHECKS, _GPUS, _RANKS = 30, 20, 50, 1024, 65_536
+_PARAMETERS, _VERSIONS, _CHECKS, _GPUS = 30, 20, 50, 1024
 _FAR = 1e15  # larger than any size or number of tokens in a lab
 _LONG = 1e30  # samples in base units
 
@@ -140,8 +140,8 @@ class _Sent(_Part):
     given: dict[_Place, Annotated[str, StringConstraints(max_length=_COMMAND)]] = Field(
         default={}, max_length=_PARAMETERS
     )
-    ranks: int = Field(ge=1, le=_RANKS)
-    world: int | None = Field(ge=1, le=_RANKS)
+    ranks: int = Field(ge=1, le=MOST_RANKS)
+    world: int | None = Field(ge=1, le=MOST_RANKS)
     backend: Literal["gloo", "nccl"]
     machine: _Machine
     versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
@@ -247,6 +247,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         line=None,
         notes=(),
         given=job.given,
+        nodes=job.nodes or 1,
         details=sent.details,
     )
 

@@ -30,3 +30,8 @@ def stack_written_when_late(folder: Path, rank: int, seconds: float) -> Iterator
             faulthandler.cancel_dump_traceback_later()
             for number in _STOPPING:
                 faulthandler.unregister(number)
+
+
+def stop_after(seconds: float) -> None:
+    """Have SIGALRM end this process after *seconds*, whatever it is doing then."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -96,6 +96,7 @@ class LocalLauncher(Launcher):
         notes: Sequence[str] = (),
     ) -> Run:
         """Start *job*; it waits up to *patience* seconds until its devices are free."""
+        job = self.with_nodes(job, backend)
         self.warm()
         devices = self.devices() if backend == "nccl" else NO_DEVICES
         run = written(
