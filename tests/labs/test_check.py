@@ -80,6 +80,8 @@ def test_a_dgx_is_run_as_the_first_hour_says() -> None:
         "killed on 2 of 4 over nccl",
         "skips on 3 of 4 over nccl",
         "nothing on 0 of 4 over nccl",
+        "all-reduce nccl ranks=2 sizes=1MiB NCCL_P2P_DISABLE=1",
+        "all-reduce nccl ranks=2 sizes=1MiB NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1",
     ]
 
 
@@ -222,6 +224,10 @@ WRONG: dict[str, tuple[Callable[[], World], int, Verdict, tuple[str, ...]]] = {
         lambda: dgx(lasting=26.0), 11, ODD, ("(26.0 s) | rank 2 is to blame, within 25 s",),
     ),
     "a process that stays": (lambda: dgx(left=(4711,)), 11, FAILED, ("processes left: 4711",)),
+    "a variable without effect": (
+        lambda: dgx(detours={}), 11, ODD,
+        ("with NCCL_P2P_DISABLE: NVLS, P2P/CUMEM | SHM", "/etc/nccl.conf"),
+    ),
     "a next run that fails": (
         lambda: dgx(faults={"nothing": "another run has been using these devices"}), 11, FAILED,
         ("the next run: another run has been using",),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,9 @@ class FakeWorld:
     said: dict[str, Output] = field(default_factory=dict)
     speeds: Speeds = field(default_factory=Speeds)
     transport: str = "NVLS, P2P/CUMEM"
+    detours: dict[str, str] = field(
+        default_factory=lambda: {"NCCL_P2P_DISABLE": "SHM/direct", "NCCL_SHM_DISABLE": "NET/Socket"}
+    )
     throttled: str = "by the power limit for 80% of the run"
     quick: bool = False
     record: Path | None = None
@@ -130,7 +133,11 @@ class FakeWorld:
         if cause:
             return Ran(report=self._report(lab, given, (), State.FAILED, cause), seconds=1.0)
         measures = tuple(self._measures(lab, given, variables))
-        return Ran(report=self._report(lab, given, measures), joined=self.joined, seconds=5.0)
+        report = self._report(lab, given, measures)
+        for variable, way in self.detours.items():
+            if variable in variables:
+                report = replace(report, details={**report.details, "transport": way})
+        return Ran(report=report, joined=self.joined, seconds=5.0)
 
     def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> Broke:
         self.ran.append(f"{what} on {rank} of {ranks} over {backend}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.db.run_state import State
+from app.labs.check.collectives import LAB
 from app.labs.check.finding import Finding, failed, odd, passed, unknown
 from app.labs.check.world import Broke, TorchProcess, World
 
@@ -93,6 +94,25 @@ def failures(world: World) -> Iterator[Finding]:
     yield _as_expected("the next run", after, f"{ranks} ranks over {backend} met and summed")
     if gpus <= 1:
         yield unknown("failures over NCCL", "they need two GPUs")
+    elif not world.quick:
+        yield from _detours(world)
+
+
+def _detours(world: World) -> Iterator[Finding]:
+    """Whether NCCL takes another way where one is closed."""
+    variables, expected = {}, {"NCCL_P2P_DISABLE": "SHM", "NCCL_SHM_DISABLE": "NET"}
+    for variable, way in expected.items():
+        variables[variable] = "1"
+        name = f"with {' and '.join(variables)}"
+        ran = world.run(LAB, {"ranks": "2", "sizes": "1MiB"}, "nccl", dict(variables))
+        chosen = ran.report.details.get("transport", "")
+        if not ran.is_done:
+            yield failed(name, ran.report.cause or str(ran.report.state), f"it runs over {way}", "")
+        elif way in chosen:
+            yield passed(name, f"it runs over {chosen}")
+        else:
+            cure = "The variable had no effect; see /etc/nccl.conf and ~/.nccl.conf."
+            yield odd(name, chosen or "unknown", way, cure)
 
 
 def _judged(name: str, broke: Broke, rank: int, most: float) -> Finding:
