@@ -190,20 +190,45 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     for action in (run, prepare):
         action.add_argument("name", metavar="NAME", help="such as all-reduce")
         action.add_argument(
-            "parameters", nargs="*", metavar="key=value", help="ranks=4 sizes=1KiB..64MiB"
+            "parameters", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
         )
         action.add_argument(
             "--backend", choices=("auto", "nccl", "gloo"), default="auto",
             help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
         )  # fmt: skip
-    prepare.add_argument("--image", help="print a Kubernetes Job for this container image")
+    prepare.add_argument(
+        "--image", default="", help="print a Kubernetes Job for this container image"
+    )
     prepare.add_argument(
         "--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)"
     )
+    prepare.add_argument(
+        "--resource", action="append", default=[], metavar="NAME[=COUNT]",
+        help="a device per rank, such as amd.com/gpu (default over nccl: nvidia.com/gpu), or COUNT "
+        "per pod, such as rdma/hca=1; may be repeated",
+    )  # fmt: skip
+    prepare.add_argument(
+        "--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)"
+    )
+    prepare.add_argument(
+        "--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)"
+    )
+    _add_lab_check(_command(actions, "check", "check the GPUs of this machine, step by step"))
     show = _command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
     for action in (listing, run, show):
         action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_lab_check(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="lab_check")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out what takes minutes: large sizes, kernels"
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", help="also run the standard labs, and write a file for a board"
+    )
 
 
 def _add_token(parser: argparse.ArgumentParser) -> None:

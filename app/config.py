@@ -2,11 +2,12 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import nearest
@@ -34,6 +35,14 @@ def _of_a_service(name: str, value: object = None) -> bool:
     value = os.environ.get(name, "") if value is None else value
     address = name.endswith("_PORT") and _ADDRESS.match(str(value))
     return bool(_SERVICE.fullmatch(name) or address)
+
+
+def _words(text: str) -> str:
+    """*text*, if it is words as on a line of a shell."""
+    if not text.isprintable():
+        raise ValueError("it must be a single line")
+    shlex.split(text)  # raises ValueError
+    return text
 
 
 class Settings(BaseSettings):
@@ -69,6 +78,12 @@ class Settings(BaseSettings):
         ge=0,
         description="lab runs that may wait in the queue; 0: labs cannot be run from the browser",
     )
+    lab_network: str = Field(
+        default="",
+        pattern=r"^[\w.:/-]*$",
+        description="network on which ranks of several nodes meet: an interface such as ib0, or a "
+        "range such as 10.0.0.0/8; empty: any",
+    )
     slurm_partition: str = Field(
         default="",
         pattern=r"^[\w.,-]*$",
@@ -76,12 +91,37 @@ class Settings(BaseSettings):
     )
     slurm_nodes: int = Field(default=1, ge=1, description="maximum nodes per run")
     slurm_gpus: int = Field(default=0, ge=0, description="GPUs per node; 0: labs run on CPUs")
+    slurm_gpu_options: Annotated[str, AfterValidator(_words)] = Field(
+        default="--gres=gpu:{gpus}",
+        description="sbatch options that request {gpus} GPUs per node, such as "
+        "--gres=gpu:h100:{gpus} or --gpus-per-node={gpus}",
+    )
+    slurm_cpus: int = Field(
+        default=4, ge=0, description="CPUs per rank that has a GPU; 0: Slurm's default"
+    )
+    slurm_memory: str = Field(
+        default="",
+        pattern=r"^([1-9]\d*[KMGT])?$",
+        description="memory per rank, such as 32G; empty: Slurm's default",
+    )
+    slurm_exclusive: bool = Field(default=False, description="take whole nodes")
+    slurm_srun: Annotated[str, AfterValidator(_words)] = Field(
+        default="",
+        description="words between srun and Python: options for a container, such as "
+        "--container-image=..., or a command that wraps Python",
+    )
     slurm_site: Path | None = Field(
         default=None,
         description="file with #SBATCH lines (account, constraints) and commands (module load) to "
         "insert before the run",
     )
     slurm_python: str = Field(default="", description="Python on the nodes; empty: the server's")
+    slurm_starting: float = Field(
+        default=300,
+        gt=0,
+        description="maximum seconds from the start of a job until its ranks have met, which "
+        "includes the import of PyTorch and of a container",
+    )
     slurm_patience: float = Field(
         default=3600, gt=0, description="maximum seconds in Slurm's queue"
     )

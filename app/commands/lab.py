@@ -14,7 +14,7 @@ from app.labs.analysis import report_of
 from app.labs.devices import find_devices
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
-from app.labs.launch.kubernetes import manifest, prepared
+from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
 from app.labs.launch.plan import Plan, planned_elsewhere
 from app.labs.ranks.events import MeasureEvent
 from app.labs.report import Report, held_in, ratio_shown, shown
@@ -93,19 +93,18 @@ def _note(plan: Plan) -> None:
 
 def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
-    given = _pairs(arguments.parameters)
+    given, settings = _pairs(arguments.parameters), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
-    job = plan.job
-    run = prepared(job, Settings().runs, plan.backend, plan.notes)
-    _note(plan)
-    if arguments.image:
-        sys.stdout.write(manifest(run, arguments.image, arguments.claim))
-        return 0
-    sys.stdout.write(
-        f"run {run.id}\nStart each of its {job.ranks} ranks with RANK and WORLD_SIZE={job.ranks} "
-        f"set (and LOCAL_RANK, with several GPUs on a machine):\n"
-        f"    python -m app.labs.launch.rank_main {run.folder.absolute()}\n"
+    options = PodOptions(
+        image=arguments.image,
+        claim=arguments.claim,
+        resources=tuple(arguments.resource),
+        cpus=arguments.cpus,
+        memory=arguments.memory,
     )
+    run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
+    _note(plan)
+    sys.stdout.write(manifest(run, options) if options.image else instructions(run))
     return 0
 
 

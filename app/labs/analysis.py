@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
-from app.labs.notes import details_in, notes_on
+from app.labs.notes import details_in, note_on_sharing, notes_on
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
 from app.labs.report import Derived, Line, Measure, Report, held_of
@@ -17,6 +17,7 @@ from app.labs.spec import RANKS, Lab, lab_called
 from app.units import RATIO, scale_of
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
+_EQUAL = 1e-13  # relative difference of equal numbers, after a few operations
 _POINTS = 3  # the fewest that determine a line and say how well it fits
 # Bytes where latency counts, and where bandwidth does: between them, NCCL changes its ways.
 _SMALL, _LARGE = 256 * 2**10, 16 * 2**20
@@ -57,6 +58,7 @@ def report_of(run: Run) -> Report:
         line=None,
         notes=(),
         given=job.given,
+        nodes=job.nodes or 1,
         details=details_in(events),
     )
     report = _with(empty, taken, job.values)
@@ -83,7 +85,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
         links=lab.links,
         line=line,
         lines=lines,
-        notes=tuple(filter(None, (*notes, sheet.note))),
+        notes=tuple(filter(None, (*notes, sheet.note, note_on_sharing(report.machine)))),
     )
 
 
@@ -94,10 +96,22 @@ def measured(
     taken: Iterable[Samples],
     sheet: Datasheet = NO_DATASHEET,
 ) -> tuple[Measure, ...]:
-    """The statistics of each of *taken*, and the prediction for it."""
-    names = {**known_quantities(lab, ranks, values), **sheet.names}
+    """The statistics of each of *taken*, and the prediction for it.
+
+    A prediction may name parameters, numbers of the datasheet, and other measures of the run for
+    their medians.
+    """
+    taken = tuple(taken)
+    medians = {one.name: _quantity(lab, one.name, statistics.median(one.samples)) for one in taken}
+    names = {**medians, **known_quantities(lab, ranks, values), **sheet.names}
     words = lab.words(values)
     return tuple(_measure(lab, names, words, one) for one in taken)
+
+
+def _quantity(lab: Lab, name: str, value: float) -> Quantity:
+    """*value* in the unit of the measure *name*."""
+    unit = lab.measures[name].unit
+    return Quantity(value, scale_of(unit).unit.dimension) if unit else Quantity(value)
 
 
 def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[str, Quantity]:
@@ -157,11 +171,16 @@ def _measure(
         samples=tuple(samples),
         predicted=expected,
         ratio=held / expected if expected else None,
-        right=all(one == expected for one in samples) if exact and expected is not None else None,
+        right=_all_equal(samples, expected) if exact and expected is not None else None,
         derived=_derived(lab, name, median, known, words),
         trouble=trouble,
         held=held,
     )
+
+
+def _all_equal(samples: Sequence[float], expected: float) -> bool:
+    """Whether each is *expected*: a third of a number of bytes is rounded, one way or another."""
+    return all(math.isclose(one, expected, rel_tol=_EQUAL) for one in samples)
 
 
 def _derived(
@@ -169,8 +188,7 @@ def _derived(
 ) -> Mapping[str, Derived]:
     """The values derived from the median of the measure *name*."""
     says = lab.measures[name]
-    unit = scale_of(says.unit).unit.dimension if says.unit else Quantity(0.0).dimension
-    at = {**_with_let(lab, known, words), "value": Quantity(median, unit)}
+    at = {**_with_let(lab, known, words), "value": _quantity(lab, name, median)}
     texts = {key: text.format(**words) for key, text in says.derived.items()}
     found = {key: evaluate(text, at) for key, text in texts.items() if not is_unknown(text, at)}
     return {key: Derived(value.value, str(value)) for key, value in found.items()}

@@ -2,28 +2,24 @@
 
 import re
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 
-# The errors of a rank that only lost its peer.
-_CONSEQUENCES = (
-    "Connection closed by peer", "Connection reset by peer", "Broken pipe", "ncclRemoteError",
-    "Timed out waiting", "timed out", "connectFullMesh",
-)  # fmt: skip
-# How srun reports tasks: "srun: error: node1: tasks 0,2-3: Killed".
-_TASKS = re.compile(r"srun: error: \S+: tasks? (?P<ranks>[\d,-]+): (?P<what>.+)")
-_EXITED = re.compile(r"Exited with exit code (\d+)")
-_SIGNALS = {
-    "Killed": signal.SIGKILL,
-    "Segmentation fault": signal.SIGSEGV,
-    "Terminated": signal.SIGTERM,
-    "Aborted": signal.SIGABRT,
-    "Bus error": signal.SIGBUS,
-    "Out Of Memory": signal.SIGKILL,
-}
+from app.labs.evidence.faults import cause_in, consequence_in, known_faults, vague_cause_in
+from app.labs.evidence.logs import logs_of
+from app.labs.evidence.stacks import odd_one_out, places_of
+from app.labs.evidence.watchdog import all_await_their_first, laggards_in
+
+_GAVE_UP = (signal.SIGTERM, signal.SIGABRT, signal.SIGALRM)  # told to end, aborted, out of time
+_THROWN = re.compile(r"^ *what\(\): *(.+)$", re.MULTILINE)  # by the C++ of a rank that aborts
+_LONGEST = 300  # characters that are quoted
+_SAME = "all ranks must call the same collectives, in the same order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class RankError:
     what: str
 
     def __str__(self) -> str:
-        return f"rank {self.rank}: {self.what}"
+        return f"rank {self.rank}: {cause_in(self.what) or self.what}"
 
     def as_json(self) -> bytes:
         """The contents of the file."""
@@ -44,49 +40,173 @@ class RankError:
     @property
     def lost_its_peer(self) -> bool:
         """Whether the error only follows from that of another rank."""
-        return any(word in self.what for word in _CONSEQUENCES)
+        vague = vague_cause_in(self.what) or consequence_in(self.what)
+        return bool(vague) and not cause_in(self.what)
 
 
 _ERROR: TypeAdapter[RankError] = TypeAdapter(RankError)
 
 
-def blame(folder: Path, codes: Mapping[int, int], first: int = 0) -> str:
-    """The rank of the run in *folder* that failed first, and why; empty if none is known to.
+@dataclass(frozen=True)
+class _Evidence:
+    """What is left of a run: exit codes in the order in which ranks ended, reports and logs."""
 
-    *codes* are the exit codes by rank, signals as negative numbers; the rank *first* failed first.
+    folder: Path
+    codes: Mapping[int, int]
+    first: int | None
+
+    @property
+    def first_code(self) -> int:
+        """The exit code of the rank that failed first."""
+        return 0 if self.first is None else self.codes.get(self.first, 0)
+
+    @cached_property
+    def errors(self) -> list[RankError]:
+        """What the ranks reported, in the order of time."""
+        found = (
+            _ERROR.validate_json(path.read_bytes()) for path in self.folder.glob("error*.json")
+        )
+        return sorted(found, key=lambda error: error.at)
+
+    @cached_property
+    def logs(self) -> Mapping[int, str]:
+        """What each rank printed and reported, the rank that ended first before the others."""
+        logs = dict(logs_of(self.folder))
+        for error in self.errors:
+            logs[error.rank] = f"{logs.get(error.rank, '')}\n{error.what}"
+        ended = [rank for rank in (self.first, *self.codes) if rank in logs]
+        order = dict.fromkeys([*ended, *(error.rank for error in self.errors), *sorted(logs)])
+        return {rank: logs[rank] for rank in order if rank is not None}
+
+    @cached_property
+    def silent(self) -> list[int]:
+        """The ranks that ended without a report."""
+        return [rank for rank in self.codes if all(error.rank != rank for error in self.errors)]
+
+
+def blame(folder: Path, codes: Mapping[int, int], first: int | None = None) -> str:
+    """The rank of the run in *folder* that failed first, why, and a cure; empty if none is known.
+
+    *codes* are the exit codes by rank, signals as negative numbers, of the ranks that ended by
+    themselves, in that order; *first* is the rank that failed first.
     """
-    paths = folder.glob("error*.json")
-    reported = sorted((_ERROR.validate_json(p.read_bytes()) for p in paths), key=lambda e: e.at)
-    if own := next((error for error in reported if not error.lost_its_peer), None):
-        return str(own)
-    killed = {rank: code for rank, code in codes.items() if code < 0 and code != -signal.SIGTERM}
-    for rank, code in killed.items():
-        memory = "; did it run out of memory?" if code == -signal.SIGKILL else ""
-        return f"rank {rank} was killed by {signal.Signals(-code).name}{memory}"
-    silent = set(codes) - {error.rank for error in reported}
-    for rank in sorted(rank for rank in silent if codes[rank] > 0):
-        return f"rank {rank} exited with code {codes[rank]}"
-    if reported:
-        return str(reported[0])
-    return f"rank {first} exited with code {codes[first]}" if first in codes else ""
+    evidence = _Evidence(folder, codes, first)
+    if not evidence.errors and not any(codes.values()):
+        return ""  # nothing has failed, whatever the logs say
+    return next((says for look in _LOOKS for says in look(evidence)), "")
 
 
-def codes_of_srun(log: str) -> Mapping[int, int]:
-    """The exit codes of tasks by rank, as srun's *log* has them.
+def late_ranks(folder: Path) -> str:
+    """Which ranks of the run in *folder* kept the others waiting until its time was up.
 
-    >>> codes_of_srun("srun: error: n1: tasks 0,2-3: Killed")
-    {0: -9, 2: -9, 3: -9}
-    >>> codes_of_srun("srun: error: n1: task 1: Exited with exit code 3")
-    {1: 3}
+    Empty if that is not known.
     """
-    codes: dict[int, int] = {}
-    for match in _TASKS.finditer(log):
-        what = match["what"]
-        exited = _EXITED.search(what)
-        number = next((n for word, n in _SIGNALS.items() if word in what), None)
-        code = int(exited[1]) if exited else -number if number else 1
-        for part in match["ranks"].split(","):
-            low, _, high = part.partition("-")
-            for rank in range(int(low), int(high or low) + 1):
-                codes.setdefault(rank, code)
-    return codes
+    places = places_of(folder)
+    if says := odd_one_out(places) or laggards_in(logs_of(folder)):
+        return f"{says}; {_SAME}"
+    found = [f"every rank was {place}" for place in list(places.values())[:1]]
+    if _lost_between_gpus(folder):
+        found.append(known_faults().hang.says)
+    return "; ".join(found)
+
+
+def _killed_first(evidence: _Evidence) -> Iterator[str]:
+    """The rank that ended first, if the system killed it."""
+    if evidence.first is not None:
+        yield from _killed(replace(evidence, codes={evidence.first: evidence.first_code}))
+
+
+def _reported(evidence: _Evidence) -> Iterator[str]:
+    """A rank that reported an error of its own."""
+    for error in evidence.errors:
+        if not error.lost_its_peer:
+            yield str(error)
+
+
+def _killed(evidence: _Evidence) -> Iterator[str]:
+    """A rank that the system killed; one that was told to end, or gave up, is another matter."""
+    for rank, code in evidence.codes.items():
+        if code < 0 and -code not in _GAVE_UP:
+            memory = "; did it run out of memory?" if code == -signal.SIGKILL else ""
+            yield f"rank {rank} was killed by {signal.Signals(-code).name}{memory}"
+
+
+def _exited(evidence: _Evidence) -> Iterator[str]:
+    """A rank that gave up without a word."""
+    for rank in sorted(evidence.silent):
+        if evidence.codes[rank] > 0 and not cause_in(evidence.logs.get(rank, "")):
+            yield f"rank {rank} exited with code {evidence.codes[rank]}"
+
+
+def _logged(evidence: _Evidence) -> Iterator[str]:
+    """A rank whose log names a fault."""
+    for rank, log in evidence.logs.items():
+        if cause := cause_in(log):
+            yield f"rank {rank}: {cause}"
+
+
+def _awaited(evidence: _Evidence) -> Iterator[str]:
+    """A rank that did not call the collective that the others waited for."""
+    if late := laggards_in(evidence.logs):
+        yield f"{late}; {_SAME}"
+    elif all_await_their_first(evidence.logs) and _lost_between_gpus(evidence.folder):
+        yield known_faults().hang.says
+
+
+def _vaguely(evidence: _Evidence) -> Iterator[str]:
+    """A rank that says that it failed, but not why."""
+    for rank, log in evidence.logs.items():
+        if cause := vague_cause_in(log):
+            yield f"rank {rank}: {cause}"
+
+
+def _aborted(evidence: _Evidence) -> Iterator[str]:
+    """A rank that ended itself, for a reason that the table of faults does not have."""
+    for rank, code in evidence.codes.items():
+        thrown = _THROWN.search(evidence.logs.get(rank, ""))
+        says = thrown[1] if thrown else ""
+        if code == -signal.SIGABRT and not consequence_in(says):
+            yield f"rank {rank} was killed by SIGABRT{says and f' ({says[:_LONGEST]})'}"
+
+
+def _left(evidence: _Evidence) -> Iterator[str]:
+    """A rank that ended well while the others still needed it."""
+    for rank in sorted(evidence.silent):
+        if evidence.codes[rank] == 0 and evidence.errors:
+            yield f"rank {rank} ended before the others had finished"
+
+
+def _lost(evidence: _Evidence) -> Iterator[str]:
+    """A rank that lost another one, where nothing is known of that."""
+    for rank, log in evidence.logs.items():
+        if consequence := consequence_in(log):
+            yield f"rank {rank} {consequence}"
+    for error in evidence.errors:
+        yield str(error)
+    if evidence.first is not None and evidence.first in evidence.codes:
+        yield f"rank {evidence.first} exited with code {evidence.first_code}"
+
+
+# The places to look for the rank that failed, the surest first.
+_LOOKS: tuple[Callable[[_Evidence], Iterator[str]], ...] = (
+    _killed_first, _reported, _killed, _exited, _logged, _awaited, _vaguely, _aborted, _left, _lost,
+)  # fmt: skip
+
+
+def _lost_between_gpus(folder: Path) -> bool:
+    """Whether no collective ever finished on GPUs of one machine."""
+    try:
+        job = from_json((folder / "job.json").read_bytes())
+    except FileNotFoundError:
+        return False
+    events = _events(folder)
+    nodes = {event["machine"].get("nodes") or 1 for event in events if event["kind"] == "machine"}
+    has_measured = any(event["kind"] in ("check", "measure") for event in events)
+    is_one = job.get("launcher") != "by hand" and nodes <= {1}
+    return job["backend"] == "nccl" and is_one and not has_measured
+
+
+def _events(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "events.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [from_json(line) for line in lines if line.endswith(b"\n")]

@@ -60,7 +60,8 @@ class Devices:
     """The GPUs that a process with our environment sees.
 
     *note* says why there are none, or what is odd about them; it is empty on a machine without a
-    trace of a GPU. *error* is torch's own. *cuda* and *hip* are what *torch* was built for.
+    trace of a GPU. *error* is torch's own. *cuda* and *hip* are what *torch* was built for. On
+    several *nodes*, each has as many.
     """
 
     kind: Kind = "none"
@@ -72,6 +73,7 @@ class Devices:
     hip: str = ""
     driver: str = ""
     topology: str = ""
+    nodes: int = 1
 
     @property
     def usable(self) -> int:
@@ -129,9 +131,10 @@ def has_traces() -> bool:
     return sys.platform == "linux" and (any(map(glob, _NODES)) or bool(tool()))
 
 
-def promised(count: int) -> Devices:
-    """*count* GPUs of which nothing else is known, as those of a cluster's nodes."""
-    return Devices(kind="cuda" if count else "none", devices=(Device(),) * count)
+def promised(count: int, nodes: int = 1) -> Devices:
+    """*count* GPUs on each of a cluster's *nodes*; nothing else is known of them."""
+    devices = (Device(),) * (count * nodes)
+    return Devices(kind="cuda" if count else "none", devices=devices, nodes=nodes)
 
 
 def look(start: Start, seconds: float = _CHILD, tool_seconds: float = _TOOL) -> Devices:

@@ -20,10 +20,11 @@ _VARIABLES = (
 _NAMES_A_HOST = ("NCCL_COMM_ID", "NCCL_HOSTID")
 _LONGEST = 80  # characters of a variable's value
 # A job's OverSubscribe, as Slurm shows it: with OK and YES, other jobs may be on its nodes.
+SHARED = "shared node"
 _SHARING = {
     "NO": "exclusive node",
-    "OK": "shared node",
-    "YES": "shared node",
+    "OK": SHARED,
+    "YES": SHARED,
     "USER": "shared with the same user's jobs",
 }
 Fact = int | float | str

@@ -26,10 +26,13 @@ class Found:
 def is_of(report: Report, job: Job) -> bool:
     """Whether *report* is of the lab of *job*, with the same parameters.
 
-    Parameters with several values may differ: each value has its own samples.
+    Parameters with several values may differ: each value has its own samples. So may the number of
+    nodes, unless *job* names one.
     """
     if report.lab != job.lab.name or report.ranks != job.ranks:
         return False
+    if job.nodes not in (None, report.nodes) or report.links != job.lab.links:
+        return False  # on GPUs, a lab with an emulated link, or one that counts, is another one
     single = {name: one for name, one in job.lab.parameters.items() if not one.several}
     try:
         return all(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.errors import sentence
+from app.labs.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
 from app.labs.report import Line, Measure
@@ -42,6 +43,16 @@ def notes_on(
         yield f"The clock of rank 0's GPU was held down {why}: at its highest, it is faster."
     told = (f"{name}: {says}" for name, says in details.items() if name != _HELD_DOWN)
     yield from map(sentence, told)
+
+
+def note_on_sharing(machine: MachineFacts) -> str:
+    """That others may have used the machine meanwhile, where its scheduler permits that."""
+    if machine.sharing != SHARED:
+        return ""
+    return (
+        "Slurm could run other jobs on the same node, and they share its memory, its switches and "
+        "its network."
+    )
 
 
 def details_in(events: Sequence[Event]) -> Mapping[str, str]:

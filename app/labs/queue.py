@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
@@ -22,8 +23,9 @@ from app.labs.analysis import report_of
 from app.labs.devices import NO_DEVICES, Devices
 from app.labs.launch.base import Follower, Launcher
 from app.labs.launch.choice import launcher_of
+from app.labs.launch.plan import Plan
 from app.labs.run import Run
-from app.labs.spec import lab_called, read_job
+from app.labs.spec import Lab, lab_called, read_job
 
 _log = logging.getLogger(__name__)
 _BUSY, _IDLE = 0.2, 1.0  # seconds from one look at the queue to the next
@@ -81,6 +83,14 @@ class Dispatcher:
     def devices(self) -> Devices:
         """The GPUs that runs may use; none, with a note, while they are still looked for."""
         return self._devices(self._asking)
+
+    def plan(self, lab: Lab, given: Mapping[str, str], asked: str) -> Plan:
+        """What to start, as the launcher plans it; a page waits for it.
+
+        Raises:
+            InputError: it cannot run like that.
+        """
+        return self.launcher.plan(lab, given, asked, _ASKING)
 
     def runs_of(self, address: str) -> "deque[str]":
         """The latest runs requested from *address* at this process; the caller adds new ones."""

@@ -93,13 +93,15 @@ class Report:
     line: Line | None
     notes: tuple[str, ...]
     given: Mapping[str, str] = field(default_factory=dict)
+    nodes: int = 1
     lines: tuple[Line, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> str:
-        """The number of ranks, in words."""
-        return f"{self.ranks} {'rank' if self.ranks == 1 else 'ranks'}"
+        """The number of ranks, and of nodes if there are several, in words."""
+        nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
+        return f"{self.ranks} {'rank' if self.ranks == 1 else 'ranks'}{nodes}"
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from app.labs.blame import blame
 from app.labs.machine import MachineFacts
 from app.labs.parameters import Value
 from app.labs.ranks.events import RankEvent
-from app.labs.spec import parameters_in
+from app.labs.spec import Links, parameters_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome
@@ -31,16 +31,19 @@ _LOG = 20_000  # bytes of each log that are shown
 class JobRecord:
     """`job.json`: the parameters of a run, *given* as texts and as *values*, and what it runs on.
 
-    *seconds* limits its time, *patience* the wait for devices; *notes* are on the choice of the
-    backend. Only runs of the *launcher* "local" have a leader on this machine. Earlier versions
-    wrote fewer fields.
+    *seconds* limits its time, *patience* the wait for devices, and *starting* the time from rank 0
+    to the last rank, which meet on the *network*. *nodes* is None where another program chooses
+    them; *notes* are on the choice of the backend. Only runs of the *launcher* "local" have a
+    leader on this machine. Earlier versions wrote fewer fields.
     """
 
     id: str = ""
     lab: str
     ranks: int
+    nodes: int | None = None
     values: Mapping[str, Value]
     backend: str
+    links: Links | None = None
     worker: str = ""
     seconds: float = 0.0
     devices: str = "cpu"
@@ -50,6 +53,8 @@ class JobRecord:
     machine: MachineFacts
     launcher: Literal["local", "slurm", "by hand"] = "local"
     patience: float = 0.0
+    starting: float = 300.0
+    network: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -146,7 +151,8 @@ class Run:
     def log(self) -> str:
         """What its ranks printed."""
         parts = []
-        for path in sorted([*self.folder.glob("rank*.log"), *self.folder.glob("slurm.log")]):
+        logs = sorted(self.folder.glob("rank*.log"), key=lambda path: (len(path.name), path.name))
+        for path in (*logs, *self.folder.glob("slurm.log")):
             if text := path.read_bytes()[-_LOG:].decode(errors="replace").strip():
                 parts.append(f"--- {path.stem}\n{text}")
         return "\n".join(parts)

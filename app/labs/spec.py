@@ -1,12 +1,12 @@
 """The specification of a lab, and the parameters of one run of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
 from app.labs.parameters import Parameter, Strict, Value
@@ -14,7 +14,8 @@ from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
 Links = Literal["real", "emulated", "counted"]
-RANKS = "ranks"
+RANKS, NODES = "ranks", "nodes"
+MOST_RANKS = 1024
 _COMMAND = ("wallclock", "lab", "run")
 # Why a lab without a form for GPUs needs none.
 PROCESSORS_ONLY: Mapping[Links, str] = {
@@ -59,11 +60,24 @@ class Lab(Strict):
     fits: str = ""
     explains: str
     sources: tuple[str, ...] = ()
+    processors_only: str = Field(
+        default="", description="why it has no form for GPUs, if its links do not say so"
+    )
     gpu: "Lab | None" = Field(
         default=None,
         description="the lab with one GPU per rank; its lab.yaml says what is different there. "
         "Without it, the lab runs on processors only",
     )
+
+    @model_validator(mode="after")
+    def _has_bounds(self) -> Self:
+        least, most, start = self.ranks
+        if not 1 <= least <= start <= most <= MOST_RANKS:
+            raise ValueError(
+                f"ranks are [minimum, maximum, default], from 1 to {MOST_RANKS}, "
+                f"not {list(self.ranks)}"
+            )
+        return self
 
     def on(self, backend: str) -> "Lab":
         """The lab as it runs over *backend*: over nccl, each rank has a GPU.
@@ -73,13 +87,18 @@ class Lab(Strict):
         """
         if backend == "nccl" and self.gpu is None:
             raise InputError(
-                f"{self.name} runs on processors only, over gloo: {PROCESSORS_ONLY[self.links]}"
+                f"{self.name} runs on processors only, over gloo: {self.why_processors}"
             )
         return self.run_over(backend)
 
     def run_over(self, backend: str) -> "Lab":
         """The form that a run over *backend* had; earlier versions ran any lab over nccl."""
         return self.gpu or self if backend == "nccl" else self
+
+    @property
+    def why_processors(self) -> str:
+        """Why a lab without a form for GPUs needs none."""
+        return self.processors_only or PROCESSORS_ONLY[self.links]
 
     def words(self, values: Mapping[str, Value]) -> Mapping[str, str]:
         """The parameters that may become part of a formula's text: those with listed choices.
@@ -122,18 +141,28 @@ class Lab(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A lab with all its parameters: *given* as texts, ranks included, and *values* as numbers."""
+    """A lab with all its parameters: *given* as texts, ranks included, and *values* as numbers.
+
+    *nodes* is None if it is to take as few as have room for its ranks.
+    """
 
     lab: Lab
     ranks: int
     values: Mapping[str, Value]
     given: Mapping[str, str]
+    nodes: int | None = None
 
     @property
     def command(self) -> str:
         """The command that runs it."""
         words = (f"{name}={text.replace(' ', '')}" for name, text in self.given.items())
         return " ".join([*_COMMAND, self.lab.name, *words])
+
+    def on_nodes(self, nodes: int) -> "Job":
+        """The job on that many *nodes*; its command names them if they are several."""
+        if self.nodes is None and nodes > 1:
+            return read_job(self.lab, {**self.given, NODES: str(nodes)})
+        return replace(self, nodes=nodes)
 
 
 def parameters_in(command: str) -> Mapping[str, str]:
@@ -169,7 +198,7 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
     Raises:
         InputError: a parameter is unknown, cannot be read, or is out of bounds.
     """
-    known = (RANKS, *lab.parameters)
+    known = (RANKS, NODES, *lab.parameters)
     for name, text in given.items():
         if name not in known:
             raise InputError(f"{lab.name} has no {name[:60]!r}{nearest(name[:60], known)}")
@@ -178,9 +207,24 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
     least, most, start = lab.ranks
     ranks = Parameter(says="ranks", start=start, least=least, most=most, whole=True)
     count = int(ranks.number(RANKS, given.get(RANKS, str(start))))
+    nodes = _nodes_in(lab, count, given[NODES]) if NODES in given else None
     texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    return Job(lab, count, values, {name: texts[name] for name in known})
+    return Job(lab, count, values, {name: texts[name] for name in known if name in texts}, nodes)
+
+
+def _nodes_in(lab: Lab, ranks: int, text: str) -> int:
+    """The number of nodes that *text* is."""
+    nodes = Parameter(says="nodes", start=1, least=1, most=ranks, whole=True)
+    count = int(nodes.number(NODES, text))
+    if ranks % count:
+        raise InputError(f"{ranks} ranks cannot be spread evenly over {count} nodes")
+    if count > 1 and lab.links == "emulated":
+        raise InputError(
+            f"{lab.name} runs on one node: its link is emulated, which requires one clock for all "
+            "ranks"
+        )
+    return count
 
 
 def _read(path: Path) -> Lab:

@@ -23,16 +23,17 @@ from app.labs.analysis import analyzed
 from app.labs.machine import MachineFacts
 from app.labs.plausible import refuse_impossible
 from app.labs.report import Measure, Report
-from app.labs.spec import Job, lab_called, parameters_in, read_job
+from app.labs.spec import MOST_RANKS, Job, lab_called, parameters_in, read_job
 
-FILE_LIMIT = 256 * 1024  # bytes of a file: four times what the longest run of ours prints
+FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
+MOST_RUNS = 20  # in a file
 _WORDS = 200  # characters of a text
 _NAME = 60  # characters of a name
 _COMMAND = 2000  # characters
 _SAMPLES, _MEASURES, _PLACES = 2000, 200, 8
 _MATRIX = 20_000  # characters of the links between GPUs
 _VARIABLES, _DETAILS = 100, 20
-_PARAMETERS, _VERSIONS, _CHECKS, _GPUS, _RANKS = 30, 20, 50, 1024, 65_536
+_PARAMETERS, _VERSIONS, _CHECKS, _GPUS = 30, 20, 50, 1024
 _FAR = 1e15  # larger than any size or number of tokens in a lab
 _LONG = 1e30  # samples in base units
 
@@ -139,14 +140,40 @@ class _Sent(_Part):
     given: dict[_Place, Annotated[str, StringConstraints(max_length=_COMMAND)]] = Field(
         default={}, max_length=_PARAMETERS
     )
-    ranks: int = Field(ge=1, le=_RANKS)
-    world: int | None = Field(ge=1, le=_RANKS)
+    ranks: int = Field(ge=1, le=MOST_RANKS)
+    world: int | None = Field(ge=1, le=MOST_RANKS)
     backend: Literal["gloo", "nccl"]
     machine: _Machine
     versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
     checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
     details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
     measures: list[_Measured] = Field(min_length=1, max_length=_MEASURES)
+
+
+def read_sent_file(text: str) -> list[Report]:
+    """The runs in a file: one, or several, each on a line as `wallclock lab check` records them.
+
+    Raises:
+        InputError: one of them cannot be read, or there are too many, or one is too large.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):  # noqa: PLR2004
+        return [_read_small(text)]
+    if len(lines) > MOST_RUNS:
+        raise InputError(f"this file has {len(lines)} runs, but {MOST_RUNS} are the limit")
+    reports = []
+    for number, line in enumerate(lines, 1):
+        try:
+            reports.append(_read_small(line))
+        except InputError as error:
+            raise InputError(f"run {number} of {len(lines)}: {error}") from None
+    return reports
+
+
+def _read_small(text: str) -> Report:
+    if len(text.encode()) > FILE_LIMIT:
+        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, the limit for a run")
+    return read_sent(text)
 
 
 def read_sent(text: str) -> Report:
@@ -220,6 +247,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         line=None,
         notes=(),
         given=job.given,
+        nodes=job.nodes or 1,
         details=sent.details,
     )
 

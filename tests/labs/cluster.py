@@ -1,4 +1,7 @@
-"""A real Slurm of one node, for as long as a test needs it: Debian's packages, no database."""
+"""A real Slurm, for as long as a test needs it: Debian's packages, no database.
+
+Its nodes are on this machine: a slurmd with a name of its own for each, as for tests of Slurm itself.
+"""
 
 import os
 import shutil
@@ -9,14 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+NODES = ("one", "two")
+_NAMES = ",".join(NODES)
 # Devices that every machine has, in the place of GPUs: Slurm only hands them out.
 _FAKE_GPUS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")
+_NODE = (
+    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=4000 "
+    "Gres=gpu:fake:4 State=UNKNOWN"
+)
 _CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmctldPort={port}
-SlurmdPort={other}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 ProctrackType=proctrack/linuxproc
@@ -24,11 +32,11 @@ TaskPlugin=task/none
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmdSpoolDir={folder}/spool
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmdSpoolDir={folder}/spool.%n
 StateSaveLocation={folder}/state
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
@@ -39,8 +47,8 @@ MpiDefault=none
 GresTypes=gpu
 JobCompType=jobcomp/none
 AccountingStorageType=accounting_storage/none
-NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=4000 Gres=gpu:4 State=UNKNOWN
-PartitionName=labs Nodes={host} Default=YES MaxTime=00:30:00 DefMemPerNode=1 State=UP
+{nodes}
+PartitionName=labs Nodes={names} Default=YES MaxTime=00:30:00 DefMemPerNode=1 State=UP
 """
 
 
@@ -54,13 +62,17 @@ def slurm(folder: Path) -> Iterator[Path]:
     """A running cluster; its configuration, for SLURM_CONF."""
     folder.chmod(0o755)
     host = socket.gethostname().partition(".")[0]
-    for name in ("spool", "state"):
+    for name in ("state", *(f"spool.{node}" for node in NODES)):
         (folder / name).mkdir()
+    nodes = [_NODE.format(name=node, host=host, port=_free_port()) for node in NODES]
     configuration = folder / "slurm.conf"
-    ports = {"port": _free_port(), "other": _free_port()}
-    configuration.write_text(_CONFIGURATION.format(host=host, folder=folder, **ports))
-    lines = (f"NodeName={host} Name=gpu File={device}\n" for device in _FAKE_GPUS)
-    (folder / "gres.conf").write_text("".join(lines))
+    configuration.write_text(
+        _CONFIGURATION.format(
+            host=host, folder=folder, port=_free_port(), nodes="\n".join(nodes), names=_NAMES
+        )
+    )
+    gpus = (f"NodeName={_NAMES} Name=gpu Type=fake File={device}\n" for device in _FAKE_GPUS)
+    (folder / "gres.conf").write_text("".join(gpus))
     key = folder / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o600)
@@ -70,7 +82,7 @@ def slurm(folder: Path) -> Iterator[Path]:
          f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log",
          f"--seed-file={folder}/munged.seed"],
         ["slurmctld", "-D", "-i"],
-        ["slurmd", "-D", "-N", host],
+        *(["slurmd", "-D", "-N", node] for node in NODES),
     ]  # fmt: skip
     running: list[subprocess.Popen[bytes]] = []
     try:
@@ -101,13 +113,13 @@ def _wait_until_idle(folder: Path, environment: dict[str, str]) -> None:
     end = time.monotonic() + 120
     while time.monotonic() < end:
         done = subprocess.run(
-            ["sinfo", "-h", "-o", "%T"],
+            ["sinfo", "--noheader", "--Node", "--format=%T"],
             env=environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.stdout.strip() == "idle":
+        if set(done.stdout.split()) == {"idle"}:
             return
         time.sleep(0.1)
     logs = [path.read_text()[-2000:] for path in folder.glob("*.log")]

@@ -8,7 +8,8 @@ import pytest
 
 from app.labs.allotment import cores_allotted, memory_allotted
 from app.labs.devices import Devices, joined
-from app.labs.machine import describe_machine
+from app.labs.machine import MachineFacts, describe_machine
+from app.labs.notes import note_on_sharing
 from tests.labs.gpus import H100, listing, machine, nvidia_smi, seen, uuid_of
 
 
@@ -118,6 +119,12 @@ def test_whether_slurm_shares_the_node_is_told(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert describe_machine().sharing == says
+
+
+def test_a_run_on_a_shared_node_says_so() -> None:
+    assert note_on_sharing(MachineFacts(sharing="shared node")).startswith("Slurm could run other")
+    assert note_on_sharing(MachineFacts(sharing="exclusive node")) == ""
+    assert note_on_sharing(MachineFacts()) == ""
 
 
 def groups(folder: Path, files: dict[str, str], own: str) -> tuple[Path, Path]:

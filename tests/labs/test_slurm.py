@@ -4,24 +4,20 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from fastapi.testclient import TestClient
 
-from app.__main__ import main
 from app.config import Settings
 from app.errors import InputError, UnavailableError
 from app.labs.analysis import report_of
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
-from app.labs.launch.kubernetes import prepared
-from app.labs.launch.slurm import SlurmLauncher
+from app.labs.launch.slurm import Pace, SlurmLauncher
 from app.labs.report import Report
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
@@ -29,7 +25,7 @@ from app.main import create_app
 from tests.labs.cluster import is_possible, slurm
 from tests.labs.conftest import PATIENCE, Faulty
 
-pytestmark = pytest.mark.slow(150)
+pytestmark = pytest.mark.slow(50)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +64,20 @@ def settings(tmp_path: Path, **more: Any) -> Settings:
     )  # fmt: skip
 
 
+def cluster_of(tmp_path: Path, **more: Any) -> SlurmLauncher:
+    """A launcher that looks often: its nodes are this machine, and write to its disk."""
+    return SlurmLauncher(settings(tmp_path, **more), Pace(looks=0.1, files=0.3))
+
+
+@pytest.fixture
+def idle(tmp_path: Path) -> str:
+    """In the place of Python: what holds its devices until it is stopped, and costs nothing."""
+    path = tmp_path / "idle"
+    path.write_text("#!/bin/sh\nexec sleep 600\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 def ended(launcher: Launcher, run: Run) -> Report:
     end = time.monotonic() + PATIENCE
     while not launcher.outcome_of(run):
@@ -85,8 +95,16 @@ def wait_for(launcher: Launcher, run: Run, words: str) -> str:
     return says
 
 
+def slurms_word(run: Run, name: str) -> str:
+    """What Slurm says about the job of *run*."""
+    number = json.loads((run.folder / "slurm.json").read_text())["job"]
+    command = ["scontrol", "show", "job", "--oneliner", number]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return dict(word.partition("=")[::2] for word in said.split())[name]
+
+
 def test_a_lab_is_a_job_and_its_counts_are_right(cluster: Path, tmp_path: Path) -> None:
-    launcher = launcher_of(settings(tmp_path, slurm_partition="labs"))
+    launcher = cluster_of(tmp_path, slurm_partition="labs")
     assert launcher.trouble() == ""
     run = launcher.start(read_job(lab_called("ring-bytes"), {"ranks": "4"}))
     report = ended(launcher, run)
@@ -95,10 +113,66 @@ def test_a_lab_is_a_job_and_its_counts_are_right(cluster: Path, tmp_path: Path) 
     assert report.world == 4
     assert report.machine.nodes == 1
     # Another process that knows nothing of it finds it as it is.
-    again = launcher_of(settings(tmp_path))
+    again = cluster_of(tmp_path)
     outcome = again.outcome_of(again.run_called(run.id))
     assert outcome
     assert outcome.state == "done"
+
+
+def test_a_run_on_two_nodes_has_ranks_on_both(cluster: Path, tmp_path: Path) -> None:
+    launcher = cluster_of(tmp_path, slurm_nodes=2)
+    run = launcher.start(read_job(lab_called("ring-bytes"), {"ranks": "2", "nodes": "2"}))
+    report = ended(launcher, run)
+    assert (report.state, report.cause) == ("done", "")
+    assert all(one.right for one in report.measures)
+    assert (report.nodes, report.machine.nodes) == (2, 2)
+    assert report.size == "2 ranks on 2 nodes"
+    assert report.machine.sharing == "shared node"
+    assert any("Slurm could run other jobs on the same node" in note for note in report.notes)
+    assert "ranks=2 nodes=2" in report.command
+    assert slurms_word(run, "NodeList") == "one,two"
+
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "typed": {"slurm_gpu_options": "--gres=gpu:fake:{gpus}"},
+    "per node": {"slurm_gpu_options": "--gpus-per-node=fake:{gpus}", "slurm_cpus": 3},
+    "exclusive": {"slurm_exclusive": True},
+    "by the site": {"slurm_memory": "100M"},
+}
+GIVEN = {
+    "typed": ("cpus=4 gpus=0,1", "2M"),
+    "per node": ("cpus=3 gpus=0,1", "2M"),
+    "exclusive": ("cpus=4 gpus=0,1", "8000M"),
+    "by the site": ("cpus=4 gpus=0,1,2", "400M"),
+}
+
+
+def test_slurm_gives_what_the_settings_ask_for(cluster: Path, tmp_path: Path) -> None:
+    """Four ranks over two nodes; in the place of Python, something that says what it was given."""
+    site, says = tmp_path / "site", tmp_path / "says"
+    site.write_text("#SBATCH --gres=gpu:fake:3\n")
+    says.write_text(
+        "#!/bin/sh\necho node=$SLURM_NODEID local=$SLURM_LOCALID word=$WORD "
+        "cpus=$SLURM_CPUS_PER_TASK gpus=$CUDA_VISIBLE_DEVICES\n"
+    )
+    says.chmod(0o755)
+    runs = {}
+    for name, asked in REQUESTS.items():
+        launcher = cluster_of(
+            tmp_path, slurm_nodes=2, slurm_gpus=2, slurm_python=str(says),
+            slurm_srun="--quiet env 'WORD=a b'", **asked,
+            slurm_site=site if name == "by the site" else None,
+        )  # fmt: skip
+        plan = launcher.plan(lab_called("all-reduce"), {"ranks": "4"})
+        runs[name] = (launcher, launcher.start(plan.job, plan.backend))
+    for name, (launcher, run) in runs.items():
+        ended(launcher, run)
+        given, memory = GIVEN[name]
+        lines = sorted(run.log().splitlines()[1:])
+        assert lines == [
+            f"{rank}: node={rank // 2} local={rank % 2} word=a b {given}" for rank in range(4)
+        ], name
+        assert f"mem={memory}," in slurms_word(run, "TRES"), name
 
 
 FAULTS = {
@@ -112,7 +186,7 @@ FAULTS = {
 def test_a_fault_of_a_rank_is_told_with_its_cause(
     cluster: Path, tmp_path: Path, faulty: Faulty
 ) -> None:
-    launcher = launcher_of(settings(tmp_path))
+    launcher = cluster_of(tmp_path)
     jobs = {what: faulty(what, ranks=2) for what in FAULTS}
     runs = {what: launcher.start(job) for what, job in jobs.items()}  # there is room for all
     for what, run in runs.items():
@@ -121,55 +195,56 @@ def test_a_fault_of_a_rank_is_told_with_its_cause(
         assert FAULTS[what] in report.cause
 
 
-def test_a_run_that_hangs_is_cancelled_and_leaves_nothing(
+def test_a_run_that_hangs_is_ended_in_time_or_canceled_and_leaves_nothing(
     cluster: Path, tmp_path: Path, faulty: Faulty
 ) -> None:
-    launcher = launcher_of(settings(tmp_path))
+    launcher = cluster_of(tmp_path)
     run = launcher.start(faulty("stubborn", ranks=2))
+    late = launcher.start(faulty("hangs", ranks=2, seconds=2))
     wait_for(launcher, run, "job ")
     end = time.monotonic() + PATIENCE
     while not list(run.folder.glob("pid*")):
         assert time.monotonic() < end
         time.sleep(0.1)
     launcher.cancel(run)
+    report = ended(launcher, late)
+    assert report.state == "timeout"
+    where = r"rank 1 was at worker\.py line \d+, while rank 0 was in barrier"
+    assert re.match(f"it took more than its 2 s: {where}", report.cause), report.cause
     assert ended(launcher, run).state == "cancelled"
-    pids = [int(path.read_text()) for path in run.folder.glob("pid*")]
+    pids = [int(path.read_text()) for one in (run, late) for path in one.folder.glob("pid*")]
+    assert len(pids) >= 3
     end = time.monotonic() + PATIENCE
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < end
         time.sleep(0.1)
 
 
-def test_a_run_that_hangs_is_ended_in_time(
-    cluster: Path, tmp_path: Path, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.labs.launch.slurm._STARTING", 2)
-    launcher = launcher_of(settings(tmp_path))
-    report = ended(launcher, launcher.start(faulty("hangs", ranks=2, seconds=4)))
-    assert (report.state, report.cause) == ("timeout", "it took more than its 4 s")
+ALL_GPUS = "#SBATCH --nodelist=one\n#SBATCH --gres=gpu:4\necho gpus=$CUDA_VISIBLE_DEVICES\n"
 
 
 def test_two_jobs_that_want_all_gpus_take_turns(
-    cluster: Path, tmp_path: Path, faulty: Faulty
+    cluster: Path, tmp_path: Path, faulty: Faulty, idle: str
 ) -> None:
     site = tmp_path / "site"
-    site.write_text("#SBATCH --gres=gpu:4\necho gpus=$CUDA_VISIBLE_DEVICES\n")
-    launcher = launcher_of(settings(tmp_path, slurm_site=site))
-    first, second = (
-        launcher.start(faulty("hangs", ranks=2)),
-        launcher.start(faulty("nothing", ranks=2)),
+    site.write_text(ALL_GPUS)
+    launcher, hog = (
+        cluster_of(tmp_path, slurm_site=site),
+        cluster_of(tmp_path, slurm_site=site, slurm_python=idle),
     )
+    first = hog.start(faulty("nothing", ranks=2))
+    second = launcher.start(faulty("nothing", ranks=2))
     says = wait_for(launcher, second, "in Slurm's queue (Resources)")
     assert re.fullmatch(r"job \d+ is number 1 of 1 in Slurm's queue \(Resources\)", says)
     assert not launcher.outcome_of(second)
-    launcher.cancel(first)
-    assert ended(launcher, first).state == "cancelled"
+    hog.cancel(first)
+    assert ended(hog, first).state == "cancelled"
     assert ended(launcher, second).state == "done"
     assert "gpus=0,1,2,3" in second.log()
 
 
 def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_path: Path) -> None:
-    launcher = launcher_of(settings(tmp_path, slurm_gpus=4))
+    launcher = cluster_of(tmp_path, slurm_gpus=4)
     plan = launcher.plan(lab_called("all-reduce"), {"ranks": "2", "sizes": "8KiB"})
     assert (plan.backend, plan.notes) == ("nccl", ())
     run = launcher.start(plan.job, plan.backend)
@@ -180,6 +255,7 @@ def test_nccl_where_slurm_gives_gpus_that_are_none_is_told(cluster: Path, tmp_pa
 
 def test_more_ranks_than_devices_are_refused_before_slurm_hears_of_them(tmp_path: Path) -> None:
     launcher = launcher_of(settings(tmp_path, slurm_gpus=2))
+    assert isinstance(launcher, SlurmLauncher)
     lab, given = lab_called("all-reduce"), {"ranks": "4"}
     with pytest.raises(InputError, match="4 ranks, and there are 2 GPUs"):
         launcher.plan(lab, given, "nccl")
@@ -187,12 +263,14 @@ def test_more_ranks_than_devices_are_refused_before_slurm_hears_of_them(tmp_path
     assert (plan.backend, len(plan.notes)) == ("gloo", 1)
 
 
-def test_what_waits_too_long_is_ended(cluster: Path, tmp_path: Path, faulty: Faulty) -> None:
+def test_what_waits_too_long_is_ended(
+    cluster: Path, tmp_path: Path, faulty: Faulty, idle: str
+) -> None:
     busy = tmp_path / "busy"
-    busy.write_text("#SBATCH --gres=gpu:4\n")
-    hog = launcher_of(settings(tmp_path, slurm_site=busy))
-    first = hog.start(faulty("hangs", ranks=2))
-    impatient = launcher_of(settings(tmp_path, slurm_site=busy, slurm_patience=2))
+    busy.write_text(ALL_GPUS)
+    hog = cluster_of(tmp_path, slurm_site=busy, slurm_python=idle)
+    first = hog.start(faulty("nothing", ranks=2))
+    impatient = cluster_of(tmp_path, slurm_site=busy, slurm_patience=1)
     report = ended(impatient, impatient.start(faulty("nothing", ranks=2)))
     assert report.state == "failed"
     assert re.search(r"it waited \d+ s in Slurm's queue: Resources", report.cause)
@@ -205,20 +283,20 @@ def test_what_slurm_will_never_start_is_ended(
 ) -> None:
     site = tmp_path / "site"
     site.write_text("#SBATCH --cpus-per-task=100\n")
-    launcher = launcher_of(settings(tmp_path, slurm_site=site))
+    launcher = cluster_of(tmp_path, slurm_site=site)
     report = ended(launcher, launcher.start(faulty("nothing", ranks=2)))
     assert (report.state, report.cause) == ("failed", "Slurm would never start it: PartitionConfig")
 
 
 def test_what_slurm_rejects_is_told(cluster: Path, tmp_path: Path) -> None:
-    launcher = launcher_of(settings(tmp_path, slurm_partition="nowhere"))
+    launcher = cluster_of(tmp_path, slurm_partition="nowhere")
     with pytest.raises(UnavailableError, match="Slurm rejected it: .*partition"):
         launcher.start(read_job(lab_called("ring-bytes"), {}))
 
 
 def test_without_slurm_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    launcher = launcher_of(settings(tmp_path))
+    launcher = cluster_of(tmp_path)
     assert "sbatch is not installed" in launcher.trouble()
     with pytest.raises(UnavailableError, match="sbatch is not installed"):
         launcher.start(read_job(lab_called("ring-bytes"), {}))
@@ -227,10 +305,11 @@ def test_without_slurm_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_slurm_that_does_not_answer_is_waited_for(
     cluster: Path, tmp_path: Path, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launcher = launcher_of(settings(tmp_path))
+    launcher = cluster_of(tmp_path)
     run = launcher.start(faulty("nothing", ranks=2))
-    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "no.conf"))
-    assert isinstance(launcher, SlurmLauncher)
+    broken = tmp_path / "broken.conf"
+    broken.write_text("Nonsense=1\n")
+    monkeypatch.setenv("SLURM_CONF", str(broken))
     assert launcher.outcome_of(run) in (None, run.outcome)
     assert "Slurm does not answer" in launcher.says_of(run)
     monkeypatch.undo()
@@ -238,10 +317,10 @@ def test_a_slurm_that_does_not_answer_is_waited_for(
     assert ended(launcher, run).state == "done"
 
 
-def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path) -> None:
+def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path, idle: str) -> None:
     site = tmp_path / "site"
-    site.write_text("#SBATCH --gres=gpu:4\n")
-    chosen = settings(tmp_path, slurm_site=site)
+    site.write_text(ALL_GPUS)
+    chosen = settings(tmp_path, slurm_site=site, slurm_python=idle)
     with TestClient(create_app(chosen), follow_redirects=False) as client:
         pages = []
         for _ in range(2):
@@ -263,59 +342,3 @@ def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path) -
         while any("Canceled: stopped on request" not in client.get(page).text for page in pages):
             assert time.monotonic() < end
             time.sleep(0.2)
-
-
-def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
-    """As an indexed Job of Kubernetes starts them: a place in the environment, a folder, no more."""
-    run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
-    assert run.outcome is None
-    command = [sys.executable, "-m", "app.labs.launch.rank_main", str(run.folder)]
-    ranks = [
-        subprocess.Popen(
-            command, env={**os.environ, "JOB_COMPLETION_INDEX": str(rank), "WORLD_SIZE": "3"},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )
-        for rank in range(3)
-    ]  # fmt: skip
-    try:
-        assert [one.wait(timeout=PATIENCE) for one in ranks] == [0, 0, 0]
-    finally:
-        for one in ranks:
-            one.kill()
-    report = report_of(run)
-    assert report.state == "done"
-    assert all(one.right for one in report.measures)
-
-
-def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
-    run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "3"}), tmp_path, "gloo")
-    command = [sys.executable, "-m", "app.labs.launch.rank_main", str(run.folder)]
-    environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "2"}
-    done = subprocess.run(command, env=environment, check=False, capture_output=True)
-    assert done.returncode == 1
-    assert run.outcome
-    assert run.outcome.state == "failed"
-    assert "this run has 3 ranks, but 2 were started" in run.outcome.cause
-    assert json.loads((run.folder / "job.json").read_text())["launcher"] == "by hand"
-
-
-def test_a_manifest_starts_a_pod_a_rank(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
-    command = ["lab", "prepare", "all-reduce", "ranks=8", "--image", "lab:1", "--claim", "shared"]
-    assert main([*command, "--backend", "nccl"]) == 0
-    text = capsys.readouterr().out
-    job = yaml.safe_load(text)
-    (pod,) = job["spec"]["template"]["spec"]["containers"]
-    assert (job["spec"]["completions"], job["spec"]["parallelism"]) == (8, 8)
-    assert job["spec"]["completionMode"] == "Indexed"
-    assert len(job["metadata"]["name"]) <= 63
-    assert pod["resources"] == {"limits": {"nvidia.com/gpu": 1}}
-    folder = Path(pod["command"][-1])
-    assert pod["command"][:3] == ["python", "-m", "app.labs.launch.rank_main"]
-    assert folder.parent == Path(pod["volumeMounts"][0]["mountPath"])
-    assert json.loads((folder / "job.json").read_text())["backend"] == "nccl"
-    assert main(["lab", "show", text.split()[4]]) == 0
-    assert main(["lab", "prepare", "ring-bytes", "--backend", "gloo"]) == 0
-    assert "WORLD_SIZE=4" in capsys.readouterr().out

@@ -22,8 +22,9 @@ from app.db import lab_runs
 from app.db.lab_runs import SENT
 from app.db.session import open_session
 from app.db.tables import LabRunRow
+from app.errors import InputError
 from app.labs.archive import recorded
-from app.labs.upload import FILE_LIMIT, read_sent
+from app.labs.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.main import create_app
 from app.site import Site
 from tests.db.queue import run as queued
@@ -306,6 +307,41 @@ def test_what_is_worked_out_is_worked_out_once(
     assert len(counted) == first
 
 
+def lines(*runs: Run | str) -> bytes:
+    """A file with a run on each line, as `wallclock lab check --record` writes it."""
+    return "".join(f"{json.dumps(run)}\n" for run in runs).encode()
+
+
+def test_the_runs_of_a_file_go_to_the_boards_of_their_labs(client: TestClient) -> None:
+    other: Run = json.loads(next(one for one in recorded() if one.lab == "memory-copy").as_json())
+    other["machine"]["processor"] = run_of_ours = "A processor of two boards"
+    sent = lines(other, machine(processor=run_of_ours))
+    assert send(client, sent, "ring-bytes").status_code == 422
+    answer = send(client, sent)
+    assert answer.headers["location"].startswith(f"/labs/{LAB}/")
+    for lab in (LAB, "memory-copy"):
+        assert run_of_ours in client.get(f"/labs/{lab}/board").text
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        (lines(good(), changed(ranks="many")), "run 2 of 2: "),
+        (lines(*[good()] * (MOST_RUNS + 1)), f"this file has {MOST_RUNS + 1} runs"),
+        (lines(good(), changed(cause="x" * FILE_LIMIT)), "run 2 of 2: .*larger than 256 KiB"),
+    ],
+    ids=["unreadable", "too many", "too large"],
+)
+def test_a_file_is_taken_as_a_whole_or_not_at_all(sent: bytes, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        read_sent_file(sent.decode())
+
+
+def test_a_run_may_be_written_over_several_lines() -> None:
+    (report,) = read_sent_file(json.dumps(good(), indent=1))
+    assert report == read_sent(json.dumps(good()))
+
+
 def test_runs_of_others_are_read_beside_the_event_loop(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,7 +354,7 @@ def test_runs_of_others_are_read_beside_the_event_loop(
 
         return call
 
-    monkeypatch.setattr("app.web.labs.board.read_sent", noted(read_sent))
+    monkeypatch.setattr("app.web.labs.board.read_sent_file", noted(read_sent_file))
     monkeypatch.setattr("app.web.labs.results.finished_runs", noted(lab_runs.finished_runs))
     monkeypatch.setattr("app.web.labs.results.lab_run", noted(lab_runs.lab_run))
     assert send(client, good()).status_code == 303

@@ -4,12 +4,12 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from app.errors import NotFoundError, UnavailableError, nearest
+from app.errors import InputError, NotFoundError, UnavailableError, nearest
 from app.labs.devices import NO_DEVICES, Devices
 from app.labs.launch.plan import Plan, planned
 from app.labs.machine import describe_machine
@@ -23,6 +23,7 @@ class Launcher(ABC):
     """Starts runs and reports on them; they are stored in *folder*."""
 
     host: str  # the machine or cluster that they run on
+    most_nodes = 1  # nodes of one run
     ends_with_us = True  # whether runs end when this process does
 
     def __init__(self, folder: Path) -> None:
@@ -40,13 +41,36 @@ class Launcher(ABC):
         says so, if they are not known within that time.
         """
 
-    def plan(self, lab: Lab, given: Mapping[str, str], asked: str = "auto") -> Plan:
+    def plan(
+        self,
+        lab: Lab,
+        given: Mapping[str, str],
+        asked: str = "auto",
+        patience: float | None = None,
+    ) -> Plan:
         """What to start for *lab* with the parameters *given*, over nccl, gloo or auto, as *asked*.
 
+        *patience* is for `devices`.
+
         Raises:
-            InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs are missing.
+            InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs or nodes
+                are missing.
         """
-        return planned(lab, given, asked, self.devices)
+        plan = planned(lab, given, asked, lambda: self.devices(patience))
+        return replace(plan, job=self.with_nodes(plan.job, plan.backend))
+
+    def with_nodes(self, job: Job, backend: str) -> Job:
+        """*job* with the number of nodes that it takes over *backend*.
+
+        Raises:
+            InputError: there are not as many nodes, or they have no room for its ranks.
+        """
+        if job.nodes not in (None, 1):
+            raise InputError(
+                f"{job.nodes} nodes require a cluster, and labs run on this machine alone; take "
+                "nodes=1, or set WALLCLOCK_LAB_LAUNCHER=slurm"
+            )
+        return job.on_nodes(1)
 
     @abstractmethod
     def pool_of(self, name: str, backend: str) -> str:
@@ -164,10 +188,14 @@ def written(
     *,
     launcher: Literal["local", "slurm", "by hand"],
     patience: float = 0.0,
+    starting: float = 300.0,
+    network: str = "",
     notes: Sequence[str] = (),
     devices: Devices = NO_DEVICES,
 ) -> Run:
     """A new run of *job* in *folder*, with its job written there; it will use *devices*.
+
+    *patience* is the wait for devices, *starting* that of the ranks for each other, on *network*.
 
     Raises:
         UnavailableError: it cannot be written.
@@ -177,8 +205,10 @@ def written(
         id=run.id,
         lab=job.lab.name,
         ranks=job.ranks,
+        nodes=job.nodes,
         values=job.values,
         backend=backend,
+        links=job.lab.links,
         worker=str(job.lab.worker),
         seconds=job.lab.seconds,
         devices="gpu" if backend == "nccl" else "cpu",
@@ -188,6 +218,8 @@ def written(
         machine=describe_machine(devices),
         launcher=launcher,
         patience=patience,
+        starting=starting,
+        network=network,
         notes=tuple(notes),
     )
     try:

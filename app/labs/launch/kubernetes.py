@@ -1,66 +1,161 @@
-"""Runs that another program starts, one process per rank, and their Kubernetes manifest."""
+"""Runs that another program starts: with torchrun on each node, or as a Kubernetes Job."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
+from app.errors import InputError
 from app.labs.launch.base import written
 from app.labs.run import Run
 from app.labs.spec import Job
 
-_EXTRA = 300  # seconds to pull images and find nodes
-_MANIFEST = """\
-# wallclock lab show {run}
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {name}
-spec:
-  completionMode: Indexed # one pod per rank: its index is its rank
-  completions: {ranks}
-  parallelism: {ranks}
-  backoffLimit: 0
-  activeDeadlineSeconds: {seconds}
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: rank
-          image: {image}
-          command: [python, -m, app.labs.launch.rank_main, {folder}]
-          env:
-            - {{name: WORLD_SIZE, value: "{ranks}"}}{limits}
-          volumeMounts:
-            - {{name: runs, mountPath: {root}}}
-            - {{name: memory, mountPath: /dev/shm}} # NCCL needs more than the default 64 MB
-      volumes:
-        - name: runs
-          persistentVolumeClaim: {{claimName: {claim}}}
-        - name: memory
-          emptyDir: {{medium: Memory}}
-"""
-_LIMITS = """
-          resources:
-            limits: {nvidia.com/gpu: 1}"""
+_STARTING = 1800.0  # seconds until all nodes are free, and have the image
+_PROGRAM = "app.labs.launch.rank_main"
+_GPU = "nvidia.com/gpu"
+_RUN = "wallclock-run"  # the label of a run's pods
+# For a rank: processors, and memory including its part of /dev/shm.
+_CPUS = {"nccl": 4, "gloo": 1}
+_MEMORIES = {"nccl": "16Gi", "gloo": "2Gi"}
+_RDMA = re.compile(r"rdma|/hca|roce|infiniband|efa", re.IGNORECASE)
+_RESOURCE = re.compile(r"[\w.-]+/[\w.-]+(=[1-9]\d*)?")
+_MEMORY = re.compile(r"[1-9]\d*[KMGT]i")
 
 
-def prepared(job: Job, folder: Path, backend: str, notes: Sequence[str] = ()) -> Run:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodOptions:
+    """What the pods of a run get: one per node, with all ranks of the node in it.
+
+    *resources* are names, of a device for each rank, or NAME=COUNT for each pod. *cpus* and
+    *memory* are for each rank; zero and empty mean a default that depends on the backend.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+
+    image: str
+    claim: str
+    resources: tuple[str, ...] = ()
+    cpus: int = 0
+    memory: str = ""
+
+    def __post_init__(self) -> None:
+        for text in self.resources:
+            if not _RESOURCE.fullmatch(text):
+                raise InputError(f"--resource must be like {_GPU} or rdma/hca=1, not {text!r}")
+        if self.cpus < 0:
+            raise InputError(f"--cpus must not be negative, and is {self.cpus}")
+        if self.memory and not _MEMORY.fullmatch(self.memory):
+            raise InputError(f"--memory must be like 16Gi, not {self.memory!r}")
+
+    def shares(self, ranks: int, backend: str) -> Mapping[str, str]:
+        """The processors and the memory of a pod with that many *ranks*."""
+        amount, unit = re.split(r"(?<=\d)(?=\D)", self.memory or _MEMORIES[backend])
+        cpus = self.cpus or _CPUS[backend]
+        return {"cpu": str(ranks * cpus), "memory": f"{ranks * int(amount)}{unit}"}
+
+    def devices(self, ranks: int, backend: str) -> Mapping[str, int]:
+        """The devices of a pod with that many *ranks*, by the names of their resources."""
+        asked = (text.partition("=") for text in self.resources)
+        found = {name: int(count or ranks) for name, _, count in asked}
+        if backend == "nccl" and all("=" in text for text in self.resources):
+            return {_GPU: ranks, **found}
+        return found
+
+
+def prepared(
+    job: Job, folder: Path, backend: str, notes: Sequence[str] = (), network: str = ""
+) -> Run:
     """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:
         UnavailableError: it cannot be stored.
     """
-    return written(folder, job, backend, launcher="by hand", notes=notes)
+    return written(folder, job, backend, launcher="by hand", starting=_STARTING, network=network)
 
 
-def manifest(run: Run, image: str, claim: str) -> str:
-    """A Kubernetes Job for *run*, indexed.
+def instructions(run: Run) -> str:
+    """How to start the ranks of *run* without Kubernetes."""
+    job, program = run.job, f"-m {_PROGRAM} {run.folder.absolute()}"
+    nodes = job.nodes or 1
+    if nodes > 1:
+        where = f"On each of {nodes} nodes, where HOST is the first and N is 0 there"
+        meeting = f"--nnodes={nodes} --node-rank=N --master-addr=HOST"
+    else:
+        where, meeting = "On one machine", "--standalone"
+    return (
+        f"run {run.id}\n{where}:\n"
+        f"    torchrun {meeting} --nproc-per-node={job.ranks // nodes} {program}\n"
+        f"Or start each rank with RANK, WORLD_SIZE={job.ranks} and, with several GPUs on a "
+        f"machine, LOCAL_RANK set:\n"
+        f"    python {program}\n"
+    )
 
-    The folder of runs must be a shared volume, called *claim*, at the same path in the pods;
-    *image* has this package with torch.
+
+def manifest(run: Run, options: PodOptions) -> str:
+    """A Kubernetes Job for *run*, with a pod for each node.
+
+    The folder of runs must be a shared volume, at the same path in the pods, and the image must
+    have this package with torch. The Job has no deadline, which would include the wait for GPUs and
+    for the image: ranks keep the limits of the run themselves.
     """
-    job = run.job
-    return _MANIFEST.format(
-        run=run.id, name=f"lab-{run.id}", ranks=job.ranks, image=image, claim=claim,
-        seconds=round(job.seconds + _EXTRA), folder=run.folder.absolute(),
-        root=run.folder.parent.absolute(), limits=_LIMITS if job.backend == "nccl" else "",
-    )  # fmt: skip
+    job, name = run.job, f"lab-{run.id}"
+    nodes = job.nodes or 1
+    plain = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": nodes,
+            "parallelism": nodes,
+            "backoffLimit": 0,
+            "template": {
+                "metadata": {"labels": {_RUN: run.id}},
+                "spec": _pod(run, nodes, options),
+            },
+        },
+    }
+    return f"# wallclock lab show {run.id}\n{yaml.safe_dump(plain, sort_keys=False)}"
+
+
+def _pod(run: Run, nodes: int, options: PodOptions) -> Mapping[str, object]:
+    apart = {
+        "labelSelector": {"matchLabels": {_RUN: run.id}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    only_one = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    return {
+        "restartPolicy": "Never",
+        **({"affinity": only_one} if nodes > 1 else {}),
+        "containers": [_container(run, nodes, options)],
+        "volumes": [
+            {"name": "runs", "persistentVolumeClaim": {"claimName": options.claim}},
+            {"name": "memory", "emptyDir": {"medium": "Memory"}},
+        ],
+    }
+
+
+def _container(run: Run, nodes: int, options: PodOptions) -> Mapping[str, object]:
+    ranks = run.job.ranks // nodes
+    devices = options.devices(ranks, run.job.backend)
+    locks = {"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}}
+    return {
+        "name": "ranks",
+        "image": options.image,
+        "command": [
+            "python", "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}",
+            "-m", _PROGRAM, str(run.folder.absolute()),
+        ],
+        "resources": {
+            "requests": options.shares(ranks, run.job.backend),
+            **({"limits": devices} if devices else {}),
+        },
+        **(locks if any(map(_RDMA.search, devices)) else {}),
+        "volumeMounts": [
+            {"name": "runs", "mountPath": str(run.folder.parent.absolute())},
+            {"name": "memory", "mountPath": "/dev/shm"},  # NCCL needs more than the usual 64 MB
+        ],
+    }  # fmt: skip

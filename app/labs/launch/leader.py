@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import NoReturn
 
 from app.db.run_state import State
-from app.labs.blame import RankError, blame
+from app.labs.blame import RankError, blame, late_ranks
+from app.labs.evidence.stacks import ranks_shown
+from app.labs.launch.limit import stack_written_when_late
 from app.labs.run import JobRecord, Run, RunOutcome, write_whole
 
 _LIBRARY = Path(__file__).parents[1] / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
 _GRACE = 1.0  # seconds from SIGTERM to SIGKILL
+_TEARDOWN = 60.0  # seconds from SIGKILL until the driver has freed a GPU, at most
 _OTHERS = 0.3  # seconds for the other ranks to report their errors
 _DESERTED = "the process that started it exited, so its ranks were stopped"
 STOPPING = (signal.SIGTERM, signal.SIGHUP)  # canceled; the zygote has exited
 _TRACE = 8000  # characters of a traceback
 _LIKELY_VICTIM = 900  # when memory runs out, the kernel kills a rank, not the server
-_TIMEOUT = (
-    "it took more than its {seconds:g} s, as happens when a collective waits for a rank that "
-    "never calls it"
-)
+_NEVER = ", as happens when a collective waits for a rank that never calls it"
 
 
 def die_with_parent(number: signal.Signals) -> None:
@@ -46,6 +46,17 @@ class _Ranks:
     watched: dict[int, int]
     codes: dict[int, int] = field(default_factory=dict)
     first: int | None = None  # the rank that failed first
+    stopped: set[int] = field(default_factory=set)  # ranks that were sent a signal
+
+    @property
+    def own_codes(self) -> dict[int, int]:
+        """The exit codes of the ranks that were not stopped, in the order in which they ended."""
+        ours = (-signal.SIGTERM, -signal.SIGKILL)
+        return {
+            rank: code
+            for rank, code in self.codes.items()
+            if not (rank in self.stopped and code in ours)
+        }
 
     def collect(self, descriptor: int) -> None:
         """Record that a process has exited."""
@@ -60,6 +71,7 @@ class _Ranks:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to all that still run."""
         for pid in self.watched.values():
+            self.stopped.add(self.pids[pid])
             try:
                 os.kill(pid, number)
             except ProcessLookupError:
@@ -111,7 +123,7 @@ def _run(folder: Path, job: JobRecord, stopped: list[int], wake: int) -> RunOutc
     ranks = _started(folder, job)
     state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
     _end(ranks, state)
-    cause = _cause(folder, job, ranks, state)
+    cause = _cause(folder, job, ranks, state) + _remains(ranks)
     return RunOutcome(state, cause, round(time.monotonic() - begun, 3), ranks.codes)
 
 
@@ -127,14 +139,22 @@ def _never_ran(stopped: list[int]) -> RunOutcome:
 def _cause(folder: Path, job: JobRecord, ranks: _Ranks, state: State) -> str:
     match state:
         case State.FAILED:
-            return blame(folder, ranks.codes, ranks.first or 0)
+            return blame(folder, ranks.own_codes, ranks.first)
         case State.CANCELED:
             return "stopped on request"
         case State.LOST:
             return _DESERTED
         case State.TIMEOUT:
-            return _TIMEOUT.format(seconds=job.seconds)
+            late = late_ranks(folder)
+            return f"it took more than its {job.seconds:g} s{late and f': {late}' or _NEVER}"
     return ""
+
+
+def _remains(ranks: _Ranks) -> str:
+    """The ranks that did not end, in words that go on after a cause."""
+    left = sorted(ranks.pids[pid] for pid in ranks.watched.values())
+    still = f"{_TEARDOWN:g} s after SIGKILL, so its devices may still be in use"
+    return f"; {ranks_shown(left)} had not ended {still}" if left else ""
 
 
 def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> State:
@@ -157,10 +177,10 @@ def _end(ranks: _Ranks, state: State) -> None:
     """Leave no rank running."""
     if state is State.FAILED:
         ranks.wait(_OTHERS)
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _TEARDOWN)):
         if ranks.watched:
             ranks.signal(number)
-            ranks.wait(_GRACE)
+            ranks.wait(seconds)
 
 
 def _locked(descriptor: int, stopped: list[int], patience: float, wake: int) -> bool:
@@ -235,9 +255,10 @@ def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
         on_gpu=job.backend == "nccl",
         seconds=job.seconds,
     )
-    own.join(store)
-    worker.main(own)
-    own.leave()
+    with stack_written_when_late(folder, rank, job.seconds):
+        own.join(store)
+        worker.main(own)
+        own.leave()
 
 
 def record_error(folder: Path, rank: int, error: BaseException) -> None:

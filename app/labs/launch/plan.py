@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.errors import InputError, sentence
 from app.labs.devices import Devices, has_traces
-from app.labs.spec import PROCESSORS_ONLY, RANKS, Job, Lab, read_job
+from app.labs.spec import NODES, PROCESSORS_ONLY, RANKS, Job, Lab, read_job
 
 Backend = Literal["nccl", "gloo"]
 Find = Callable[[], Devices]
@@ -34,8 +34,8 @@ class Plan:
 def planned(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Plan:
     """The job of *lab* with the parameters *given*, over nccl, gloo or, if *asked* is auto, either.
 
-    Over nccl, ranks that are not given are all GPUs, within the bounds of the lab. *find* returns
-    the GPUs; it is called only where they matter.
+    Over nccl, ranks that are not given are all GPUs of one node, or of the nodes that are given,
+    within the bounds of the lab. *find* returns the GPUs; it is called only where they matter.
 
     Raises:
         InputError: a parameter is not valid, the lab has no form for GPUs, or there are too few.
@@ -65,10 +65,10 @@ def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find
     return Plan(plan.job, plan.backend, (*plan.notes, _ELSEWHERE[plan.backend]))
 
 
-def ranks_on(form: Lab, devices: Devices) -> int:
-    """The ranks of *form* where none are given: one per GPU, as many as the lab takes."""
+def ranks_on(form: Lab, devices: Devices, nodes: int = 1) -> int:
+    """The ranks of *form* where none are given: one per GPU of *nodes*, if the lab takes them."""
     least, most, _ = form.ranks
-    return max(least, min(most, devices.usable))
+    return max(least, min(most, devices.usable * nodes // devices.nodes))
 
 
 def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> Plan:
@@ -97,7 +97,9 @@ def _on_gpus(form: Lab, given: Mapping[str, str], devices: Devices) -> Plan:
 
 
 def _job_on(form: Lab, given: Mapping[str, str], devices: Devices) -> Job:
-    return read_job(form, {RANKS: str(ranks_on(form, devices)), **given})
+    text = given.get(NODES, "")
+    nodes = int(text) if text.isdecimal() else 1  # otherwise read_job says what is wrong
+    return read_job(form, {RANKS: str(ranks_on(form, devices, nodes)), **given})
 
 
 def _on_processors(lab: Lab, given: Mapping[str, str], why: str = "") -> Plan:

@@ -6,49 +6,47 @@ file system that the nodes share.
 
 import contextlib
 import math
-import shlex
 import shutil
+import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from app.config import Settings
 from app.db.run_state import State
-from app.errors import InputError, UnavailableError
-from app.labs.blame import blame, codes_of_srun
+from app.errors import UnavailableError
+from app.labs.blame import blame, late_ranks
 from app.labs.devices import Devices, promised
+from app.labs.evidence.logs import codes_of_srun
 from app.labs.launch.base import Launcher, written
+from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
+from app.labs.ranks.events import ReadyEvent
 from app.labs.run import Run, RunOutcome, write_whole
 from app.labs.spec import Job
 
-_STARTING = 120.0  # seconds to import torch on all nodes
-_KILL = 10  # seconds from SIGTERM to SIGKILL
 _PATIENCE = 20.0  # seconds for a command of Slurm
-_EVERY = 1.0  # seconds between looks at Slurm's queue
-_WRITING = 3.0  # seconds until files written on a node appear here
-_MINUTE = 60
 _EXPIRED = 124  # the exit code of timeout(1)
+_NEVER_MET = (
+    "its ranks had not met after {seconds:g} s, as happens where PyTorch or a container is "
+    "imported slowly; WALLCLOCK_SLURM_STARTING gives them more time"
+)
 _NEVER = {
     "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
     "InvalidAccount", "InvalidQOS",
 }  # fmt: skip
 _WAITING = {"PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED"}
 _GOING = {"RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING"}
-_SCRIPT = """\
-#!/bin/bash
-{site_header}
-{site_setup}
-timeout --signal=TERM --kill-after={kill} {seconds} \\
-  srun --kill-on-bad-exit=1 --label {python} -m app.labs.launch.rank_main {folder}
-code=$?
-echo $code > {folder}/exit.new && mv {folder}/exit.new {folder}/exit
-exit $code
-"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds between looks at Slurm's queue, and until files written on a node appear here."""
+
+    looks: float = 1.0
+    files: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,12 @@ class SlurmLauncher(Launcher):
 
     ends_with_us = False
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, pace: Pace | None = None) -> None:
         super().__init__(settings.runs)
         self.host = "slurm"
+        self.most_nodes = settings.slurm_nodes
         self._settings = settings
+        self._pace = pace or Pace()
         self._jobs: Mapping[str, _QueuedJob] = {}
         self._looked = -math.inf
         self._silent = ""
@@ -95,11 +95,15 @@ class SlurmLauncher(Launcher):
 
     def devices(self, patience: float | None = None) -> Devices:
         """The GPUs of the nodes that a run may use, as the settings promise them."""
-        return promised(self._settings.slurm_gpus * self._settings.slurm_nodes)
+        return promised(self._settings.slurm_gpus, self._settings.slurm_nodes)
 
     def pool_of(self, name: str, backend: str) -> str:
         """A pool of its own: Slurm gives devices to one job at a time."""
         return f"slurm:{name}"
+
+    def with_nodes(self, job: Job, backend: str) -> Job:
+        """*job* on as many nodes as it names, or as it takes."""
+        return job.on_nodes(allocation_of(job, backend, self._settings).nodes)
 
     def start(
         self,
@@ -112,19 +116,17 @@ class SlurmLauncher(Launcher):
         """Submit *job*; it waits in Slurm's queue for as long as the settings allow."""
         if says := self.trouble():
             raise UnavailableError(says)
-        header, setup = self._site()
-        run = written(self.folder, job, backend, name, launcher="slurm", notes=notes)
-        script = _SCRIPT.format(
-            site_header=header, site_setup=setup, kill=_KILL,
-            seconds=round(job.lab.seconds + _STARTING),
-            python=shlex.quote(self._settings.slurm_python or sys.executable),
-            folder=shlex.quote(str(run.folder)),
+        job = self.with_nodes(job, backend)
+        settings, site = self._settings, SiteLines.read(self._settings.slurm_site)
+        run = written(
+            self.folder, job, backend, name, launcher="slurm", notes=notes,
+            starting=settings.slurm_starting, network=settings.lab_network,
         )  # fmt: skip
         path = run.folder / "job.sh"
-        write_whole(path, script.encode())
-        done = _output_of(
-            "sbatch", "--parsable", *self._options(job, backend, run.folder), str(path)
-        )
+        write_whole(path, script_of(job, run.folder, settings, site).encode())
+        options = options_of(job, backend, settings, site)
+        output = f"--output={run.folder / 'slurm.log'}"
+        done = _output_of("sbatch", "--parsable", *options, output, str(path))
         if done.returncode:
             cause = f"Slurm rejected it: {_line(done.stderr)}"
             _end(run, RunOutcome(State.FAILED, cause))
@@ -158,7 +160,7 @@ class SlurmLauncher(Launcher):
         if job and job.state in _WAITING:
             return self._waited(run, submitted.job, job, time.time() - submitted.at)
         # The last files of a node may arrive a little later than the news that the job has ended.
-        if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < _WRITING:
+        if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < self._pace.files:
             return run.outcome if run.has_ended else None
         return _end(run, _judged(run, job.state if job else "gone"))
 
@@ -176,37 +178,9 @@ class SlurmLauncher(Launcher):
                 return f"Slurm job {number}"
         return ""
 
-    def _options(self, job: Job, backend: str, folder: Path) -> list[str]:
-        """The options of sbatch for *job*; an emulated link needs the clock of one node."""
-        settings, ranks = self._settings, job.ranks
-        per_node = min(ranks, settings.slurm_gpus) if backend == "nccl" else ranks
-        nodes = math.ceil(ranks / per_node)
-        minutes = math.ceil((job.lab.seconds + _STARTING) / _MINUTE) + 1
-        options = [
-            f"--job-name=lab-{job.lab.name}", f"--nodes={nodes}", f"--ntasks={ranks}",
-            f"--ntasks-per-node={per_node}", f"--time={minutes}", "--no-requeue",
-            f"--output={folder / 'slurm.log'}", "--open-mode=append",
-        ]  # fmt: skip
-        if settings.slurm_partition:
-            options.append(f"--partition={settings.slurm_partition}")
-        if backend == "nccl":
-            options.append(f"--gres=gpu:{per_node}")
-        return options
-
-    def _site(self) -> tuple[str, str]:
-        """The site's lines for sbatch, and those for the shell."""
-        if self._settings.slurm_site is None:
-            return "", ""
-        try:
-            lines = self._settings.slurm_site.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"WALLCLOCK_SLURM_SITE cannot be read: {error}") from error
-        header = [line for line in lines if line.startswith("#SBATCH")]
-        return "\n".join(header), "\n".join(line for line in lines if line not in header)
-
     def _look(self) -> None:
         """Read the state of all jobs of this user, at most once a second."""
-        if time.monotonic() - self._looked < _EVERY:
+        if time.monotonic() - self._looked < self._pace.looks:
             return
         self._looked = time.monotonic()
         try:
@@ -231,7 +205,7 @@ class SlurmLauncher(Launcher):
 
     def _waited(self, run: Run, number: str, job: _QueuedJob, seconds: float) -> RunOutcome | None:
         """None while it may still start; else it is canceled."""
-        never = job.reason in _NEVER and seconds > _WRITING
+        never = job.reason in _NEVER and seconds > self._pace.files
         if not never and seconds < self._settings.slurm_patience:
             return None
         _output_of("scancel", number)
@@ -249,15 +223,20 @@ def _judged(run: Run, state: str) -> RunOutcome:
     """How a job ended that wrote no outcome itself."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
         return RunOutcome(State.CANCELED, "stopped on request")
-    log = run.log()
+    codes = codes_of_srun(run.folder)
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
-    if state == "TIMEOUT" or code == str(_EXPIRED):
-        return RunOutcome(State.TIMEOUT, f"it took more than its {run.job.seconds:g} s")
-    why = blame(run.folder, codes_of_srun(log))
+    is_out_of_time = state == "TIMEOUT" or code == str(_EXPIRED)
+    if is_out_of_time and not any(isinstance(event, ReadyEvent) for event in run.events()):
+        return RunOutcome(State.TIMEOUT, _NEVER_MET.format(seconds=run.job.starting))
+    if is_out_of_time or -signal.SIGALRM in codes.values():
+        late = late_ranks(run.folder)
+        says = f"it took more than its {run.job.seconds:g} s{late and f': {late}'}"
+        return RunOutcome(State.TIMEOUT, says)
+    why = blame(run.folder, codes, next(iter(codes), None))
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
-        why = f"the job exited with code {code}: {_line(log)}"
+        why = f"the job exited with code {code}: {_line(run.log())}"
     if why:
         return RunOutcome(State.FAILED, why)
     return RunOutcome(State.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")

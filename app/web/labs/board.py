@@ -11,9 +11,10 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
+from app.labs.report import Report
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
-from app.labs.upload import FILE_LIMIT, read_sent
+from app.labs.upload import FILE_LIMIT, read_sent_file
 from app.network.door import note_trouble
 from app.site import Here, Site
 from app.web.explore.figures import FigureView, figure_file, figure_view
@@ -62,18 +63,21 @@ async def board(request: Request, site: Here, name: str) -> Response:
 
 @router.post("/{name}/board", dependencies=[FromHere])
 async def send(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
-    """Add a run of another machine."""
+    """Add a run of another machine; further runs in the file go to the boards of their labs."""
     lab, learner = lab_called(name), learner_of(visiting)
     spend(request, site.allowances.sent_runs, "sent runs")
     try:
         text = await _sent_text(request)
-        row = await aside(_row, lab, text, learner)
-        await aside(keep_sent, site.engine, row)
+        rows = await aside(_rows, lab, text, learner)
+        if len(rows) > 1:
+            spend(request, site.allowances.sent_runs, "sent runs", len(rows) - 1)
+        for row in rows:
+            await aside(keep_sent, site.engine, row)
     except (InputError, UnavailableError) as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         return await aside(_page, request, site, lab, error)
-    response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
     remember(request, response, learner, site.secret)
     return response
 
@@ -94,8 +98,6 @@ async def _sent_text(request: Request) -> str:
     async with request.form(max_files=1, max_fields=2) as form:
         file = form.get("run")
         sent = await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
-    if len(sent) > FILE_LIMIT:
-        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, the limit for a run")
     try:
         text = sent.decode()
     except UnicodeDecodeError:
@@ -105,14 +107,19 @@ async def _sent_text(request: Request) -> str:
     return text
 
 
-def _row(lab: Lab, text: str, learner: str) -> LabRunRow:
-    report = read_sent(text)
-    if report.lab != lab.name:
-        raise InputError(f"this is a run of {report.lab}, but this is the board of {lab.name}")
-    name = new_name(lab.name)
+def _rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
+    """The runs in a file, those of *lab* first."""
+    reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
+    if reports[0].lab != lab.name:
+        raise InputError(f"this is a run of {reports[0].lab}, but this is the board of {lab.name}")
+    return [_row(report, learner) for report in reports]
+
+
+def _row(report: Report, learner: str) -> LabRunRow:
+    name = new_name(report.lab)
     return LabRunRow(
         name=name,
-        lab=lab.name,
+        lab=report.lab,
         given=json.dumps(dict(report.given)),
         backend=report.backend,
         host=SENT,

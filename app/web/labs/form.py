@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.labs.devices import Devices
 from app.labs.launch.plan import planned, ranks_on
-from app.labs.spec import RANKS, Lab
+from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
 from app.web.labs.wording import gpus_in_words
 from app.web.urls import lab_url
@@ -53,7 +53,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
     devices = site.labs.devices() if lab.gpu else Devices()
     if lab.gpu is None or devices.usable < lab.gpu.ranks[0]:
         notes = () if site.labs.trouble else planned(lab, {}, "auto", lambda: devices).notes
-        fields = tuple(_fields(lab, values, lab.ranks))
+        fields = tuple(_fields(site, lab, values, lab.ranks))
         return RunForm(lab=lab, backend="", choices=(), notes=notes, fields=fields)
     on_gpus = values.get(BACKEND) != "gloo"
     form = lab.gpu if on_gpus else lab
@@ -63,7 +63,9 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         backend="nccl" if on_gpus else "gloo",
         choices=_choices(lab, lab.gpu, devices, on_gpus=on_gpus),
         notes=planned(lab, {}, "nccl", lambda: devices).notes if on_gpus else (),
-        fields=tuple(_fields(form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)),
+        fields=tuple(
+            _fields(site, form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)
+        ),
     )
 
 
@@ -81,7 +83,12 @@ def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[B
 
 
 def _fields(
-    lab: Lab, values: Mapping[str, str], ranks: tuple[int, int, int], *, on_gpus: bool = False
+    site: Site,
+    lab: Lab,
+    values: Mapping[str, str],
+    ranks: tuple[int, int, int],
+    *,
+    on_gpus: bool = False,
 ) -> Iterator[ParameterField]:
     least, most, start = ranks
     if most > least:
@@ -90,6 +97,15 @@ def _fields(
             says="ranks, one GPU each" if on_gpus else "processes",
             value=values.get(RANKS, str(start)),
             bounds=f"{least} to {most}",
+            options=(),
+        )
+    nodes = min(most, site.labs.launcher.most_nodes)
+    if nodes > 1 and lab.links != "emulated":
+        yield ParameterField(
+            name=NODES,
+            says="nodes",
+            value=values.get(NODES, ""),
+            bounds=f"1 to {nodes}; empty: as few as have room for the ranks",
             options=(),
         )
     for name, one in lab.parameters.items():

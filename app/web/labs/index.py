@@ -13,7 +13,6 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.labs.archive import recorded
-from app.labs.launch.plan import planned
 from app.labs.run import new_name
 from app.labs.spec import Lab, known_labs, lab_called
 from app.markdown import html
@@ -190,7 +189,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
         for key, text in fields.items()
         if key.startswith(_PARAMETER) and text.strip()
     }
-    plan = planned(lab, given, _backend(fields), site.labs.devices)
+    plan = site.labs.plan(lab, given, _backend(fields))
     job = plan.job
     predicted = _predicted(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from app.labs.ranks.files import file_system_of
 from app.labs.ranks.rank import Rank
 
 _ELEMENT = 4  # bytes of a number
@@ -17,6 +18,8 @@ def main(rank: Rank) -> None:
     path = rank.folder / f"checkpoint{rank.rank}.pt"
     layout, count = rank.word("layout"), int(rank.number("size")) // (_ELEMENT * rank.world)
     share = torch.arange(count, dtype=torch.float32, device=rank.device) + rank.rank
+    if kind := file_system_of(rank.folder):
+        rank.tell("file system", kind)
     try:
         write = partial(_write, rank, path, share, alone=layout == "rank-0")
         write()

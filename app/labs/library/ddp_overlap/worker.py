@@ -1,4 +1,4 @@
-"""DDP with layers that sleep and all-reduces that take as long as an emulated link."""
+"""DDP with layers that sleep and an emulated link for its all-reduces; on GPUs, see `computing`."""
 
 import queue
 import threading
@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from app.labs.library.ddp_overlap.computing import measure
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.sleeping import Sleeping, sleep_until
 
@@ -53,6 +54,9 @@ def _hook(line: _Line, bucket: dist.GradBucket) -> torch.futures.Future[torch.Te
 def main(rank: Rank) -> None:
     """Check the gradients against the mean over the ranks, then time steps."""
     size = int(rank.word("buckets"))
+    if rank.on_gpu:
+        measure(rank, size)
+        return
     torch.manual_seed(0)
     forward, backward = rank.number("forward"), rank.number("backward")
     net = nn.Sequential(*(Sleeping(_WIDTH, forward, backward) for _ in range(_LAYERS)))

@@ -1,23 +1,33 @@
-"""Bytes saved for the backward pass, and times, with and without checkpoints."""
+"""Bytes saved for the backward pass, and times, with and without checkpoints.
 
+On a GPU, also what its allocator says.
+"""
+
+import statistics
+from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from app.labs.ranks import formats
 from app.labs.ranks.rank import Rank
+from app.labs.ranks.room import require_room
+from app.labs.ranks.rounding import agree
 
 _BLOCKS = 12
+_ROUNDINGS = 10 * _BLOCKS  # of a gradient: five of a block on its way forward, and five back
 
 
 class _Block(nn.Module):
     """A residual MLP."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, kind: torch.dtype) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.norm = nn.LayerNorm(width, dtype=kind)
+        self.up = nn.Linear(width, 4 * width, dtype=kind)
+        self.down = nn.Linear(4 * width, width, dtype=kind)
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
         """The input plus its MLP."""
@@ -25,25 +35,65 @@ class _Block(nn.Module):
         return out
 
 
+_Run = Callable[[], torch.Tensor]
+
+
 def main(rank: Rank) -> None:
     """Compare the gradients, count what is saved, time both."""
-    width, every = int(rank.number("width")), int(rank.word("every"))
+    width, tokens = int(rank.number("width")), int(rank.number("tokens"))
+    every, kind = int(rank.word("every")), formats.use("bf16" if rank.on_gpu else "fp32")
+    if rank.on_gpu:
+        require_room(rank, _needed(width, tokens), "tokens or width")
     torch.manual_seed(0)
-    blocks = nn.Sequential(*(_Block(width) for _ in range(_BLOCKS)))
-    given = torch.randn(int(rank.number("tokens")), width, requires_grad=True)
+    with rank.device:
+        blocks = nn.Sequential(*(_Block(width, kind) for _ in range(_BLOCKS)))
+        given = torch.randn(tokens, width, dtype=kind, requires_grad=True)
     run, whole = partial(_forward, blocks, given, every), partial(_forward, blocks, given, 0)
-    found = []
-    for each in (run, whole):
-        blocks.zero_grad()
-        each().backward()
-        found.append([p.grad.clone() for p in blocks.parameters() if p.grad is not None])
-    rank.check("gradients", all(map(torch.equal, *found)))
+    _compare(rank, blocks, run, whole, every)
     rank.measure("kept", [_kept(run, blocks)], every=every)
+    times = {}
     for name, each in (("step", run), ("whole", whole)):
-        rank.measure(name, rank.timed(partial(_both_ways, each), 2.0, 5, 20), every=every)
+        times[name] = rank.timed(partial(_both_ways, each), 2.0, 5, 20)
+        rank.measure(name, times[name], every=every)
+    if rank.on_gpu:
+        longer = statistics.median(times["step"]) / statistics.median(times["whole"]) - 1
+        rank.measure("overhead", [longer], every=every)
+        for name, each in (("", run), ("-whole", whole)):
+            _measure_memory(rank, name, each, every)
 
 
-def _both_ways(run: "partial[torch.Tensor]") -> None:
+def _compare(rank: Rank, blocks: nn.Module, run: _Run, whole: _Run, every: int) -> None:
+    """Check the gradients of both; on a GPU, rounding may differ, and what differs is counted."""
+    run().backward()
+    found = [p.grad.to("cpu", copy=True) for p in blocks.parameters()]  # spares the GPU's memory
+    blocks.zero_grad()
+    whole().backward()
+    pairs = [
+        (one.to(rank.device), p.grad) for one, p in zip(found, blocks.parameters(), strict=True)
+    ]
+    if not rank.on_gpu:
+        rank.check("gradients", all(torch.equal(one, other) for one, other in pairs))
+        return
+    rank.check("gradients", all(agree(one, other, _ROUNDINGS) for one, other in pairs))
+    different = sum(int((one != other).sum().item()) for one, other in pairs)
+    rank.measure("different", [float(different)], every=every)
+
+
+def _measure_memory(rank: Rank, name: str, run: _Run, every: int) -> None:
+    """Report the peak of a step that starts with the weights and gradients in place."""
+    before = torch.cuda.memory_allocated(rank.device)
+    allocated, reserved = rank.peak(partial(_both_ways, run))
+    rank.measure(f"allocated{name}", [float(allocated - before)], every=every)
+    rank.measure(f"reserved{name}", [float(reserved)], every=every)
+
+
+def _needed(width: int, tokens: int) -> float:
+    """Bytes at the peak: weights, their gradients, and a step without checkpoints."""
+    weights, given = 2 * _BLOCKS * 8 * width**2, 2 * tokens * width
+    return 2 * weights + weights / _BLOCKS / 2 + (10 * _BLOCKS + 6) * given
+
+
+def _both_ways(run: _Run) -> None:
     run().backward()
 
 
@@ -55,13 +105,13 @@ def _forward(blocks: nn.Sequential, given: torch.Tensor, every: int) -> torch.Te
     return given.mean()
 
 
-def _kept(run: "partial[torch.Tensor]", blocks: nn.Module) -> float:
+def _kept(run: _Run, blocks: nn.Module) -> float:
     """Bytes of the storages that the forward pass saves, without the weights."""
-    weights = {p.untyped_storage().data_ptr() for p in blocks.parameters()}
+    weights = {p.untyped_storage()._cdata for p in blocks.parameters()}
     seen: dict[int, torch.Tensor] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
-        place = tensor.untyped_storage().data_ptr()
+        place = tensor.untyped_storage()._cdata
         if place not in weights:
             seen[place] = tensor  # kept alive, or its memory would be reused
         return tensor

@@ -1,4 +1,4 @@
-"""Attention to blocks of keys and values that go around a ring."""
+"""Attention to blocks of keys and values that go around a ring; on GPUs, see `computing`."""
 
 import time
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
+from app.labs.library.ring_attention.computing import measure
 from app.labs.ranks.link import Link
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.sleeping import sleep_until
@@ -16,6 +17,9 @@ _FEW = 8  # tokens per rank when the result is checked
 
 def main(rank: Rank) -> None:
     """Compare with attention on one rank, count the bytes, time the ring."""
+    if rank.on_gpu:
+        measure(rank)
+        return
     heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
     rank.check("attention", _is_right(rank, heads))
     block = torch.zeros(2, heads, tokens, _HEAD)

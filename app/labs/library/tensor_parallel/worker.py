@@ -1,25 +1,35 @@
-"""An MLP with PyTorch's tensor parallelism, against the same MLP in one process."""
+"""An MLP with PyTorch's tensor parallelism, against the same MLP in one process.
 
-import copy
+In BF16 on GPUs, where both are also timed.
+"""
+
+from functools import partial
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
+from app.labs.ranks import formats
 from app.labs.ranks.counting import Sent, bytes_of
 from app.labs.ranks.rank import Rank
+from app.labs.ranks.room import require_room
+from app.labs.ranks.rounding import agree
 
 _CLOSE = 1e-5
+_ROUNDINGS = 6  # both products and the GELU, forward and backward; then one for every sum of ranks
 
 
 class _Mlp(nn.Module):
     """Up-projection, GELU, down-projection."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, rank: Rank, width: int, kind: torch.dtype) -> None:
         super().__init__()
-        self.up = nn.Linear(width, 4 * width, bias=False)
-        self.down = nn.Linear(4 * width, width, bias=False)
+        torch.manual_seed(0)
+        with rank.device:
+            self.up = nn.Linear(width, 4 * width, bias=False, dtype=kind)
+            self.down = nn.Linear(4 * width, width, bias=False, dtype=kind)
 
     def forward(self, given: torch.Tensor) -> torch.Tensor:
         """The result."""
@@ -30,21 +40,65 @@ class _Mlp(nn.Module):
 def main(rank: Rank) -> None:
     """Compare results and gradients, then count a step."""
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
-    torch.manual_seed(0)
-    whole, given = _Mlp(width), torch.randn(tokens, width, requires_grad=True)
+    if 4 * width % rank.world:
+        raise ValueError(
+            f"{rank.world} ranks cannot share {4 * width} columns equally: "
+            f"take a width of {width - width % rank.world}"
+        )
+    kind = formats.use("bf16" if rank.on_gpu else "fp32")
+    if rank.on_gpu:
+        require_room(rank, _needed(rank.world, width, tokens), "tokens or width")
+    whole, net = (_Mlp(rank, width, kind) for _ in range(2))
+    given = torch.randn(tokens, width, device=rank.device, dtype=kind)
+    if rank.on_gpu:
+        for one in (*whole.parameters(), *net.parameters(), given):
+            dist.broadcast(one.detach(), 0)  # GPUs of two kinds draw different numbers
+    given.requires_grad_()
     alone = given.detach().clone().requires_grad_()
     mesh = init_device_mesh(rank.device.type, (rank.world,))
-    split = parallelize_module(
-        copy.deepcopy(whole), mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()}
-    )
+    split = parallelize_module(net, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
     expected = whole(alone)
     expected.square().mean().backward()
     with Sent(rank.world) as sent:
         found = split(given)
         found.square().mean().backward()
     pairs = ((found, expected), (given.grad, alone.grad))
-    same = (a is not None and b is not None and torch.allclose(a, b, atol=_CLOSE) for a, b in pairs)
-    rank.check("result", all(same))
-    rank.measure("weights", rank.everywhere(sum(map(bytes_of, split.parameters()))))
+    rank.check("result", all(_is_same(rank, *pair) for pair in pairs))
+    every = rank.everywhere(sum(map(bytes_of, split.parameters())))
+    rank.measure("weights", every)
     rank.measure("all-reduces", rank.everywhere(sum(sent.calls.values())))
     rank.measure("sent", rank.everywhere(sent.bytes))
+    if rank.on_gpu:
+        _measure_times(rank, split, whole, given.detach())
+
+
+def _is_same(rank: Rank, found: torch.Tensor, expected: torch.Tensor) -> bool:
+    if rank.on_gpu:
+        return agree(found, expected, _ROUNDINGS + rank.world)
+    return torch.allclose(found, expected, atol=_CLOSE)
+
+
+def _measure_times(rank: Rank, split: nn.Module, whole: nn.Module, given: torch.Tensor) -> None:
+    """Report the time of a step on one GPU, of an all-reduce, and of a step on all of them."""
+    gradient = torch.randn_like(given)
+    array = torch.randn_like(given)
+    calls = {
+        "alone": partial(_pass_both_ways, whole, given, gradient),
+        "reduce": partial(dist.all_reduce, array, dist.ReduceOp.AVG),
+        "step": partial(_pass_both_ways, split, given, gradient),
+    }
+    for name, call in calls.items():
+        rank.measure(name, rank.timed(call, seconds=1.0, least=5, most=20))
+
+
+def _pass_both_ways(module: nn.Module, given: torch.Tensor, gradient: torch.Tensor) -> None:
+    """Forward and backward, with the gradient of the input, which the layer before would need."""
+    out = module(given.detach().requires_grad_())
+    out.detach()[0].clone()  # waits for the sum over the ranks, as the next layer would
+    out.backward(gradient)
+
+
+def _needed(world: int, width: int, tokens: int) -> float:
+    """Bytes at the peak: both MLPs with their gradients, and the activations of a step of each."""
+    weights = 2 * 8 * width**2
+    return 2 * weights * (1 + 1 / world) + weights / 2 + 2 * tokens * width * 30

@@ -1,0 +1,109 @@
+"""Where ranks were when they were stopped, as Python's faulthandler writes it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_FRAME = re.compile(r'  File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<function>.+)')
+_THREAD = re.compile(r"^(?:Current thread|Thread) .*$", re.MULTILINE)
+_LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<")  # frames that are not ours,
+_OURS = "/app/labs/"  # unless this is installed there too
+_WAITING = ("/torch/distributed/", "/torch/cuda/")  # where a rank waits for others, or for its GPU
+_DECORATORS = ("wrapper", "_fn")  # frames that say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of our own code, and the function of torch that it called, if any."""
+
+    where: str
+    call: str = ""
+
+    def __str__(self) -> str:
+        return f"in {self.call} ({self.where})" if self.call else f"at {self.where}"
+
+
+def stack_of(folder: Path, rank: int) -> Path:
+    """The file into which *rank* writes where it is."""
+    return folder / f"stack{rank}.txt"
+
+
+def places_of(folder: Path) -> Mapping[int, Place]:
+    """Where each rank was, for those that have written it."""
+    found = {}
+    for path in folder.glob("stack*.txt"):
+        number = path.stem.removeprefix("stack")
+        if number.isdigit() and (place := place_in(path.read_text(errors="replace"))):
+            found[int(number)] = place
+    return found
+
+
+def place_in(text: str) -> Place | None:
+    """Where the main thread was, in a dump of all threads; None if it cannot be seen.
+
+    >>> place_in('''Current thread 0x00007f38983c5b80 (most recent call first):
+    ...   File "/x/site-packages/torch/distributed/distributed_c10d.py", line 5356 in barrier
+    ...   File "/x/site-packages/torch/distributed/c10d_logger.py", line 83 in wrapper
+    ...   File "/x/library/zero/worker.py", line 12 in main
+    ... ''')
+    Place(where='worker.py line 12', call='barrier')
+    """
+    for thread in reversed(_THREAD.split(text)):  # the main thread comes last
+        call = ""
+        for frame in map(_FRAME.fullmatch, thread.splitlines()):
+            if frame and _is_ours(frame["file"]):
+                return Place(f"{Path(frame['file']).name} line {frame['line']}", call)
+            if frame and not call and _is_a_wait(frame):
+                call = frame["function"]
+    return None
+
+
+def _is_ours(file: str) -> bool:
+    return _OURS in file or not any(part in file for part in _LIBRARY)
+
+
+def _is_a_wait(frame: re.Match[str]) -> bool:
+    torch = any(part in frame["file"] for part in _WAITING)
+    return torch and frame["function"] not in _DECORATORS
+
+
+def odd_one_out(places: Mapping[int, Place]) -> str:
+    """Which ranks kept the others waiting: those that were waiting for none, else the fewest.
+
+    Empty if all were at the same place.
+    """
+    ranks: dict[Place, list[int]] = defaultdict(list)
+    for rank, place in sorted(places.items()):
+        ranks[place].append(rank)
+    if len(ranks) < 2:  # noqa: PLR2004  # one place, or none
+        return ""
+    few, *rest = sorted(ranks, key=lambda place: (bool(place.call), len(ranks[place])))
+    others = ", ".join(
+        f"{ranks_shown(ranks[place])} {_was(ranks[place])} {place}" for place in rest
+    )
+    return f"{ranks_shown(ranks[few])} {_was(ranks[few])} {few}, while {others}"
+
+
+def _was(ranks: Sequence[int]) -> str:
+    return "was" if len(ranks) == 1 else "were"
+
+
+def ranks_shown(ranks: Sequence[int]) -> str:
+    """Ranks, in ascending order, as a person would write them.
+
+    >>> ranks_shown([3]), ranks_shown([0, 1, 2, 5]), ranks_shown([0, 1])
+    ('rank 3', 'ranks 0-2, 5', 'ranks 0, 1')
+    """
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    parts = [
+        f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run))  # noqa: PLR2004
+        for run in runs
+    ]
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {', '.join(parts)}"

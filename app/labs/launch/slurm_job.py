@@ -1,0 +1,152 @@
+"""What Slurm is asked for: the nodes and processors of a run, and the script that runs there."""
+
+import math
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.config import Settings
+from app.errors import InputError
+from app.labs.spec import Job
+
+_ENDING = 30.0  # seconds that a run may take beyond its limits: its ranks keep them themselves
+_KILL = 10  # seconds from SIGTERM to SIGKILL
+_MINUTE = 60
+# How the site's lines may ask for GPUs, and for processors per rank.
+_GPUS = re.compile(r"^#SBATCH\b.*\s(-G|--gpus\b|--gpus-per-\w+|--gres=\S*gpu)", re.MULTILINE)
+_CPUS = re.compile(r"^#SBATCH\b.*\s(-c|--cpus-per-\w+)", re.MULTILINE)
+_SCRIPT = """\
+#!/bin/bash
+{site_header}
+{site_setup}
+# Since 22.05, srun does not take this from sbatch.
+cpus=${{SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}}
+timeout --signal=TERM --kill-after={kill} {seconds} \\
+  srun --kill-on-bad-exit=1 --label $cpus {words}\\
+  {python} -m app.labs.launch.rank_main {folder}
+code=$?
+echo $code > {folder}/exit.new && mv {folder}/exit.new {folder}/exit
+exit $code
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Nodes with as many ranks on each."""
+
+    nodes: int
+    per_node: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLines:
+    """The lines of the site's file: those for sbatch, and those for the shell."""
+
+    header: str = ""
+    setup: str = ""
+
+    @classmethod
+    def read(cls, path: Path | None) -> "SiteLines":
+        """Those of the file at *path*.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        if path is None:
+            return cls()
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"WALLCLOCK_SLURM_SITE cannot be read: {error}") from error
+        header = [line for line in lines if line.startswith("#SBATCH")]
+        return cls("\n".join(header), "\n".join(line for line in lines if line not in header))
+
+
+def allocation_of(job: Job, backend: str, settings: Settings) -> Allocation:
+    """The nodes of *job*: those that it names, or as few as have a GPU for each of its ranks.
+
+    Over gloo, ranks take one node unless the job names more.
+
+    Raises:
+        InputError: there are not as many nodes, or they do not have the GPUs.
+    """
+    ranks, gpus, most = job.ranks, settings.slurm_gpus, settings.slurm_nodes
+    on_gpus = backend == "nccl"
+    nodes = job.nodes or (math.ceil(ranks / max(1, gpus)) if on_gpus else 1)
+    if nodes > most:
+        why = "" if job.nodes else f", since a node has {_counted(gpus, 'GPU')}"
+        raise InputError(
+            f"{_counted(ranks, 'rank')} on {_counted(nodes, 'node')}{why}: a run may take "
+            f"{_counted(most, 'node')} here, by WALLCLOCK_SLURM_NODES"
+        )
+    if on_gpus and ranks > nodes * gpus:
+        raise InputError(
+            f"{_counted(ranks, 'rank')} on {_counted(nodes, 'node')} need "
+            f"{math.ceil(ranks / nodes)} GPUs per node, and a node has {gpus}"
+        )
+    if ranks % nodes:
+        raise InputError(
+            f"{ranks} ranks take {nodes} nodes of {gpus} GPUs, and cannot be spread evenly over "
+            f"them; take {ranks - ranks % nodes} or {ranks - ranks % nodes + nodes} ranks"
+        )
+    return Allocation(nodes, ranks // nodes)
+
+
+def options_of(job: Job, backend: str, settings: Settings, site: SiteLines) -> Sequence[str]:
+    """The options of sbatch for *job*, whose nodes are chosen.
+
+    Where the site's lines ask for GPUs, or for processors per rank, these are left to them: Slurm
+    refuses a mixture.
+    """
+    nodes = job.nodes or 1
+    per_node = job.ranks // nodes
+    minutes = math.ceil(_longest(job, settings) / _MINUTE) + 1
+    return [
+        f"--job-name=lab-{job.lab.name}",
+        f"--nodes={nodes}",
+        f"--ntasks={job.ranks}",
+        f"--ntasks-per-node={per_node}",
+        f"--time={minutes}",
+        "--no-requeue",
+        "--open-mode=append",
+        *_resources(per_node, backend, settings, site),
+    ]
+
+
+def script_of(job: Job, folder: Path, settings: Settings, site: SiteLines) -> str:
+    """The script of *job*, whose run is in *folder*."""
+    return _SCRIPT.format(
+        site_header=site.header, site_setup=site.setup, kill=_KILL,
+        seconds=round(_longest(job, settings)),
+        words=f"{settings.slurm_srun} " if settings.slurm_srun else "",
+        python=shlex.quote(settings.slurm_python or sys.executable),
+        folder=shlex.quote(str(folder)),
+    )  # fmt: skip
+
+
+def _longest(job: Job, settings: Settings) -> float:
+    """Seconds from the start of the script to its end, at most."""
+    return settings.slurm_starting + job.lab.seconds + _ENDING
+
+
+def _resources(per_node: int, backend: str, settings: Settings, site: SiteLines) -> Iterator[str]:
+    if settings.slurm_partition:
+        yield f"--partition={settings.slurm_partition}"
+    if backend == "nccl" and not _GPUS.search(site.header):
+        yield from shlex.split(settings.slurm_gpu_options.replace("{gpus}", str(per_node)))
+    if backend == "nccl" and settings.slurm_cpus and not _CPUS.search(site.header):
+        yield f"--cpus-per-task={settings.slurm_cpus}"
+    if settings.slurm_exclusive:
+        yield "--exclusive"
+    if settings.slurm_memory:
+        amount, unit = settings.slurm_memory[:-1], settings.slurm_memory[-1]
+        yield f"--mem={per_node * int(amount)}{unit}"
+    elif settings.slurm_exclusive:
+        yield "--mem=0"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
