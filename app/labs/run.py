@@ -193,7 +193,7 @@ class Run:
 
 def new_name(lab: str) -> str:
     """A unique name for a run of *lab*."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{lab}-{secrets.token_hex(3)}"
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{lab}-{secrets.token_hex(5)}"
 
 
 def write_whole(path: Path, content: bytes) -> None:
