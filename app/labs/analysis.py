@@ -17,6 +17,7 @@ from app.labs.spec import RANKS, Lab, lab_called
 from app.units import RATIO, scale_of
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
+_EQUAL = 1e-13  # relative difference of equal numbers, after a few operations
 _POINTS = 3  # the fewest that determine a line and say how well it fits
 # Bytes where latency counts, and where bandwidth does: between them, NCCL changes its ways.
 _SMALL, _LARGE = 256 * 2**10, 16 * 2**20
@@ -168,11 +169,16 @@ def _measure(
         samples=tuple(samples),
         predicted=expected,
         ratio=held / expected if expected else None,
-        right=all(one == expected for one in samples) if exact and expected is not None else None,
+        right=_all_equal(samples, expected) if exact and expected is not None else None,
         derived=_derived(lab, name, median, known, words),
         trouble=trouble,
         held=held,
     )
+
+
+def _all_equal(samples: Sequence[float], expected: float) -> bool:
+    """Whether each is *expected*: a third of a number of bytes is rounded, one way or another."""
+    return all(math.isclose(one, expected, rel_tol=_EQUAL) for one in samples)
 
 
 def _derived(

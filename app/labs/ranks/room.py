@@ -3,7 +3,7 @@
 from app.labs.ranks import gpu
 from app.labs.ranks.rank import Rank
 
-_GIGA = 1e9
+_GIB = 2**30
 
 
 def require_room(rank: Rank, size: float, less: str) -> None:
@@ -15,6 +15,6 @@ def require_room(rank: Rank, size: float, less: str) -> None:
     free = min(rank.everywhere(gpu.free_bytes(rank.device)))
     if size > free:
         raise ValueError(
-            f"this takes {size / _GIGA:.1f} GB of each GPU, and one of them has "
-            f"{max(0.0, free) / _GIGA:.1f} GB free: lower {less}"
+            f"this takes {size / _GIB:.3g} GiB of each GPU, and one of them has "
+            f"{max(0.0, free / _GIB):.3g} GiB free: lower {less}"
         )

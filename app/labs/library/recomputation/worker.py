@@ -75,7 +75,7 @@ def _compare(rank: Rank, blocks: nn.Module, run: _Run, whole: _Run, every: int) 
         rank.check("gradients", all(torch.equal(one, other) for one, other in pairs))
         return
     rank.check("gradients", all(agree(one, other, _ROUNDINGS) for one, other in pairs))
-    different = sum(int((one != other).sum()) for one, other in pairs)
+    different = sum(int((one != other).sum().item()) for one, other in pairs)
     rank.measure("different", [float(different)], every=every)
 
 
