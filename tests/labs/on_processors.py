@@ -18,10 +18,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import app.labs
-from app.labs.ranks import gpu
+from app.labs.ranks import gpu, room
 from app.labs.ranks.rank import Rank
 
-BROKEN = ""
+BROKEN, WATCHED = "", False
 _MOMENT = 0.1  # seconds
 
 
@@ -31,16 +31,18 @@ class Tally(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[int, Any] = {}
-        self.peak = 0
+        self.peak = self.most = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         for one in out if isinstance(out, tuple | list) else (out,):
             if isinstance(one, torch.Tensor):
-                own = StorageWeakRef(getattr(one, "_local_tensor", one).untyped_storage())
+                local: Any = getattr(one, "_local_tensor", one)
+                own = StorageWeakRef(local.untyped_storage())
                 if own.cdata not in self._known or self._known[own.cdata].expired():
                     self._known[own.cdata] = own
-        self.peak = max(self.peak, self.allocated())
+        now = self.allocated()
+        self.peak, self.most = max(self.peak, now), max(self.most, now)
         return out
 
     def allocated(self) -> int:
@@ -68,9 +70,11 @@ def main(rank: Rank) -> None:
     lab = json.loads((rank.folder / "job.json").read_text())["lab"].replace("-", "_")
     tally = Tally()
     rank.on_gpu = True
-    rank.timed = timed  # type: ignore[assignment]
+    rank.timed = timed  # type: ignore[method-assign]
     rank.peak = tally.at_peak  # type: ignore[method-assign]
-    gpu.free_bytes = lambda _: 2**40
+    gpu.free_bytes = lambda device: 2**40
+    asked: list[float] = []
+    room.require_room = lambda rank, size, less: asked.append(size)
     torch.cuda.memory_allocated = lambda _: tally.settled()
     if BROKEN:
         breakages[BROKEN]()
@@ -82,13 +86,15 @@ def main(rank: Rank) -> None:
     spec.loader.exec_module(worker)
     with tally:
         worker.main(rank)
+    if WATCHED:  # what was asked for was enough, and not far too much
+        rank.check("room", any(tally.most <= size < 2 * tally.most for size in asked))
     rank.on_gpu = False  # to leave as it came
 
 
 def timed(call: Callable[[], object], *_: Any, **__: Any) -> list[float]:
     """The times of two calls, which are not those of a GPU."""
     found = []
-    for _ in range(2):
+    for _call in range(2):
         begun = time.perf_counter()
         call()
         found.append(time.perf_counter() - begun)
@@ -130,7 +136,7 @@ def pass_nothing_on() -> None:
         into.copy_(block)
         return lambda: None
 
-    Neighbors.pass_on = pass_on  # type: ignore[method-assign]
+    Neighbors.pass_on = pass_on  # type: ignore[assignment,method-assign]
 
 
 def skip_a_microbatch() -> None:
