@@ -13,7 +13,7 @@ from app.labs.report import Report
 from app.labs.spec import lab_called, read_job
 from tests.labs.test_running import ended
 
-pytestmark = pytest.mark.slow(30)
+pytestmark = pytest.mark.slow(15)
 WORKER = Path(__file__).with_name("on_processors.py")
 Ran = Callable[..., Report]
 SMALL = {"width": "64", "tokens": "64"}
