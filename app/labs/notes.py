@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.errors import capitalized
+from app.errors import sentence
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
 from app.labs.report import Line, Measure
@@ -39,10 +39,9 @@ def notes_on(
         )
     yield from map(_fit, lines)
     if why := details.get(_HELD_DOWN):
-        yield f"The clock of rank 0's GPU was held down {why}. When it is not, the GPU is faster."
-    yield from (
-        f"{capitalized(name)}: {says}." for name, says in details.items() if name != _HELD_DOWN
-    )
+        yield f"The clock of rank 0's GPU was held down {why}: at its highest, it is faster."
+    told = (f"{name}: {says}" for name, says in details.items() if name != _HELD_DOWN)
+    yield from map(sentence, told)
 
 
 def details_in(events: Sequence[Event]) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.distributed import fake_pg  # noqa: F401  # registers it
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from app.labs.ranks.rank import Rank
 from app.labs.spec import lab_called, read_job
@@ -88,6 +89,9 @@ class _Answers(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = dict(kwargs or {})
+        if str(func).startswith("c10d."):  # on processors, gloo would take it, and not NCCL
+            leaves = tree_leaves((args, given))
+            assert {one.device for one in leaves if isinstance(one, torch.Tensor)} <= {GPU}
         if str(func) in _COMPARISONS:
             one, other = args[:2]
             assert one.dtype == other.dtype

@@ -116,6 +116,7 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(
         assert group.everywhere(2.5) == [2.5]
         assert group.largest([1.0, 3.0]) == [1.0, 3.0]
         assert group.texts("a") == ["a"]
+        assert group.size == 1
     finally:
         group.leave()
 
@@ -128,10 +129,10 @@ def test_processors_have_no_peak_but_room_and_one_operand(tmp_path: Path) -> Non
     assert rank.rotated(lambda: lambda: "the only one", 1.0)() == "the only one"
 
 
-def smi(answers: Mapping[str, str]) -> Callable[[Sequence[str]], str]:
+def smi(answers: Mapping[str, str]) -> Callable[[Sequence[str]], str | None]:
     """A tool that knows some fields: each answer belongs to the last field of a query."""
 
-    def ask(command: Sequence[str]) -> str:
+    def ask(command: Sequence[str]) -> str | None:
         return answers.get(command[1].rpartition(",")[2], "")
 
     return ask
@@ -164,6 +165,9 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
     assert (bare.clock, bare.power, bare.temperature) == (None, None, 61.0)
     assert nvidia_reading(UUID, smi({})) is None
     assert nvidia_reading("another", smi({"temperature.gpu": ROW})) is None
+    asked: list[Sequence[str]] = []
+    assert nvidia_reading(UUID, asked.append) is None  # too slow
+    assert len(asked) == 1
     assert nvidia_reading(UUID, smi({NEW: 'Field "x" is not a valid field to query.'})) is None
 
 
@@ -183,6 +187,7 @@ def test_amd_smi_is_read_in_both_shapes(wrapped: bool) -> None:
     assert amd_reading(0, lambda _: text) == Reading()
     assert amd_reading(2, lambda _: text) is None
     assert amd_reading(0, lambda _: "") is None
+    assert amd_reading(0, lambda _: None) is None
 
 
 def looks(before: Reading, after: Reading) -> list[ClocksEvent]:
@@ -202,13 +207,13 @@ def test_a_report_says_what_held_the_clock_down() -> None:
         Reading(slowed={"the power limit": 11.0, "the temperature": 1.1}, reasons=("x",)),
     )
     assert told(*counted) == [
-        "The clock of rank 0's GPU was held down by the power limit for 12% of the run. "
-        "When it is not, the GPU is faster."
+        "The clock of rank 0's GPU was held down by the power limit for 12% of the run: "
+        "at its highest, it is faster."
     ]
     seen = looks(Reading(), Reading(reasons=("the power limit", "the temperature")))
     assert told(*seen) == [
         "The clock of rank 0's GPU was held down by the power limit and the temperature when the "
-        "run ended. When it is not, the GPU is faster."
+        "run ended: at its highest, it is faster."
     ]
     assert told(*looks(Reading(reasons=("x",)), Reading())) == []
     assert told(*counted[1:]) == []

@@ -4,8 +4,10 @@ import statistics
 from functools import partial
 
 import pytest
+import torch
 
-from app.labs.ranks.timing import Sampling, Timer
+from app.labs.ranks.gpu import GpuStream
+from app.labs.ranks.timing import Mark, Sampling, Timer
 from tests.labs.scripted import ScriptedGpu
 
 KERNEL = 10e-6
@@ -95,3 +97,50 @@ def test_on_processors_a_sample_is_one_call_after_a_barrier() -> None:
     assert together == pytest.approx([0.5] * 5)
     with pytest.raises(TypeError, match="without a GPU"):
         timer.by_events(int, SAMPLING)
+
+
+class ScriptedEvent:
+    """What torch calls an event, on the scripted machine."""
+
+    machine: ScriptedGpu
+    own: Mark
+
+    def __init__(self, *, enable_timing: bool) -> None:
+        assert enable_timing
+
+    def record(self) -> None:
+        self.own = self.machine.mark()
+
+    def query(self) -> bool:
+        return self.own.has_passed()
+
+    def elapsed_time(self, later: "ScriptedEvent") -> float:
+        return 1e3 * self.own.seconds_to(later.own)  # milliseconds
+
+
+def test_a_gpu_is_held_for_as_long_as_asked_when_its_clock_has_risen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine, clock = ScriptedGpu(1e-6), [345e6]
+    monkeypatch.setattr(ScriptedEvent, "machine", machine, raising=False)
+    monkeypatch.setattr(torch.cuda, "Event", ScriptedEvent)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: machine.run(cycles / clock[0]))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda _: machine.synchronize())
+    stream = GpuStream(torch.device("cuda", 0))
+
+    def held() -> float:
+        begun = stream.mark()
+        stream.hold(0.01)
+        ended = stream.mark()
+        stream.synchronize()
+        return begun.seconds_to(ended)
+
+    held()
+    assert held() == pytest.approx(0.01, rel=0.01)
+    clock[0] = 1980e6
+    assert held() == pytest.approx(0.01 * 345 / 1980, rel=0.01)
+    assert held() == pytest.approx(0.01, rel=0.01)
+    timer = Timer(machine, machine, stream)
+    clock[0] = 5 * 1980e6
+    samples = timer.by_events(partial(machine.call, KERNEL), SAMPLING)
+    assert samples == pytest.approx([KERNEL] * len(samples), rel=0.01)

@@ -10,7 +10,8 @@ import torch
 
 from app.labs.ranks.events import Reading
 
-_PATIENCE = 10  # seconds
+Ask = Callable[[Sequence[str]], str | None]
+_PATIENCE = 5  # seconds
 _MEGA, _MICRO = 1e6, 1e-6
 _BASE = (
     "uuid", "clocks.sm", "clocks.max.sm", "power.draw", "power.limit", "temperature.gpu",
@@ -46,17 +47,6 @@ _QUERIES = (
 _HIDDEN = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
-def output_of(command: Sequence[str]) -> str:
-    """What *command* prints; empty where it is not installed, fails, or takes too long."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout
-
-
 def reading_of(device: torch.device) -> Reading | None:
     """The state of *device*; None where nobody says, or not of which GPU."""
     if not torch.version.hip:
@@ -64,12 +54,24 @@ def reading_of(device: torch.device) -> Reading | None:
     return None if any(map(os.environ.get, _HIDDEN)) else amd_reading(device.index)
 
 
-def nvidia_reading(uuid: str, ask: Callable[[Sequence[str]], str] = output_of) -> Reading | None:
+def output_of(command: Sequence[str]) -> str | None:
+    """What *command* prints, empty where it fails; None where it is absent or takes too long."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return "" if done.returncode else done.stdout
+
+
+def nvidia_reading(uuid: str, ask: Ask = output_of) -> Reading | None:
     """The state of the GPU *uuid*, from nvidia-smi; None where it does not say."""
     for fields in _QUERIES:
-        text = ask(
-            ("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
-        )
+        query = f"--query-gpu={','.join(fields)}"
+        text = ask(("nvidia-smi", query, "--format=csv,noheader,nounits"))
+        if text is None:
+            return None
         rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines()]
         if found := [row for row in rows if len(row) == len(fields)]:
             own = next((row for row in found if row[0].removeprefix("GPU-") == uuid), None)
@@ -77,10 +79,10 @@ def nvidia_reading(uuid: str, ask: Callable[[Sequence[str]], str] = output_of) -
     return None
 
 
-def amd_reading(index: int, ask: Callable[[Sequence[str]], str] = output_of) -> Reading | None:
+def amd_reading(index: int, ask: Ask = output_of) -> Reading | None:
     """The state of the GPU that is number *index* in the list of amd-smi; None if unknown."""
     try:
-        plain = json.loads(ask(("amd-smi", "metric", "--json")))
+        plain = json.loads(ask(("amd-smi", "metric", "--json")) or "")
     except ValueError:
         return None
     gpus = plain.get("gpu_data") if isinstance(plain, dict) else plain

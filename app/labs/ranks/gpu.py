@@ -8,7 +8,7 @@ import torch
 from app.labs.ranks.timing import Mark
 
 _INFINITY_CACHE = 256 * 2**20  # bytes in front of the memory of an MI300, beside its L2
-_SPIN = 2_000_000  # cycles, to find out how long one takes
+_CYCLES = 2_000_000  # to find out how long one takes
 _MILLI = 1e-3
 _TIMES, _MOST_COPIES = 2, 4096  # operands are this many times the cache
 _SPARE = 2**30  # bytes for the workspaces of libraries
@@ -19,29 +19,33 @@ class GpuStream:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._rate = 0.0
+        self._held: list[tuple[Mark, Mark, int]] = []
 
     def mark(self) -> Mark:
         """Add an event."""
         return _GpuMark()
 
     def hold(self, seconds: float) -> None:
-        """Have the GPU spin for that long before what is added next."""
-        if not self._rate:
-            self._rate = self._cycles_per_second()
-        torch.cuda._sleep(int(seconds * self._rate))
+        """Have the GPU spin for about that long before what is added next.
+
+        It counts cycles, and its clock may rise or fall: each hold learns from the one before,
+        which must be over.
+        """
+        if not self._held:
+            for _ in range(2):  # the first also loads the kernel
+                self._spin(_CYCLES)
+                self.synchronize()
+        begun, ended, cycles = self._held[-1]
+        self._spin(int(seconds * cycles / begun.seconds_to(ended)))
 
     def synchronize(self) -> None:
         """Wait until the GPU has done everything."""
         torch.cuda.synchronize(self._device)
 
-    def _cycles_per_second(self) -> float:
-        for _ in range(2):  # the first also loads the kernel
-            begun = self.mark()
-            torch.cuda._sleep(_SPIN)
-            ended = self.mark()
-            self.synchronize()
-        return _SPIN / begun.seconds_to(ended)
+    def _spin(self, cycles: int) -> None:
+        begun = self.mark()
+        torch.cuda._sleep(cycles)
+        self._held = [(begun, self.mark(), cycles)]
 
 
 class _GpuMark:

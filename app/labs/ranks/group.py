@@ -37,6 +37,11 @@ class Group:
             self.meet()
             torch.cuda.synchronize(self._device)
 
+    @property
+    def size(self) -> int:
+        """How many ranks have met."""
+        return int(dist.get_world_size())
+
     def leave(self) -> None:
         """Wait for the others, and leave the process group."""
         self.everywhere(0.0)

@@ -78,7 +78,7 @@ class Rank:
             self._group.connect()
             versions |= nccl.versions()
             self._look("before")
-        self._write(ReadyEvent(at=time.time(), world=self.world, versions=versions))
+        self._write(ReadyEvent(at=time.time(), world=self._group.size, versions=versions))
 
     def leave(self) -> None:
         """Wait for the others, and leave the group."""

@@ -16,7 +16,7 @@ _SHORTEST = 1e-6  # seconds of a call, where the clock shows none
 _BATCH, _AIM = 0.002, 0.0022  # seconds between two events at least, and as planned
 _MOST_CALLS = 1000  # of a batch: the queue of a GPU has room for about as many launches
 _SLACK, _SPARE = 1.5, 3e-4  # the hold is this many times the launches, plus seconds
-_LONGEST_HOLD = 1.0  # seconds
+_LONGEST_HOLD = 0.25  # seconds
 
 
 class Clock(Protocol):
@@ -162,18 +162,19 @@ class Timer:
     def _settled(self, call: Callable[[], object]) -> tuple[int, float, float]:
         """Calls of a batch, seconds to hold the GPU before it, and seconds of a call.
 
-        The ranks agree on all three. The queue may be too short for all launches of a batch: it
-        is halved until they fit. The hold is 0 where not even a single call can be launched ahead.
+        The ranks agree on all three. Where twice the hold is still too short for the launches of
+        a batch, the queue has no room for them: the batch is halved. The hold is 0 where not even
+        a single call can be launched ahead.
         """
         alone = found = self._agreed(call, 1, 0.0)
-        calls, hold, most = 1, 0.0, _MOST_CALLS
+        calls, hold, most, slack = 1, 0.0, _MOST_CALLS, _SLACK
         while True:
             if hold and found.starved:
-                most = calls // 2
+                most, slack = (calls, 2 * _SLACK) if slack == _SLACK else (calls // 2, _SLACK)
             elif hold and (calls == most or calls * found.each >= _BATCH):
                 return calls, hold, found.each
             calls = min(most, _calls_of(found.each))
-            hold = _SLACK * calls * found.launch + _SPARE
+            hold = slack * calls * found.launch + _SPARE
             if not calls or hold > _LONGEST_HOLD:
                 return min(_MOST_CALLS, _calls_of(alone.each)), 0.0, alone.each
             found = self._agreed(call, calls, hold)

@@ -1,6 +1,16 @@
 import pytest
 
-from app.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, link, model
+from app.formulas.presets import (
+    CLUSTERS,
+    GPUS,
+    LINKS,
+    MODELS,
+    cluster,
+    gpu,
+    gpu_printed_as,
+    link,
+    model,
+)
 from app.formulas.presets.clusters import Cluster
 from app.formulas.presets.gpus import Gpu
 from app.formulas.presets.models import ModelShape
@@ -143,3 +153,48 @@ def test_an_impossible_record_is_refused_by_field(kind: type[Record], text: str,
     with pytest.raises(ValueError, match=".") as refused:
         kind.read(text)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [
+        ("Tesla V100-SXM2-16GB", "V100 SXM2"),
+        ("Tesla V100-SXM2-32GB", "V100 SXM2"),
+        ("NVIDIA A100-SXM4-40GB", "A100 SXM 40GB"),
+        ("A100-SXM4-40GB", "A100 SXM 40GB"),
+        ("NVIDIA A100-SXM4-80GB", "A100 SXM 80GB"),
+        ("NVIDIA A100-SXM-80GB", "A100 SXM 80GB"),
+        ("NVIDIA H100 80GB HBM3", "H100 SXM"),
+        ("NVIDIA H100 PCIe", "H100 PCIe"),
+        ("NVIDIA H800", "H800 SXM"),
+        ("NVIDIA H200", "H200 SXM"),
+        ("NVIDIA B200", "B200 SXM"),
+        ("NVIDIA B300 SXM6 AC", "B300 SXM"),
+        ("NVIDIA GB200", "GB200"),
+        ("AMD Instinct MI300X", "MI300X"),
+        ("AMD Instinct MI300X OAM", "MI300X"),
+    ],
+)
+def test_a_gpu_is_known_by_the_name_that_its_driver_prints(printed: str, name: str) -> None:
+    found = gpu_printed_as(printed)
+    assert found
+    assert found.name == name
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "NVIDIA H100 NVL",
+        "NVIDIA H200 NVL",
+        "NVIDIA H800 PCIe",
+        "NVIDIA A100-PCIE-40GB",
+        "NVIDIA A100 80GB PCIe",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+        "NVIDIA GeForce RTX 4090",
+        "NVIDIA Graphics Device",
+        "AMD Instinct MI325X",
+        "",
+    ],
+)
+def test_no_other_accelerator_passes_for_one_that_is_known(printed: str) -> None:
+    assert gpu_printed_as(printed) is None
