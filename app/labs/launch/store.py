@@ -55,7 +55,7 @@ def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
     else:
         store, own = _hosted(folder, job, known, LOOPBACK if is_alone else "")
     if is_alone:
-        _prefer("lo", "lo")
+        _prefer("lo")  # which the rank tells NCCL as well
     elif job.network:
         name = usable_addresses(known, job.network)[0].interface
         _prefer(name, f"={name}")
