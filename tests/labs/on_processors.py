@@ -18,10 +18,11 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import app.labs
-from app.labs.ranks import gpu
+from app.labs.ranks import gpu, room
 from app.labs.ranks.rank import Rank
 
-BROKEN = ""
+BROKEN, WATCHED = "", False
+_MOMENT = 0.1  # seconds
 
 
 class Tally(TorchDispatchMode):  # type: ignore[misc]
@@ -30,23 +31,32 @@ class Tally(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[int, Any] = {}
-        self.peak = 0
+        self.peak = self.most = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         for one in out if isinstance(out, tuple | list) else (out,):
             if isinstance(one, torch.Tensor):
-                own = StorageWeakRef(getattr(one, "_local_tensor", one).untyped_storage())
+                local: Any = getattr(one, "_local_tensor", one)
+                own = StorageWeakRef(local.untyped_storage())
                 if own.cdata not in self._known or self._known[own.cdata].expired():
                     self._known[own.cdata] = own
-        self.peak = max(self.peak, self.allocated())
+        now = self.allocated()
+        self.peak, self.most = max(self.peak, now), max(self.most, now)
         return out
 
     def allocated(self) -> int:
         """Bytes that live now; FSDP frees a tensor by making it smaller."""
         self._known = {place: one for place, one in self._known.items() if not one.expired()}
         storages = map(torch.UntypedStorage._new_with_weak_ptr, self._known)
-        return sum(storage.nbytes() for storage in storages)
+        return sum(storage.nbytes() for storage in storages if storage is not None)
+
+    def settled(self) -> int:
+        """Bytes that live once gloo's threads have let go of what they sent."""
+        found = -1
+        while found != (found := self.allocated()):
+            time.sleep(_MOMENT)
+        return found
 
     def at_peak(self, call: Callable[[], object]) -> tuple[int, int]:
         """The most bytes during *call*, twice."""
@@ -60,10 +70,12 @@ def main(rank: Rank) -> None:
     lab = json.loads((rank.folder / "job.json").read_text())["lab"].replace("-", "_")
     tally = Tally()
     rank.on_gpu = True
-    rank.timed = timed  # type: ignore[assignment]
+    rank.timed = timed  # type: ignore[method-assign]
     rank.peak = tally.at_peak  # type: ignore[method-assign]
-    gpu.free_bytes = lambda _: 2**40
-    torch.cuda.memory_allocated = lambda _: tally.allocated()
+    gpu.free_bytes = lambda device: 2**40
+    asked: list[float] = []
+    room.require_room = lambda rank, size, less: asked.append(size)
+    torch.cuda.memory_allocated = lambda _: tally.settled()
     if BROKEN:
         breakages[BROKEN]()
     path = Path(app.labs.__file__).parent / "library" / lab / "worker.py"
@@ -74,13 +86,15 @@ def main(rank: Rank) -> None:
     spec.loader.exec_module(worker)
     with tally:
         worker.main(rank)
+    if WATCHED:  # what was asked for was enough, and not far too much
+        rank.check("room", any(tally.most <= size < 2 * tally.most for size in asked))
     rank.on_gpu = False  # to leave as it came
 
 
 def timed(call: Callable[[], object], *_: Any, **__: Any) -> list[float]:
     """The times of two calls, which are not those of a GPU."""
     found = []
-    for _ in range(2):
+    for _call in range(2):
         begun = time.perf_counter()
         call()
         found.append(time.perf_counter() - begun)
@@ -122,7 +136,7 @@ def pass_nothing_on() -> None:
         into.copy_(block)
         return lambda: None
 
-    Neighbors.pass_on = pass_on  # type: ignore[method-assign]
+    Neighbors.pass_on = pass_on  # type: ignore[assignment,method-assign]
 
 
 def skip_a_microbatch() -> None:

@@ -8,14 +8,20 @@ from app.config import ROOT
 from app.errors import ContentError, InputError, NotFoundError
 from app.expressions import Quantity
 from app.labs import spec
-from app.labs.analysis import fit, known_quantities, predicted
+from app.labs.analysis import Samples, fit, known_quantities, measured, predicted
 from app.labs.run import write_whole
-from app.labs.spec import known_labs, lab_called, read_job
+from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.simulators.pipeline import Times, build, play
 from app.units import scale_of
 
 RANKS = ROOT / "app" / "labs" / "ranks"
+FORMS = {
+    f"{lab.name}{on}": form
+    for lab in known_labs().values()
+    for on, form in (("", lab), ("-on-gpus", lab.gpu))
+    if form
+}
 
 
 @pytest.mark.parametrize("name", known_labs())
@@ -64,20 +70,61 @@ def test_a_lab_for_processors_alone_says_so() -> None:
         lab_called("ring-bytes").on("nccl")
 
 
-@pytest.mark.parametrize("name", known_labs())
-def test_what_is_predicted_is_in_the_unit_of_what_is_measured(name: str) -> None:
-    lab = lab_called(name)
-    job = read_job(lab, {})
-    names = known_quantities(lab, job.ranks, job.values)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None:
+    job = read_job(form, {})
+    names = known_quantities(form, job.ranks, job.values)
     byte = scale_of("B").unit.dimension
     places = {"size": Quantity(1e6, byte), "every": Quantity(3.0), "micro": Quantity(8.0)}
-    if name == "ddp-overlap":
+    if form.name == "ddp-overlap":
         places["size"] = Quantity(2.0)
-    for measure in lab.measures:
-        if lab.measures[measure].predicted:
-            value = predicted(lab, measure, {**names, **places}, lab.words(job.values))
+    medians = {
+        name: Quantity(0.004, scale_of(one.unit).unit.dimension)
+        for name, one in form.measures.items()
+        if one.unit
+    }
+    for measure in form.measures:
+        if form.measures[measure].predicted:
+            value = predicted(form, measure, {**medians, **names, **places}, form.words(job.values))
             assert value is not None
             assert value > 0
+
+
+def test_a_prediction_takes_the_medians_of_other_measures() -> None:
+    form = lab_called("tensor-parallel").on("nccl")
+    values = read_job(form, {"ranks": "4"}).values
+    alone = Samples("alone", {}, (0.08, 0.02, 0.05))
+    reduce, step = Samples("reduce", {}, (0.003,)), Samples("step", {}, (0.02,))
+    *_, found = measured(form, 4, values, (alone, reduce, step))
+    assert found.predicted == pytest.approx(0.05 / 4 + 2 * 0.003)
+    (early,) = measured(form, 4, values, (step,))
+    assert early.predicted is None
+    assert early.trouble == "'alone' is not known here"
+
+
+def test_a_parameter_is_not_replaced_by_a_measure() -> None:
+    """Of ring attention, what is a parameter on processors is measured on GPUs."""
+    lab = lab_called("ring-attention")
+    values = read_job(lab, {"compute": "50 ms", "bandwidth": "500 MB/s", "latency": "1 ms"}).values
+    taken = (Samples("step", {}, (0.3,)),)
+    assert measured(lab, 4, values, taken)[0].predicted == pytest.approx(0.2)
+    form = lab.on("nccl")
+    known = (Samples("compute", {}, (0.01,)), Samples("message", {}, (0.03,)), *taken)
+    assert measured(form, 4, read_job(form, {}).values, known)[2].predicted == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("name", known_labs())
+def test_a_lab_runs_on_gpus_or_says_why_not(name: str) -> None:
+    lab = lab_called(name)
+    if lab.gpu is None:
+        assert lab.why_processors.endswith(" machine")
+        return
+    assert not lab.processors_only
+    assert lab.gpu.links == "real"
+    assert not any(one.least for one in lab.gpu.measures.values())
+    assert lab.gpu.question.endswith("?")
+    assert "emulated" not in html(lab.gpu.explains)
+    assert lab.gpu.asked_of(lab.gpu.starts) in lab.gpu.measures
 
 
 @pytest.mark.parametrize("path", sorted(RANKS.glob("*.py")), ids=lambda path: path.stem)

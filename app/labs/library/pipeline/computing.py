@@ -97,9 +97,10 @@ def _leaf(given: torch.Tensor) -> torch.Tensor:
 
 
 def _needed(rank: Rank, name: str, micro: int, layers: int, given: int) -> float:
-    """Bytes at the peak, beside weights: activations on their way, and what ranks pass on.
+    """Bytes of activations at the peak, and of what ranks pass on; *given* are a micro-batch's.
 
-    GPipe has all micro-batches on their way at once; *given* is the bytes of one.
+    GPipe has all micro-batches on their way at once, the others as many as there are stages.
     """
-    on_their_way = micro if name == "gpipe" else min(micro, 2 * rank.world)
-    return given * (on_their_way * (layers + 2) + 8 * micro)
+    chunks = chunks_of(name)
+    on_their_way = micro if name == "gpipe" else min(micro, rank.world * chunks)
+    return given * (on_their_way * (layers + 2) + (4 * chunks + 1) * micro)

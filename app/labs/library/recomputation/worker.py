@@ -68,15 +68,14 @@ def _compare(rank: Rank, blocks: nn.Module, run: _Run, whole: _Run, every: int) 
     found = [p.grad.to("cpu", copy=True) for p in blocks.parameters()]  # spares the GPU's memory
     blocks.zero_grad()
     whole().backward()
-    pairs = [
-        (one.to(rank.device), p.grad) for one, p in zip(found, blocks.parameters(), strict=True)
-    ]
-    if not rank.on_gpu:
-        rank.check("gradients", all(torch.equal(one, other) for one, other in pairs))
-        return
-    rank.check("gradients", all(agree(one, other, _ROUNDINGS) for one, other in pairs))
-    different = sum(int((one != other).sum().item()) for one, other in pairs)
-    rank.measure("different", [float(different)], every=every)
+    same, different = True, 0.0
+    for one, parameter in zip(found, blocks.parameters(), strict=True):
+        with_checkpoints, without = one.to(rank.device), parameter.grad
+        same = agree(with_checkpoints, without, _ROUNDINGS) and same
+        different += float((with_checkpoints != without).sum().item())
+    rank.check("gradients", same if rank.on_gpu else not different)
+    if rank.on_gpu:
+        rank.measure("different", [different], every=every)
 
 
 def _measure_memory(rank: Rank, name: str, run: _Run, every: int) -> None:
