@@ -213,10 +213,22 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument(
         "--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)"
     )
+    _add_lab_check(_command(actions, "check", "check the GPUs of this machine, step by step"))
     show = _command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
     for action in (listing, run, show):
         action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_lab_check(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="lab_check")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out what takes minutes: large sizes, kernels"
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", help="also run the standard labs, and write a file for a board"
+    )
 
 
 def _add_token(parser: argparse.ArgumentParser) -> None:

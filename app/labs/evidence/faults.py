@@ -53,6 +53,12 @@ def cause_in(text: str) -> str:
     return _first(known_faults().causes, text)
 
 
+def cure_of(text: str) -> str:
+    """The cure of the fault that *text* reports; empty if it names none."""
+    causes = known_faults().causes
+    return next((fault.cure for fault in causes if fault.pattern.search(text)), "")
+
+
 def vague_cause_in(text: str) -> str:
     """The same for faults whose texts say little."""
     return _first(known_faults().vague, text)

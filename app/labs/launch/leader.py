@@ -18,7 +18,7 @@ from typing import NoReturn
 from app.db.run_state import State
 from app.labs.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
-from app.labs.launch.limit import stack_written_when_stopped
+from app.labs.launch.limit import stack_written_when_late
 from app.labs.run import JobRecord, Run, RunOutcome, write_whole
 
 _LIBRARY = Path(__file__).parents[1] / "library"
@@ -255,7 +255,7 @@ def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
         on_gpu=job.backend == "nccl",
         seconds=job.seconds,
     )
-    with stack_written_when_stopped(folder, rank):
+    with stack_written_when_late(folder, rank, job.seconds):
         own.join(store)
         worker.main(own)
         own.leave()

@@ -1,4 +1,4 @@
-"""What a rank does when it is stopped: it writes where it was, so that a hang can be explained."""
+"""What a rank does as its time runs out: it writes where it is, so that a hang can be explained."""
 
 import faulthandler
 import signal
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from app.labs.evidence.stacks import stack_of
 
+_EARLY = 1.0  # seconds before the limit; once a rank has ended, the others are elsewhere
 _STOPPING = (signal.SIGTERM, signal.SIGALRM)
 
 
 @contextmanager
-def stack_written_when_stopped(folder: Path, rank: int) -> Iterator[None]:
-    """While this lasts, SIGTERM and the limit of `stop_after` write the stack of *rank*.
+def stack_written_when_late(folder: Path, rank: int, seconds: float) -> Iterator[None]:
+    """While this lasts, *rank* writes its stack shortly before *seconds* are over, or if stopped.
 
     That works even inside of a collective, where Python handles no signals.
     """
@@ -21,12 +22,14 @@ def stack_written_when_stopped(folder: Path, rank: int) -> Iterator[None]:
     with path.open("w") as file:
         for number in _STOPPING:
             faulthandler.register(number, file=file, chain=True)
+        faulthandler.dump_traceback_later(max(seconds - _EARLY, seconds / 2), file=file)
         try:
             yield
+            path.unlink()
         finally:
+            faulthandler.cancel_dump_traceback_later()
             for number in _STOPPING:
                 faulthandler.unregister(number)
-            path.unlink()
 
 
 def stop_after(seconds: float) -> None:

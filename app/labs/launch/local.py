@@ -68,6 +68,11 @@ class LocalLauncher(Launcher):
             self.close()
         raise UnavailableError(fault)
 
+    @property
+    def torch_pid(self) -> int:
+        """The process that has imported torch; 0 if there is none."""
+        return self._zygote.pid if self._zygote else 0
+
     def trouble(self) -> str:
         """Whether torch is installed and this is Linux; torch is not imported to find out."""
         if sys.platform != "linux":

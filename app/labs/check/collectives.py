@@ -1,0 +1,196 @@
+"""Steps 5, 6 and 7: collectives on the GPUs of this machine, and of two nodes."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from app.labs.check.expected import compared
+from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.hardware import NO_GPU
+from app.labs.check.world import NO_VARIABLES, Ran, World
+from app.labs.devices import Devices
+from app.labs.report import Measure, Report
+from app.units import BYTE, BYTE_PER_SECOND, scale_of, show
+
+LAB = "all-reduce"
+_JOINING = 10.0  # seconds until the ranks have met
+_SMALL, _LARGE, _QUICK = "8KiB", "8GiB", "64MiB"
+_NEAR = 0.1  # between two measurements of the same
+_TENTH = 0.3  # of the bandwidth with InfiniBand, below which it was TCP
+_AVERAGE = re.compile(r"# Avg bus bandwidth\s*: *([\d.]+)")
+_TWO = "WALLCLOCK_LAB_LAUNCHER=slurm and WALLCLOCK_SLURM_NODES=2 let this run on two nodes."
+
+
+def nccl(world: World) -> Iterator[Finding]:
+    """Whether ranks meet and sum, over gloo and over NCCL, and what NCCL connects them by."""
+    sizes = {"sizes": "4KiB,1MiB"}
+    yield _sums("2 ranks over gloo", world.run(LAB, {**sizes, "ranks": "2"}, "gloo"))
+    devices, most = world.devices(), world.devices().usable // world.nodes
+    if most <= 1:
+        yield unknown("NCCL", "it needs two GPUs" if most else devices.note or NO_GPU)
+        return
+    for ranks in dict.fromkeys((2, most)):
+        ran = world.run(LAB, {**sizes, "ranks": str(ranks)}, "nccl")
+        yield _sums(f"{ranks} ranks over NCCL", ran)
+        if ran.is_done:
+            yield _joined(f"meeting of {ranks} ranks", ran)
+            yield _transport(f"transport of {ranks} ranks", ran.report, devices)
+
+
+def _sums(name: str, ran: Ran) -> Finding:
+    report = ran.report
+    if not ran.is_done:
+        return failed(name, report.cause or str(report.state), "the sums are right", "")
+    versions = ", ".join(f"{key} {text}" for key, text in report.versions.items())
+    return passed(name, f"the sums of {report.world} ranks are right; {versions}")
+
+
+def _joined(name: str, ran: Ran) -> Finding:
+    found, expected = f"{ran.joined:.1f} s", f"less than {_JOINING:g} s"
+    if ran.joined < _JOINING:
+        return passed(name, found, expected)
+    cure = (
+        "Turn persistence mode on, and see what NCCL waits for in its log (nccl0.log of the run)."
+    )
+    return odd(name, found, expected, cure)
+
+
+def _transport(name: str, report: Report, devices: Devices) -> Finding:
+    """What NCCL chose, against what the GPUs can do."""
+    chosen = report.details.get("transport", "")
+    have_peers = any(one.peers or not one.uuid for one in devices.devices)  # or are not known
+    expected = "P2P or NVLS" if have_peers else "SHM, since these GPUs have no peers"
+    if not chosen:
+        return unknown(name, "the log of NCCL does not say; NCCL_DEBUG is set to something else")
+    if "NET/" in chosen:
+        cure = (
+            "Unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE, run all ranks in one container, and give "
+            "it a /dev/shm."
+        )
+        return failed(name, chosen, expected, cure)
+    if "SHM" in chosen and have_peers:
+        cure = "Unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; see nvidia-smi topo -p2p r."
+        return odd(name, chosen, expected, cure)
+    return passed(name, chosen, expected)
+
+
+def bandwidth(world: World) -> Iterator[Finding]:
+    """The latency and the bus bandwidth of an all-reduce on all GPUs."""
+    ranks = world.devices().usable // world.nodes
+    if ranks <= 1:
+        yield unknown("all-reduce", "it needs two GPUs" if ranks else NO_GPU)
+        return
+    large = _QUICK if world.quick else _LARGE
+    ran = _run(world, ranks, f"{_SMALL},{large}")
+    if not ran.is_done:
+        yield _sums("all-reduce", ran)
+        return
+    gpu = gpu_of(ran.report)
+    times = [one for one in ran.report.measures if one.name == "time"]
+    launched = [one for one in ran.report.measures if one.name == "time with launch"]
+    yield compared(f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks)
+    if launched:
+        time = _smallest(launched).median
+        name = f"time of {_SMALL} with its launch"
+        yield compared(name, time, "us", "latency with launch", gpu, ranks)
+    if world.quick:
+        yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
+        return
+    yield _bus(ran.report, gpu, ranks)
+    if "NVLS" in ran.report.details.get("transport", ""):
+        yield _without_nvls(world, gpu, ranks)
+    yield _beside_nccl_tests(world, ran.report, ranks)
+
+
+def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> Ran:
+    return world.run(LAB, {"ranks": str(ranks), "sizes": sizes}, "nccl", variables)
+
+
+def gpu_of(report: Report) -> str:
+    """The name of the GPUs of a run."""
+    return str(next(iter(report.machine.gpus), "unknown GPUs"))
+
+
+def _smallest(measures: list[Measure]) -> Measure:
+    return min(measures, key=lambda one: float(one.where["size"]))
+
+
+def bus_bandwidth(report: Report) -> tuple[float, float]:
+    """The bus bandwidth of the largest size, and that size in bytes."""
+    times = [one for one in report.measures if one.name == "time"]
+    largest = max(times, key=lambda one: float(one.where["size"]))
+    return largest.derived["bus bandwidth"].value, float(largest.where["size"])
+
+
+def _bus(report: Report, gpu: str, ranks: int) -> Finding:
+    value, size = bus_bandwidth(report)
+    name = f"bus bandwidth at {show(size, BYTE, 3)}"
+    return compared(name, value, "GB/s", "bandwidth", gpu, ranks)
+
+
+def _without_nvls(world: World, gpu: str, ranks: int) -> Finding:
+    name = "bus bandwidth without NVLS"
+    ran = _run(world, ranks, _LARGE, {"NCCL_NVLS_ENABLE": "0"})
+    if not ran.is_done:
+        return _sums(name, ran)
+    value, _ = bus_bandwidth(ran.report)
+    return compared(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks)
+
+
+def _beside_nccl_tests(world: World, report: Report, ranks: int) -> Finding:
+    """Our bus bandwidth beside that of nccl-tests at the same size."""
+    value, size = bus_bandwidth(report)
+    many = (f"{size:.0f}", "-g", str(ranks), "-d", "bfloat16")
+    said = world.ask("all_reduce_perf", "-b", many[0], "-e", *many)
+    average = _AVERAGE.search(said.text)
+    if average is None:
+        cure = "Build nccl-tests, and put all_reduce_perf on the PATH."
+        return unknown("beside nccl-tests", said.trouble or "its output has no average", cure)
+    theirs = float(average[1]) * scale_of("GB/s").factor
+    found = f"{show(value, BYTE_PER_SECOND, 3)} here, {show(theirs, BYTE_PER_SECOND, 3)} there"
+    expected = f"a difference of less than {_NEAR:.0%}"
+    if abs(value / theirs - 1) < _NEAR:
+        return passed("beside nccl-tests", found, expected)
+    return odd("beside nccl-tests", found, expected, "Report this, with both outputs.")
+
+
+def two_nodes(world: World) -> Iterator[Finding]:
+    """The bus bandwidth between two nodes, and whether it is that of InfiniBand."""
+    devices = world.devices()
+    if not world.is_slurm or world.nodes <= 1 or not devices.usable:
+        yield unknown("two nodes", "this runs on one machine", _TWO)
+        return
+    per_node = devices.usable // world.nodes
+    ranks = 2 * per_node
+    size = _QUICK if world.quick else _LARGE
+    ran = _run(world, ranks, size)
+    if not ran.is_done:
+        yield _sums(f"{ranks} ranks on two nodes", ran)
+        return
+    gpu = gpu_of(ran.report)
+    value, _ = bus_bandwidth(ran.report)
+    yield compared("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks)
+    yield _network(ran.report)
+    tcp = _run(world, ranks, size, {"NCCL_IB_DISABLE": "1"})
+    if tcp.is_done:
+        slow, _ = bus_bandwidth(tcp.report)
+        yield _beside_tcp(value, slow)
+
+
+def _network(report: Report) -> Finding:
+    chosen = report.details.get("transport", "")
+    expected = "NET/IB with GDRDMA"
+    if "NET/IB" in chosen and "GDRDMA" in chosen:
+        return passed("network", chosen, expected)
+    cure = (
+        "Load nvidia-peermem, and see whether NCCL finds the InfiniBand cards (NCCL_IB_HCA, "
+        "NCCL_IB_DISABLE)."
+    )
+    return odd("network", chosen or "unknown", expected, cure)
+
+
+def _beside_tcp(value: float, slow: float) -> Finding:
+    found = f"{show(slow, BYTE_PER_SECOND, 3)} with NCCL_IB_DISABLE=1"
+    if slow < _TENTH * value:
+        return passed("InfiniBand off", found, "about a tenth")
+    cure = "So the run before did not use InfiniBand either."
+    return odd("InfiniBand off", found, "about a tenth", cure)

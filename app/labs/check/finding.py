@@ -1,0 +1,104 @@
+"""What a step of the check found, and the report of all steps."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from app.errors import capitalized
+
+
+class Verdict(StrEnum):
+    """How a finding compares with what is expected, the worst last."""
+
+    UNKNOWN = "could not be checked"
+    PASSED = "passed"
+    ODD = "odd"
+    FAILED = "failed"
+
+
+_ORDER = tuple(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a step looked at; *cure* says what to do about it, in sentences."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    expected: str = ""
+    cure: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step that was taken, and the *seconds* that it took."""
+
+    number: int
+    title: str
+    findings: tuple[Finding, ...]
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its findings."""
+        found = (finding.verdict for finding in self.findings)
+        return max(found, key=_ORDER.index, default=Verdict.UNKNOWN)
+
+    def lines(self) -> Iterator[str]:
+        """The step as lines of plain text."""
+        yield f"{self.number:2}. {self.title}: {self.verdict}  ({self.seconds:.0f} s)"
+        for one in self.findings:
+            yield f"      {one.verdict:<20}  {one.name}: {one.found}"
+            if one.expected and one.verdict is not Verdict.PASSED:
+                yield f"{'':28}expected: {one.expected}"
+            if one.cure and one.verdict is not Verdict.PASSED:
+                yield f"{'':28}{one.cure}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All steps, and what they looked at."""
+
+    at: str
+    host: str
+    command: str
+    steps: tuple[Step, ...]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something failed; what is odd or could not be checked did not."""
+        return any(step.verdict is Verdict.FAILED for step in self.steps)
+
+    def summary(self) -> str:
+        """How many findings have each verdict, as a sentence."""
+        verdicts = [one.verdict for step in self.steps for one in step.findings]
+        counts = (f"{verdicts.count(one)} {one}" for one in reversed(_ORDER) if one in verdicts)
+        return f"{capitalized(', '.join(counts))}."
+
+    def as_json(self) -> str:
+        """Everything as JSON."""
+        steps = [{**asdict(step), "verdict": step.verdict} for step in self.steps]
+        return json.dumps({**asdict(self), "steps": steps}, ensure_ascii=False)
+
+
+def passed(name: str, found: str, expected: str = "") -> Finding:
+    """A finding that is as expected."""
+    return Finding(name, Verdict.PASSED, found, expected)
+
+
+def odd(name: str, found: str, expected: str, cure: str) -> Finding:
+    """A finding that is not as expected, though runs may work."""
+    return Finding(name, Verdict.ODD, found, expected, cure)
+
+
+def failed(name: str, found: str, expected: str, cure: str) -> Finding:
+    """A finding that makes runs fail, or their results wrong."""
+    return Finding(name, Verdict.FAILED, found, expected, cure)
+
+
+def unknown(name: str, why: str, cure: str = "") -> Finding:
+    """What could not be checked, and why."""
+    return Finding(name, Verdict.UNKNOWN, why, "", cure)

@@ -1,0 +1,96 @@
+"""Steps 8, 9 and 10: products, copies and attention on one GPU."""
+
+from collections.abc import Iterator, Mapping
+
+from app.labs.check.collectives import gpu_of
+from app.labs.check.expected import What, compared
+from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.hardware import NO_GPU
+from app.labs.check.world import Ran, World
+
+_SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
+_PRODUCTS: Mapping[str, What] = {
+    "bf16": "bf16 product", "tf32": "tf32 product", "fp32": "fp32 product",
+}  # fmt: skip
+_KERNELS = ("flash", "cudnn", "efficient")
+_FAULTY = ("the temperature", "the power supply")  # large products reach the power limit of any GPU
+_COOLER = "Check the cooling and the power supply of the GPU."
+_MISSING = "Only other kernels can be used here."
+
+
+def products(world: World) -> Iterator[Finding]:
+    """The rate of large products in each format."""
+    if why := _left_out(world):
+        yield unknown("matrix products", why)
+        return
+    for form, what in _PRODUCTS.items():
+        ran = world.run("matrix-product", {"format": form, "sides": _SIDE}, "nccl")
+        name = f"{form.upper()}, n = {_SIDE}"
+        if not ran.is_done or not ran.report.measures:
+            yield _not_run(name, ran)
+            continue
+        rate = ran.report.measures[0].derived["rate"].value
+        yield compared(name, rate, "TFLOP/s", what, gpu_of(ran.report))
+        held_down = ran.report.details.get("throttled", "")
+        if any(reason in held_down for reason in _FAULTY):
+            yield odd(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
+
+
+def copies(world: World) -> Iterator[Finding]:
+    """The bandwidth of a large copy within the memory of a GPU."""
+    if why := _left_out(world):
+        yield unknown("copies", why)
+        return
+    ran = world.run("memory-copy", {"sizes": _SIZE}, "nccl")
+    if not ran.is_done or not ran.report.measures:
+        yield _not_run(f"copy of {_SIZE}", ran)
+        return
+    value = ran.report.measures[0].derived["bandwidth"].value
+    yield compared(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report))
+
+
+def attention(world: World) -> Iterator[Finding]:
+    """Each fused kernel by its name, against the separate steps."""
+    if why := _left_out(world):
+        yield unknown("attention", why)
+        return
+    have = []
+    for kernel in _KERNELS:
+        finding = _fused(world, kernel)
+        have += [kernel] if finding.cure != _MISSING else []
+        yield finding
+    if not {"flash", "cudnn"} & set(have):
+        cure = "Install a build of PyTorch with FlashAttention for this GPU."
+        yield odd("fused kernels", ", ".join(have) or "none", "flash or cudnn", cure)
+
+
+def _fused(world: World, kernel: str) -> Finding:
+    name = f"{kernel}, {_TOKENS} tokens"
+    ran = world.run("attention", {"kernel": kernel, "lengths": _TOKENS}, "nccl")
+    report = ran.report
+    if "no kernel" in report.cause:
+        return unknown(name, "torch has no such kernel for this GPU", _MISSING)
+    if not ran.is_done:
+        return _not_run(name, ran)
+    medians = {one.name: one.median for one in report.measures}
+    chosen = report.details.get("kernel", kernel)
+    if chosen != kernel:
+        return failed(name, f"torch chose {chosen}", kernel, "Report this, with the run.")
+    if "fused" not in medians or "separate" not in medians:
+        return passed(name, report.details.get("left out", "there was no room for it"))
+    ratio = medians["separate"] / medians["fused"]
+    return compared(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report))
+
+
+def _not_run(name: str, ran: Ran) -> Finding:
+    report = ran.report
+    if ran.is_done:
+        return unknown(name, report.details.get("left out", "nothing was measured"))
+    return failed(name, report.cause or str(report.state), "it runs, and its data is right", "")
+
+
+def _left_out(world: World) -> str:
+    """Why nothing of this can be measured; empty if it can."""
+    if not world.devices().usable:
+        return world.devices().note or NO_GPU
+    return "--quick leaves this out" if world.quick else ""

@@ -1,0 +1,54 @@
+"""The thirteen steps of the first hour, in their order."""
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from app.errors import InputError, UnavailableError
+from app.labs.check.cluster import jobs
+from app.labs.check.collectives import bandwidth, nccl, two_nodes
+from app.labs.check.finding import Checked, Finding, Step, failed
+from app.labs.check.hardware import driver, links, torch_devices
+from app.labs.check.kernels import attention, copies, products
+from app.labs.check.processes import failures, forks
+from app.labs.check.recording import record
+from app.labs.check.world import World
+
+STEPS: tuple[tuple[str, Callable[[World], Iterator[Finding]]], ...] = (
+    ("Driver and GPUs", driver),
+    ("GPUs as torch sees them", torch_devices),
+    ("Ranks as forks of one process", forks),
+    ("Links, and limits of the system", links),
+    ("Ranks meet", nccl),
+    ("All-reduce on all GPUs", bandwidth),
+    ("Two nodes", two_nodes),
+    ("Matrix products", products),
+    ("Copies", copies),
+    ("Attention", attention),
+    ("Failures on purpose", failures),
+    ("Slurm", jobs),
+    ("Runs for a board", record),
+)
+
+
+def taken(world: World) -> Iterator[Step]:
+    """Each step, once it has been taken."""
+    for number, (title, look) in enumerate(STEPS, 1):
+        begun = time.monotonic()
+        findings = tuple(_found(look, world))
+        yield Step(number, title, findings, time.monotonic() - begun)
+
+
+def checked(steps: tuple[Step, ...], command: str) -> Checked:
+    """The report of *steps*, which *command* has taken."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return Checked(at, platform.node(), command, steps)
+
+
+def _found(look: Callable[[World], Iterator[Finding]], world: World) -> Iterator[Finding]:
+    """What a step finds; what stops it is a finding too."""
+    try:
+        yield from look(world)
+    except (InputError, UnavailableError) as error:
+        yield failed("this step", str(error), "it can be taken", "")

@@ -1,0 +1,420 @@
+"""The thirteen steps of `wallclock lab check`, on machines that are well and on others."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from app.__main__ import main
+from app.errors import InputError
+from app.labs.archive import recorded
+from app.labs.check.expected import Expectation, What, _table, expectation, status
+from app.labs.check.finding import Finding, Step, Verdict
+from app.labs.check.steps import STEPS, checked, taken
+from app.labs.check.world import Ran, World
+from app.labs.devices import Devices, joined
+from app.labs.upload import read_sent_file
+from app.labs.vendor import Output
+from app.units import scale_of
+from tests.labs.gpus import H100, faulty, listing, machine, seen
+from tests.labs.worlds import FakeWorld, Speeds, dgx, linked, queried
+
+UNKNOWN, PASSED, ODD, FAILED = Verdict
+
+
+def steps_of(world: World) -> dict[int, Step]:
+    return {step.number: step for step in taken(world)}
+
+
+def only(world: World, number: int) -> list[Finding]:
+    """What one step finds; the others are not taken."""
+    _, look = STEPS[number - 1]
+    return list(look(world))
+
+
+def told(findings: list[Finding], verdict: Verdict) -> str:
+    """The findings with that verdict, in words."""
+    return "\n".join(f"{f.name}: {f.found} | {f.expected} | {f.cure}" for f in findings
+                     if f.verdict is verdict)  # fmt: skip
+
+
+def changed(devices: Devices, **more: Any) -> Devices:
+    """*devices*, each of which is otherwise."""
+    return replace(devices, devices=tuple(replace(one, **more) for one in devices.devices))
+
+
+def test_a_healthy_dgx_passes_every_step_that_one_machine_can_take() -> None:
+    steps = steps_of(dgx())
+    assert list(steps) == list(range(1, 14))
+    assert {number for number, step in steps.items() if step.verdict is UNKNOWN} == {7, 12, 13}
+    others = [step for number, step in steps.items() if number not in (7, 12, 13)]
+    assert all(step.verdict is PASSED for step in others), [
+        told(list(s.findings), ODD) for s in others
+    ]
+    assert not checked(tuple(steps.values()), "").has_failed
+
+
+def test_a_dgx_is_run_as_the_first_hour_says() -> None:
+    world = dgx()
+    list(taken(world))
+    assert world.ran == [
+        "products on 0 of 8 over gloo",
+        "all-reduce gloo sizes=4KiB,1MiB ranks=2",
+        "all-reduce nccl sizes=4KiB,1MiB ranks=2",
+        "all-reduce nccl sizes=4KiB,1MiB ranks=8",
+        "all-reduce nccl ranks=8 sizes=8KiB,8GiB",
+        "all-reduce nccl ranks=8 sizes=8GiB NCCL_NVLS_ENABLE=0",
+        "matrix-product nccl format=bf16 sides=8192",
+        "matrix-product nccl format=tf32 sides=8192",
+        "matrix-product nccl format=fp32 sides=8192",
+        "memory-copy nccl sizes=4GiB",
+        "attention nccl kernel=flash lengths=16384",
+        "attention nccl kernel=cudnn lengths=16384",
+        "attention nccl kernel=efficient lengths=16384",
+        "memory on 1 of 4 over nccl",
+        "raises on 1 of 4 over nccl",
+        "killed on 2 of 4 over nccl",
+        "skips on 3 of 4 over nccl",
+        "nothing on 0 of 4 over nccl",
+        "all-reduce nccl ranks=2 sizes=1MiB NCCL_P2P_DISABLE=1",
+        "all-reduce nccl ranks=2 sizes=1MiB NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1",
+    ]
+
+
+def test_the_large_sizes_and_the_kernels_are_left_out_of_a_quick_check() -> None:
+    world = dgx(quick=True)
+    steps = steps_of(world)
+    assert "all-reduce nccl ranks=8 sizes=8KiB,64MiB" in world.ran
+    assert not [command for command in world.ran if command.startswith(("matrix", "att", "mem-"))]
+    assert [steps[number].verdict for number in (8, 9, 10)] == [UNKNOWN] * 3
+    assert not checked(tuple(steps.values()), "").has_failed
+
+
+def test_a_machine_without_gpus_fails_nothing_and_says_what_it_could_not_check() -> None:
+    steps = steps_of(FakeWorld(cards=(), lockable=2.0**23))
+    verdicts = {number: step.verdict for number, step in steps.items()}
+    assert [number for number, one in verdicts.items() if one is PASSED] == [3, 4, 5, 11]
+    assert not checked(tuple(steps.values()), "").has_failed
+    for number in (1, 2, 6, 8, 9, 10):
+        assert "this machine has no GPU" in told(list(steps[number].findings), UNKNOWN)
+
+
+NO_CUDA = joined(seen(error="it was built without CUDA and without ROCm", cuda=""), listing(), {})
+TOO_OLD = joined(
+    seen(error="The NVIDIA driver on your system is too old (found version 12020)."), listing(), {}
+)
+BROKEN_GPU = joined(faulty(seen(range(8)), 3), listing(), {})
+FEWER = joined(seen(range(4)), listing(), {"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
+APPS = "nvidia-smi --query-compute-apps"
+MODES = "nvidia-smi --query-gpu"
+NVLINK = "nvidia-smi nvlink -s"
+CONSUMER = changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=())
+
+# A machine, the step that notices what is wrong with it, the verdict, and some words of it.
+WRONG: dict[str, tuple[Callable[[], World], int, Verdict, tuple[str, ...]]] = {
+    "torch without CUDA": (
+        lambda: FakeWorld(gpus=NO_CUDA), 1, FAILED, ("built without CUDA", "Install a build"),
+    ),
+    "an old driver": (lambda: FakeWorld(gpus=TOO_OLD), 1, FAILED, ("too old", "Update the driver")),
+    "MIG": (
+        lambda: dgx({MODES: queried(mig="Enabled")}), 1, ODD, ("MIG: on for GPU 0", "-mig 0"),
+    ),
+    "errors of memory": (
+        lambda: dgx({MODES: queried(errors="3")}), 1, FAILED, ("3 on GPU 0", "Reset the GPU"),
+    ),
+    "a GPU for one process": (
+        lambda: dgx({MODES: queried(mode="Exclusive_Process")}), 1, ODD,
+        ("Exclusive_Process", "nvidia-smi -c DEFAULT"),
+    ),
+    "no persistence": (
+        lambda: dgx({MODES: queried(persistence="Disabled")}), 1, ODD, ("nvidia-smi -pm 1",),
+    ),
+    "less power": (
+        lambda: dgx({MODES: queried(power="500.00")}), 1, ODD, ("500 W instead of 700 W",),
+    ),
+    "another process": (
+        lambda: dgx({APPS: Output("4711, python, 30110 MiB\n")}), 1, ODD,
+        ("other processes: 4711, python, 30110 MiB | none",),
+    ),
+    "a GPU that fails": (lambda: dgx(gpus=BROKEN_GPU), 2, FAILED, ("GPU 3", "get_arch_list")),
+    "GPUs that are hidden": (
+        lambda: dgx(gpus=FEWER), 2, ODD, ("4; ", "8, as nvidia-smi lists", "CUDA_VISIBLE_DEVICES"),
+    ),
+    "peers that are lost": (
+        lambda: dgx(gpus=changed(machine(8), peers=(1,))), 2, ODD, ("8 of 56 pairs", "IOMMU"),
+    ),
+    "a GPU opened too early": (
+        lambda: dgx(files=("/dev/nvidiactl", "/dev/nvidia0")), 3, FAILED, ("/dev/nvidia0",),
+    ),
+    "forks that cannot multiply": (
+        lambda: dgx(faults={"products": "rank 5: RuntimeError: CUDA error"}), 3, FAILED, ("rank 5",),
+    ),
+    "no fabric manager": (
+        lambda: dgx({"systemctl is-active": Output("", "systemctl failed: inactive")}),
+        4, FAILED, ("fabric manager: inactive | active", "systemctl start nvidia-fabricmanager"),
+    ),
+    "no links": (lambda: dgx({NVLINK: linked(text="")}), 4, FAILED, ("NVLinks: none | 18",)),
+    "two links down": (
+        lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 26.562 GB/s"] * 16))}), 4, ODD,
+        ("NVLinks of each GPU: 16", "| 18 |", "nvidia-smi nvlink"),
+    ),
+    "slow links": (
+        lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 13.281 GB/s"] * 18))}), 4, ODD,
+        ("rate of a link: 13.3 GB/s | 26 to 27 GB/s",),
+    ),
+    "little shared memory": (
+        lambda: dgx(shared_memory=64 * 2.0**20), 4, FAILED, ("67.11 MB", "Increase /dev/shm"),
+    ),
+    "little locked memory": (
+        lambda: dgx(lockable=8 * 2.0**20), 4, FAILED, ("mlx5_0, mlx5_1", "ulimit -l"),
+    ),
+    "NCCL over sockets": (
+        lambda: dgx(transport="NET/Socket"), 5, FAILED, ("NET/Socket | P2P or NVLS", "/dev/shm"),
+    ),
+    "NCCL without P2P": (
+        lambda: dgx(transport="SHM/direct"), 5, ODD, ("SHM/direct | P2P or NVLS", "P2P_DISABLE"),
+    ),
+    "ranks that meet late": (lambda: dgx(joined=42.0), 5, ODD, ("42.0 s | less than 10 s",)),
+    "NCCL that fails": (
+        lambda: dgx(failing={"all-reduce": "rank 1: it hangs"}), 5, FAILED, ("rank 1: it hangs",),
+    ),
+    "NVLS off": (
+        lambda: dgx(speeds=Speeds(bus=365e9)), 6, ODD, ("365 GB/s | 460 to 490 GB/s", "NVLS is off"),
+    ),
+    "a tenth of the bandwidth": (
+        lambda: dgx(speeds=Speeds(bus=40e9)), 6, FAILED, ("40 GB/s | 460 to 490 GB/s",),
+    ),
+    "launches in the times": (
+        lambda: dgx(speeds=Speeds(small=80e-6)), 6, ODD, ("80 µs | 15 to 40 us",),
+    ),
+    "another number than nccl-tests": (
+        lambda: dgx({"all_reduce_perf": Output("# Avg bus bandwidth    : 380\n")}), 6, ODD,
+        ("475 GB/s here, 380 GB/s there",),
+    ),
+    "TF32 where FP32 was asked for": (
+        lambda: dgx(speeds=Speeds(products={"bf16": 6.8e14, "tf32": 4e14, "fp32": 3.9e14})),
+        8, FAILED, ("390 TFLOP/s | 45 to 60 TFLOP/s", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"),
+    ),
+    "a GPU that is hot": (
+        lambda: dgx(throttled="by the temperature for 31% of the run"), 8, ODD,
+        ("clock during BF16: held down by the temperature for 31% of the run", "cooling"),
+    ),
+    "more than the datasheet": (
+        lambda: dgx(speeds=Speeds(copy=7e12)), 9, FAILED, ("7 TB/s | 2.7 to 3.1 TB/s", "the cache"),
+    ),
+    "attention that is not fused": (
+        lambda: dgx(speeds=Speeds(separate=2e-3)), 10, ODD, ("times faster: 2 | 5 or more",),
+    ),
+    "no fused kernel": (
+        lambda: dgx(failing={"attention": "rank 0: ValueError: torch has no kernel 'x'"}), 10, ODD,
+        ("fused kernels: none | flash or cudnn",),
+    ),
+    "another rank is blamed": (
+        lambda: dgx(faults={"killed": "rank 0: Connection reset by peer"}), 11, FAILED,
+        ("rank 2 is killed: rank 0", "rank 2 is to blame, within 25 s"),
+    ),
+    "no rank is blamed": (
+        lambda: dgx(faults={"skips": "it took more than its 20 s"}), 11, FAILED, ("rank 3 skips",),
+    ),
+    "a run that ends late": (
+        lambda: dgx(lasting=26.0), 11, ODD, ("(26.0 s) | rank 2 is to blame, within 25 s",),
+    ),
+    "a process that stays": (lambda: dgx(left=(4711,)), 11, FAILED, ("processes left: 4711",)),
+    "a variable without effect": (
+        lambda: dgx(detours={}), 11, ODD,
+        ("with NCCL_P2P_DISABLE: NVLS, P2P/CUMEM | SHM", "/etc/nccl.conf"),
+    ),
+    "a next run that fails": (
+        lambda: dgx(faults={"nothing": "another run has been using these devices"}), 11, FAILED,
+        ("the next run: another run has been using",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_with_a_machine_is_told_with_a_cure(what: str) -> None:
+    world, number, verdict, words = WRONG[what]
+    findings = only(world(), number)
+    text = told(findings, verdict)
+    for word in words:
+        assert word in text, text
+    for worse in tuple(Verdict)[tuple(Verdict).index(verdict) + 1 :]:
+        assert told(findings, worse) == ""
+
+
+def test_a_driver_that_is_down_is_told_once() -> None:
+    world = FakeWorld(gpus=machine(8))
+    assert "nvidia-smi cannot be run" in told(only(world, 1), UNKNOWN)
+    assert told(only(world, 2), FAILED) == ""
+
+
+def test_gpus_without_peers_are_usual_on_a_desktop() -> None:
+    two = Output("GPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA GeForce RTX 4090\n")
+    said = {NVLINK: Output(""), "nvidia-smi -L": two}
+    world = dgx(said, gpus=CONSUMER, transport="SHM/direct", cards=())
+    for number in (2, 4, 5):
+        assert {f.verdict for f in only(world, number)} == {PASSED}, only(world, number)
+    assert "is not known here" in told(only(world, 6), UNKNOWN)
+
+
+def test_a_single_gpu_needs_no_nccl() -> None:
+    laptop = changed(machine(1), name="NVIDIA GeForce RTX 4090 Laptop GPU")
+    world = dgx({NVLINK: Output("")}, gpus=laptop)
+    assert told(only(world, 5), UNKNOWN) == "NCCL: it needs two GPUs |  | "
+    assert "failures over NCCL" in told(only(world, 11), UNKNOWN)
+    assert "memory on 1 of 4 over gloo" in world.ran
+    slow = {"bf16": 9.5e13, "tf32": 1e12, "fp32": 1e12}
+    world.speeds = Speeds(products=slow, copy=5e11)
+    assert "BF16, n = 8192: 95 TFLOP/s" in told(only(world, 8), PASSED)
+    assert "copy of 4GiB: 0.5 TB/s" in told(only(world, 9), PASSED)
+
+
+def test_gpus_of_amd_are_checked_with_their_tool() -> None:
+    mi300x = changed(
+        replace(machine(8), kind="rocm", hip="7.0", cuda=""), name="AMD Instinct MI300X"
+    )
+    listed = Output("".join(f"GPU: {n}\n    BDF: 0000:0{n}:00.0\n" for n in range(8)))
+    speeds = Speeds(bus=315e9, copy=4e12)
+    world = FakeWorld(
+        gpus=mi300x, said={"amd-smi list": listed}, speeds=speeds, transport="P2P/IPC"
+    )
+    assert "amd-smi: 8 GPUs" in told(only(world, 1), PASSED)
+    assert "for ROCm 7.0" in told(only(world, 2), PASSED)
+    assert "315 GB/s | 300 to 336 GB/s" in told(only(world, 6), PASSED)
+    assert "4 TB/s | 3.8 to 4.3 TB/s" in told(only(world, 9), PASSED)
+
+
+def cluster(**more: Any) -> FakeWorld:
+    both = replace(machine(8), devices=machine(8).devices * 2)
+    return dgx(gpus=both, is_slurm=True, nodes=2, transport="P2P/CUMEM, NET/IB/GDRDMA", **more)
+
+
+def test_two_nodes_are_measured_with_infiniband_and_without() -> None:
+    world = cluster()
+    findings = only(world, 7)
+    assert {finding.verdict for finding in findings} == {PASSED}, findings
+    assert world.ran == [
+        "all-reduce nccl ranks=16 sizes=8GiB",
+        "all-reduce nccl ranks=16 sizes=8GiB NCCL_IB_DISABLE=1",
+    ]
+    world = cluster(speeds=Speeds(nodes=31e9))
+    world.transport = "P2P/CUMEM, NET/Socket"
+    text = told(only(world, 7), ODD)
+    assert "NET/Socket | NET/IB with GDRDMA" in text
+    assert "did not use InfiniBand either" in text
+    assert "31 GB/s | 300 GB/s or more" in told(only(world, 7), FAILED)
+
+
+def test_what_belongs_to_the_nodes_of_a_cluster_is_left_to_them() -> None:
+    world = cluster()
+    for number in (1, 2, 4):
+        assert "WALLCLOCK_LAB_LAUNCHER=local" in told(only(world, number), UNKNOWN)
+    assert "each rank imports torch" in told(only(world, 3), UNKNOWN)
+    world.transport = "NVLS, P2P/CUMEM"
+    assert {finding.verdict for number in (5, 6) for finding in only(world, number)} == {PASSED}
+    assert world.ran[1:] == [
+        "all-reduce gloo sizes=4KiB,1MiB ranks=2",
+        "all-reduce nccl sizes=4KiB,1MiB ranks=2",
+        "all-reduce nccl sizes=4KiB,1MiB ranks=8",
+        "all-reduce nccl ranks=8 sizes=8KiB,8GiB",
+        "all-reduce nccl ranks=8 sizes=8GiB NCCL_NVLS_ENABLE=0",
+    ]
+
+
+def test_jobs_of_slurm_are_run_in_four_shapes_and_canceled() -> None:
+    world = cluster()
+    assert {finding.verdict for finding in only(world, 12)} == {PASSED}
+    assert world.ran == [
+        "all-reduce nccl ranks=2 sizes=4KiB,1MiB",
+        "all-reduce nccl ranks=2 sizes=4KiB,1MiB --gpus-per-task=1",
+        "all-reduce nccl ranks=8 sizes=4KiB,1MiB --exclusive",
+        "all-reduce nccl ranks=16 sizes=4KiB,1MiB",
+    ]
+    refused = "Slurm rejected it: Requested node configuration is not available"
+    world = cluster(failing={"--exclusive": refused}, left_in_queue=["12 labs lab-check CG"])
+    text = told(only(world, 12), FAILED)
+    assert refused in text
+    assert "a canceled job: 12 labs lab-check CG" in text
+
+
+class Recorded(FakeWorld):
+    """A machine on which every run is one of those that were recorded here."""
+
+    def run(self, lab: str, *_: object, **__: object) -> Ran:
+        if lab == "attention":
+            raise InputError("attention has no form for this machine")
+        return Ran(report=next(one for one in recorded() if one.lab == lab))
+
+
+def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    findings = only(Recorded(record=file), 13)
+    assert "attention has no form" in told(findings, UNKNOWN)
+    labs = [report.lab for report in read_sent_file(file.read_text())]
+    assert labs == ["all-reduce", "point-to-point", "two-streams", "matrix-product", "memory-copy"]
+    passed = told(findings, PASSED)
+    assert f"file: 5 runs in {file}" in passed
+    assert all(f"{lab} on a board" in passed for lab in labs)
+    assert "file: " in told(only(Recorded(record=tmp_path / "no" / "runs"), 13), FAILED)
+
+
+def test_the_report_can_be_read_by_people_and_by_programs() -> None:
+    steps = tuple(taken(dgx({MODES: queried(errors="3")})))
+    lines = list(steps[0].lines())
+    assert lines[0].startswith(" 1. Driver and GPUs: failed  (")
+    assert f"      passed                GPUs: 8 × {H100}, driver 580.65.06" in lines
+    place = lines.index("      failed                uncorrected memory errors: 3 on GPU 0")
+    assert lines[place + 1].strip() == "expected: none since the driver was loaded"
+    assert lines[place + 2].strip().startswith("Reset the GPU")
+    result = checked(steps, "wallclock lab check")
+    assert result.has_failed
+    assert result.summary().startswith("1 failed, ")
+    plain = json.loads(result.as_json())
+    assert [step["number"] for step in plain["steps"]] == list(range(1, 14))
+    assert plain["steps"][0]["verdict"] == "failed"
+    known = {one["name"] for one in plain["steps"][5]["findings"] if one["source"]}
+    assert "bus bandwidth at 8.59 GB" in known
+
+
+@pytest.mark.parametrize("one", _table().numbers, ids=lambda one: f"{one.what}, {one.gpu.pattern}")
+def test_what_is_expected_is_a_range_with_a_source_and_cures(one: Expectation) -> None:
+    scale_of(one.unit)
+    assert one.fails_below < one.least <= one.most <= one.fails_above
+    assert one.source
+    assert one.low.endswith(".")
+    assert one.high.endswith(".") == (one.most < math.inf)
+    assert one.verdict_on(one.least) is one.verdict_on(min(one.most, 1e9)) is PASSED
+    assert one.verdict_on(0.999 * one.least) is ODD
+    if one.most < one.fails_above < math.inf:
+        assert one.verdict_on(1.001 * one.fails_above) is FAILED
+
+
+def test_every_kind_of_number_is_expected_of_some_gpu_and_none_of_an_unknown_one() -> None:
+    assert {one.what for one in _table().numbers} == set(get_args(What))
+    assert "to be replaced" in status()
+    for gpu in ("NVIDIA H100 PCIe", f"{H100} MIG 1g.10gb", "NVIDIA GeForce RTX 4090"):
+        assert expectation("copy", gpu) is None
+
+
+@pytest.mark.slow(10)
+def test_the_command_checks_what_it_can_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
+    file = tmp_path / "runs.jsonl"
+    assert main(["lab", "check", "--quick", "--json", "--record", str(file)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    found = {one["name"]: one for step in result["steps"] for one in step["findings"]}
+    for name in (
+        "process with torch", "forks", "2 ranks over gloo", "out of memory on rank 1",
+        "an exception on rank 1", "rank 2 is killed", "rank 3 skips a collective", "the next run",
+        "all-reduce on a board",
+    ):  # fmt: skip
+        assert found[name]["verdict"] == "passed", found[name]
+    assert "rank 3 was in barrier" in found["rank 3 skips a collective"]["found"]
+    assert result["command"].startswith("wallclock lab check --quick --record ")
+    assert len(read_sent_file(file.read_text())) == 2

@@ -1,0 +1,214 @@
+"""Machines and clusters for the check: what their tools print, and how runs on them go."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from app.db.run_state import State
+from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
+from app.labs.devices import NO_DEVICES, Devices
+from app.labs.machine import MachineFacts
+from app.labs.report import Derived, Measure, Report
+from app.labs.vendor import Output
+from app.units import BYTE, parse
+from tests.labs.gpus import H100, machine
+
+GB, TB, TFLOP = 1e9, 1e12, 1e12
+_QUERY = "{name}, 580.65.06, {mig}, {errors}, {mode}, {persistence}, {power}, 700.00, 1980"
+_LINKS = "\n".join(f"\t Link {link}: 26.562 GB/s" for link in range(18))
+
+
+def queried(
+    name: str = H100, count: int = 8, mig: str = "Disabled", errors: str = "0",
+    mode: str = "Default", persistence: str = "Enabled", power: str = "700.00",
+) -> Output:  # fmt: skip
+    """What nvidia-smi answers about modes: those of the first GPU may differ from the others."""
+    usual = _QUERY.format(
+        name=name, mig="Disabled", errors="0", mode=mode, persistence=persistence, power=power
+    )
+    first = _QUERY.format(
+        name=name, mig=mig, errors=errors, mode=mode, persistence=persistence, power=power
+    )
+    return Output("\n".join([first, *[usual] * (count - 1)]))
+
+
+def linked(count: int = 8, text: str = _LINKS) -> Output:
+    """What `nvidia-smi nvlink -s` prints."""
+    return Output("\n".join(f"GPU {n}: {H100} (UUID: GPU-{n})\n{text}" for n in range(count)))
+
+
+def of_dgx() -> dict[str, Output]:
+    """The answers of a healthy DGX H100, by the beginnings of the questions."""
+    return {
+        "nvidia-smi --query-gpu": queried(),
+        "nvidia-smi --query-compute-apps": Output(""),
+        "nvidia-smi -L": Output("\n".join(f"GPU {n}: {H100} (UUID: GPU-{n})" for n in range(8))),
+        "nvidia-smi nvlink -s": linked(),
+        "systemctl is-active": Output("active\n"),
+        "all_reduce_perf": Output("# Avg bus bandwidth    : 470.5 \n"),
+    }
+
+
+@dataclass(kw_only=True)
+class Speeds:
+    """How fast a machine is; what it measures, in base units."""
+
+    small: float = 25e-6
+    with_launch: float = 80e-6
+    bus: float = 475 * GB
+    without_nvls: float = 365 * GB
+    nodes: float = 330 * GB
+    tcp: float = 30 * GB
+    products: dict[str, float] = field(
+        default_factory=lambda: {"bf16": 680 * TFLOP, "tf32": 400 * TFLOP, "fp32": 51 * TFLOP}
+    )
+    copy: float = 2.9 * TB
+    fused: dict[str, float] = field(
+        default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3}
+    )
+    separate: float = 9e-3
+
+
+@dataclass(kw_only=True)
+class FakeWorld:
+    """A machine that the check looks at; *faults* are the causes of runs that fail on purpose."""
+
+    gpus: Devices = NO_DEVICES
+    said: dict[str, Output] = field(default_factory=dict)
+    speeds: Speeds = field(default_factory=Speeds)
+    transport: str = "NVLS, P2P/CUMEM"
+    detours: dict[str, str] = field(
+        default_factory=lambda: {"NCCL_P2P_DISABLE": "SHM/direct", "NCCL_SHM_DISABLE": "NET/Socket"}
+    )
+    throttled: str = "by the power limit for 80% of the run"
+    quick: bool = False
+    record: Path | None = None
+    is_slurm: bool = False
+    nodes: int = 1
+    shared_memory: float = 2.0**40
+    lockable: float = math.inf
+    cards: tuple[str, ...] = ("mlx5_0", "mlx5_1")
+    files: tuple[str, ...] = ("/dev/null", "pipe:[1]")
+    joined: float = 3.0
+    failing: dict[str, str] = field(default_factory=dict)  # causes by lab, or by an option
+    faults: dict[str, str] = field(default_factory=dict)
+    lasting: float = 1.0
+    left: tuple[int, ...] = ()
+    left_in_queue: list[str] = field(default_factory=list)
+    ran: list[str] = field(default_factory=list)
+
+    def devices(self) -> Devices:
+        return self.gpus
+
+    def ask(self, *command: str) -> Output:
+        text = " ".join(command)
+        found = [answer for start, answer in self.said.items() if text.startswith(start)]
+        return found[0] if found else Output("", f"{command[0]} cannot be run: No such file")
+
+    def names_in(self, folder: str) -> list[str]:
+        return list(self.cards)
+
+    def size_of(self, folder: str) -> float:
+        return self.shared_memory
+
+    def locked_memory(self) -> float:
+        return self.lockable
+
+    def torch_process(self) -> TorchProcess:
+        return TorchProcess(pid=7, version="2.13.0", seconds=2.0, files=self.files)
+
+    def run(
+        self,
+        lab: str,
+        given: Mapping[str, str],
+        backend: str = "auto",
+        variables: Mapping[str, str] = NO_VARIABLES,
+        site: str = "",
+    ) -> Ran:
+        words = [lab, backend, *map("=".join, given.items()), *map("=".join, variables.items())]
+        self.ran.append(" ".join([*words, site]).strip())
+        cause = self.failing.get(site or lab, "")
+        if cause:
+            return Ran(report=self._report(lab, given, (), State.FAILED, cause), seconds=1.0)
+        measures = tuple(self._measures(lab, given, variables))
+        report = self._report(lab, given, measures)
+        for variable, way in self.detours.items():
+            if variable in variables:
+                report = replace(report, details={**report.details, "transport": way})
+        return Ran(report=report, joined=self.joined, seconds=5.0)
+
+    def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> Broke:
+        self.ran.append(f"{what} on {rank} of {ranks} over {backend}")
+        if what in ("nothing", "products"):
+            cause = self.faults.get(what, "")
+            state = State.FAILED if cause else State.DONE
+            return Broke(state=state, cause=cause, seconds=0.5)
+        cause = self.faults.get(what, f"rank {rank}: it went wrong, as rank 0 noticed")
+        return Broke(state=State.FAILED, cause=cause, seconds=self.lasting, left=self.left)
+
+    def canceled(self) -> list[str]:
+        return self.left_in_queue
+
+    def _measures(
+        self, lab: str, given: Mapping[str, str], variables: Mapping[str, str]
+    ) -> list[Measure]:
+        speeds = self.speeds
+        if lab == "all-reduce":
+            return self._collectives(given, variables)
+        if lab == "matrix-product":
+            return [measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])]
+        if lab == "memory-copy":
+            return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
+        at = {"length": 16384.0}
+        return [
+            measure("fused", at, speeds.fused[given["kernel"]]),
+            measure("separate", at, speeds.separate),
+        ]
+
+    def _collectives(self, given: Mapping[str, str], variables: Mapping[str, str]) -> list[Measure]:
+        speeds, ranks = self.speeds, int(given["ranks"])
+        bus = speeds.without_nvls if "NCCL_NVLS_ENABLE" in variables else speeds.bus
+        if ranks > len(self.gpus.devices) // max(self.nodes, 1):
+            bus = speeds.tcp if "NCCL_IB_DISABLE" in variables else speeds.nodes
+        found = []
+        for size in (parse(text, BYTE) for text in given["sizes"].split(",")):
+            at = {"size": size}
+            found.append(measure("time", at, speeds.small, **{"bus bandwidth": bus}))
+            found.append(measure("time with launch", at, speeds.with_launch))
+        return found
+
+    def _report(
+        self,
+        lab: str,
+        given: Mapping[str, str],
+        measures: tuple[Measure, ...],
+        state: State = State.DONE,
+        cause: str = "",
+    ) -> Report:
+        ranks = int(given.get("ranks", "1"))
+        details = {"transport": self.transport, "kernel": given.get("kernel", "")}
+        details["throttled"] = self.throttled
+        return Report(
+            id="1", lab=lab, state=state, cause=cause, seconds=1.0, at="2026-11-22T10:00:00",
+            command="", ranks=ranks, world=ranks, backend="nccl", links="real",
+            machine=MachineFacts(gpus=tuple(one.name for one in self.gpus.devices)),
+            versions={"torch": "2.13.0", "nccl": "2.27.3"}, checks={"sums": True},
+            measures=measures, line=None, notes=(), details=details,
+        )  # fmt: skip
+
+
+def measure(name: str, where: Mapping[str, float], median: float, **derived: float) -> Measure:
+    """A measure with one sample."""
+    return Measure(
+        name=name, where=where, count=1, least=median, median=median, p90=median,
+        samples=(median,), predicted=None, ratio=None, right=None,
+        derived={key: Derived(value, str(value)) for key, value in derived.items()},
+    )  # fmt: skip
+
+
+def dgx(said: Mapping[str, Output] | None = None, **more: Any) -> FakeWorld:
+    """A healthy DGX H100, but for what a test changes."""
+    answers = {**of_dgx(), **(said or {})}
+    return FakeWorld(**{"gpus": machine(8), "said": answers, **more})
