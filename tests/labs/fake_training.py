@@ -18,6 +18,7 @@ import torch.distributed.fsdp as fsdp
 import torch.nn.parallel as parallel
 from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.utils._pytree import tree_leaves
 
 from app.labs.library.ddp_overlap import computing
 from app.labs.library.pipeline import schedules
@@ -31,20 +32,10 @@ class _Answers(fake_gpu._Answers):
     """No product, attention or collective of the worker's own is on the processor."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if str(func).startswith(_WORK) and any(
-            one.device.type == "cpu" for one in tensors_in(args)
-        ):
+        tensors = [one for one in tree_leaves(args) if isinstance(one, torch.Tensor)]
+        if str(func).startswith(_WORK) and any(one.device.type == "cpu" for one in tensors):
             raise RuntimeError(f"{func} is on the processor")
         return super().__torch_dispatch__(func, types, args, kwargs)
-
-
-def tensors_in(args: Any) -> Iterator[torch.Tensor]:
-    """The tensors among the arguments of an operation."""
-    if isinstance(args, torch.Tensor):
-        yield args
-    elif isinstance(args, list | tuple):
-        for one in args:
-            yield from tensors_in(one)
 
 
 class _Replica(nn.Module):  # type: ignore[misc]
