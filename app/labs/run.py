@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
 from app.db.run_state import State
-from app.labs.blame import blame
+from app.labs.blame import blame, late_ranks
 from app.labs.machine import MachineFacts
 from app.labs.parameters import Value
 from app.labs.ranks.events import RankEvent
@@ -24,6 +24,8 @@ from app.labs.spec import Links, parameters_in
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome
+_STARTED = "started"  # a file that is made when the time of the run begins to count
+_EARLY = 0.5  # seconds that a time of the file system may be off
 _LOG = 20_000  # bytes of each log that are shown
 
 
@@ -108,6 +110,8 @@ class Run:
         if not self.has_begun:
             return RunOutcome(State.LOST, "the server stopped before it could start the run")
         if self.job.launcher != "local":
+            if self._is_out_of_time():
+                return RunOutcome(State.TIMEOUT, self.too_late())
             why = blame(self.folder, {})  # its launcher knows more
             return RunOutcome(State.FAILED, why) if why else None
         if self._is_led():
@@ -120,6 +124,11 @@ class Run:
     def has_begun(self) -> bool:
         """Whether its job is written."""
         return (self.folder / "job.json").exists()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether all its ranks are there, if another launcher starts them."""
+        return (self.folder / _STARTED).exists()
 
     @property
     def has_ended(self) -> bool:
@@ -179,6 +188,26 @@ class Run:
     def write_outcome(self, outcome: RunOutcome) -> None:
         """Write how the run ended."""
         write_whole(self.folder / "outcome.json", _OUTCOME.dump_json(outcome, exclude_none=True))
+
+    def note_start(self) -> None:
+        """Have its time count from now on: all ranks are there."""
+        (self.folder / _STARTED).touch()
+
+    def too_late(self) -> str:
+        """That it was stopped when its time was up, and which ranks kept the others waiting."""
+        late = late_ranks(self.folder)
+        return f"it took more than its {self.job.seconds:g} s{late and f': {late}'}"
+
+    def _is_out_of_time(self) -> bool:
+        """Whether a rank has written where it was, as it does when it is stopped, that late.
+
+        By the clock of the file system alone: the ranks may be on other machines.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            limit = (self.folder / _STARTED).stat().st_mtime + self.job.seconds - _EARLY
+            stacks = (path.stat() for path in self.folder.glob("stack*.txt"))
+            return any(one.st_size and one.st_mtime >= limit for one in stacks)
+        return False
 
     def _is_on_full_disk(self) -> bool:
         return shutil.disk_usage(self.folder).free < _LITTLE

@@ -16,6 +16,7 @@ import yaml
 from app.__main__ import main
 from app.db.run_state import State
 from app.labs.analysis import report_of
+from app.labs.evidence.stacks import stack_of
 from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
@@ -111,6 +112,30 @@ def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
     assert run.outcome.state == "failed"
     assert "this run has 3 ranks, but 2 were started" in run.outcome.cause
     assert json.loads((run.folder / "job.json").read_text())["launcher"] == "by hand"
+
+
+STACK = """\
+Current thread 0x00007f38983c5b80 (most recent call first):
+  File "/library/ring_bytes/worker.py", line {line} in main
+"""
+
+
+def test_a_run_whose_ranks_were_stopped_at_its_limit_is_out_of_time(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "ring-bytes", ranks="3")
+    assert not run.has_started
+    run.note_start()
+    for rank, line in enumerate((12, 20, 12)):
+        (run.folder / f"stack{rank}.txt").touch()  # as every rank has one while it runs
+        assert run.outcome is None
+        stack_of(run.folder, rank).write_text(STACK.format(line=line))
+    assert run.outcome is None  # stopped before its time was up: its pods were deleted
+    begun = (run.folder / "started").stat().st_mtime - run.job.seconds
+    os.utime(run.folder / "started", (begun, begun))
+    assert run.outcome
+    assert run.outcome.state is State.TIMEOUT
+    assert run.outcome.cause.startswith(
+        "it took more than its 30 s: rank 1 was at worker.py line 20, while ranks 0, 2 were at"
+    )
 
 
 def test_the_instructions_start_every_rank(tmp_path: Path) -> None:

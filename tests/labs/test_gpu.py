@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from app.labs.launch.position import position_in
 from app.labs.notes import details_in, notes_on
 from app.labs.ranks import nccl
 from app.labs.ranks.clocks import amd_reading, nvidia_reading
 from app.labs.ranks.events import ClocksEvent, DetailEvent, Reading
-from app.labs.ranks.gpu import copies, refuse_twins
+from app.labs.ranks.gpu import copies, own_gpu, refuse_twins
 from app.labs.ranks.group import Group
 from app.labs.ranks.rank import Rank
 from app.labs.spec import lab_called
@@ -87,6 +88,26 @@ def test_nccl_writes_to_a_file_of_the_run_unless_the_user_has_chosen(
 )
 def test_a_version_is_read_from_its_code(code: int, version: str) -> None:
     assert nccl.version_of(code) == version
+
+
+@pytest.mark.parametrize(
+    ("visible", "devices"),
+    [(8, [0, 1, 2, 3, 4, 5, 6, 7]), (4, [0, 1, 2, 3, 0, 1, 2, 3]), (1, [0] * 8)],
+)
+def test_a_rank_takes_the_gpu_that_slurm_shows_it(
+    monkeypatch: pytest.MonkeyPatch, visible: int, devices: list[int]
+) -> None:
+    """All GPUs of a node are visible, or those of a part of it, or that of the rank alone."""
+    current: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: visible)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+    for local in range(8):
+        environment = {
+            "SLURM_PROCID": str(8 + local), "SLURM_NTASKS": "16",
+            "SLURM_LOCALID": str(local), "SLURM_NNODES": "2",
+        }  # fmt: skip
+        own_gpu(position_in(environment, 16, 2).local)
+    assert [device.index for device in current] == devices
 
 
 def test_two_ranks_with_one_gpu_are_refused() -> None:

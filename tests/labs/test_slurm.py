@@ -320,8 +320,10 @@ def test_a_slurm_that_does_not_answer_is_waited_for(
 def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path, idle: str) -> None:
     site = tmp_path / "site"
     site.write_text(ALL_GPUS)
-    chosen = settings(tmp_path, slurm_site=site, slurm_python=idle)
-    with TestClient(create_app(chosen), follow_redirects=False) as client:
+    chosen = {"slurm_site": site, "slurm_python": idle}
+    app = create_app(settings(tmp_path, **chosen))
+    with TestClient(app, follow_redirects=False) as client:
+        app.state.site.labs.launcher = cluster_of(tmp_path, **chosen)
         pages = []
         for _ in range(2):
             given = {

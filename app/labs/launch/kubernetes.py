@@ -73,7 +73,9 @@ def prepared(
     Raises:
         UnavailableError: it cannot be stored.
     """
-    return written(folder, job, backend, launcher="by hand", starting=_STARTING, network=network)
+    return written(
+        folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network
+    )
 
 
 def instructions(run: Run) -> str:

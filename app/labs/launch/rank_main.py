@@ -35,7 +35,9 @@ def main() -> int:
         if rank == 0:
             machine = describe_machine(_devices(job, own), own.nodes)
             run.write_event(MachineEvent(at=time.time(), machine=machine))
-        store = shared_store(run.folder, job, own)  # from here on, the time of the run counts
+        store = shared_store(run.folder, job, own)
+        if rank == 0:
+            run.note_start()
         stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
         work(run.folder, job, rank, store)
         if rank == 0:

@@ -18,12 +18,11 @@ from pydantic import TypeAdapter
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import UnavailableError
-from app.labs.blame import blame, late_ranks
+from app.labs.blame import blame
 from app.labs.devices import Devices, promised
 from app.labs.evidence.logs import codes_of_srun
 from app.labs.launch.base import Launcher, written
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
-from app.labs.ranks.events import ReadyEvent
 from app.labs.run import Run, RunOutcome, write_whole
 from app.labs.spec import Job
 
@@ -226,12 +225,10 @@ def _judged(run: Run, state: str) -> RunOutcome:
     codes = codes_of_srun(run.folder)
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
     is_out_of_time = state == "TIMEOUT" or code == str(_EXPIRED)
-    if is_out_of_time and not any(isinstance(event, ReadyEvent) for event in run.events()):
+    if is_out_of_time and not run.has_started:
         return RunOutcome(State.TIMEOUT, _NEVER_MET.format(seconds=run.job.starting))
     if is_out_of_time or -signal.SIGALRM in codes.values():
-        late = late_ranks(run.folder)
-        says = f"it took more than its {run.job.seconds:g} s{late and f': {late}'}"
-        return RunOutcome(State.TIMEOUT, says)
+        return RunOutcome(State.TIMEOUT, run.too_late())
     why = blame(run.folder, codes, next(iter(codes), None))
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.addresses import Address, interface_of, own_addresses, usable_addresses
 from app.labs.launch.position import Position
 from app.labs.launch.rendezvous import LOOPBACK, Rendezvous, listening, reach
@@ -54,7 +55,7 @@ def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
     else:
         store, own = _hosted(folder, job, known, LOOPBACK if is_alone else "")
     if is_alone:
-        _prefer("lo", "lo")
+        _prefer("lo")  # which the rank tells NCCL as well
     elif job.network:
         name = usable_addresses(known, job.network)[0].interface
         _prefer(name, f"={name}")
@@ -78,9 +79,9 @@ def await_all(store: Store, rank: int, ranks: int, seconds: float) -> None:
     except RuntimeError:
         if rank:
             raise
-        missing = [str(one) for one in range(ranks) if not store.check([f"rank {one}"])]
-        which = f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
-        raise TimeoutError(f"{which} did not start within {seconds:g} s of rank 0") from None
+        missing = [one for one in range(ranks) if not store.check([f"rank {one}"])]
+        late = f"{ranks_shown(missing)} did not start within {seconds:g} s of rank 0"
+        raise TimeoutError(late) from None
 
 
 def _hosted(folder: Path, job: JobRecord, known: Sequence[Address], host: str) -> tuple[Store, str]:
