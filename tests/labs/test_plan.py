@@ -10,7 +10,7 @@ from app.labs.devices import NO_DEVICES, Devices, joined, promised
 from app.labs.launch import plan
 from app.labs.launch.plan import Plan, planned, planned_elsewhere
 from app.labs.parameters import Parameter
-from app.labs.spec import PROCESSORS_ONLY, Lab, known_labs, lab_called
+from app.labs.spec import Lab, known_labs, lab_called
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen
 
 WITHOUT_CUDA = joined(
@@ -51,7 +51,7 @@ def test_every_lab_is_refused_with_words_or_honored(name: str, asked: str, how: 
     assert found.job.lab is lab.on(found.backend)
     if asked == "auto" and lab.gpu is None:
         (note,) = found.notes
-        assert note == f"On processors, over gloo: {PROCESSORS_ONLY[lab.links]}."
+        assert note == f"On processors, over gloo: {lab.why_processors}."
     elif asked == "auto" and how == "prepare":
         assert "for one GPU per rank, over nccl" in found.notes[-1]
     else:

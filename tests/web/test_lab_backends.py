@@ -19,7 +19,7 @@ from app.labs import devices, spec
 from app.labs.archive import recorded
 from app.labs.devices import NO_DEVICES, Devices, joined
 from app.labs.queue import Dispatcher
-from app.labs.spec import PROCESSORS_ONLY, known_labs, lab_called
+from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 from app.site import Site
 from tests.labs.gpus import H100, TOO_OLD, faulty, known, listing, machine, plain, seen
@@ -159,7 +159,7 @@ def test_a_lab_that_uses_no_gpu_says_so_where_there_are_some(
 ) -> None:
     this_machine(machine(8))
     for name, lab in known_labs().items():
-        says = f"On processors, over gloo: {PROCESSORS_ONLY[lab.links]}."
+        says = f"On processors, over gloo: {lab.why_processors}."
         assert (says in text_of(client, f"/labs/{name}")) == (lab.gpu is None)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.errors import InputError, sentence
 from app.labs.devices import Devices, has_traces
-from app.labs.spec import NODES, PROCESSORS_ONLY, RANKS, Job, Lab, read_job
+from app.labs.spec import NODES, RANKS, Job, Lab, read_job
 
 Backend = Literal["nccl", "gloo"]
 Find = Callable[[], Devices]
@@ -45,7 +45,7 @@ def planned(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Plan:
     if asked == "nccl":
         return _on_gpus(lab.on("nccl"), given, find())
     if lab.gpu is None:
-        return _on_processors(lab, given, PROCESSORS_ONLY[lab.links] if has_traces() else "")
+        return _on_processors(lab, given, lab.why_processors if has_traces() else "")
     return _either(lab, lab.gpu, given, find())
 
 
