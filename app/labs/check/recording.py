@@ -7,6 +7,7 @@ from app.errors import InputError, UnavailableError
 from app.labs.check.finding import Finding, failed, odd, passed, unknown
 from app.labs.check.world import World
 from app.labs.report import Report
+from app.labs.run import write_whole
 from app.labs.upload import read_sent
 
 # With the parameters that labs start with, so that runs of different machines can be compared.
@@ -49,7 +50,7 @@ def record(world: World) -> Iterator[Finding]:
 
 def _written(path: Path, reports: list[Report]) -> Finding:
     try:
-        path.write_text("".join(f"{report.as_json()}\n" for report in reports), encoding="utf-8")
+        write_whole(path, "".join(f"{report.as_json()}\n" for report in reports).encode())
     except OSError as error:
         return failed("file", f"{path}: {error.strerror}", "it can be written", "")
     return passed("file", f"{len(reports)} runs in {path}")

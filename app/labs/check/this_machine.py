@@ -23,7 +23,7 @@ from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.parameters import Parameter, Value
 from app.labs.ranks.events import ReadyEvent
-from app.labs.run import Run
+from app.labs.run import Run, write_whole
 from app.labs.spec import Job, Lab, lab_called
 from app.labs.vendor import Output, output_of
 
@@ -191,7 +191,7 @@ def _with_option(settings: Settings, option: str, folder: Path) -> Settings:
     own = settings.slurm_site
     lines = own.read_text(encoding="utf-8") if own else ""
     site = folder / "site"
-    site.write_text(f"#SBATCH {option}\n{lines}", encoding="utf-8")
+    write_whole(site, f"#SBATCH {option}\n{lines}".encode())
     return settings.model_copy(update={"slurm_site": site})
 
 

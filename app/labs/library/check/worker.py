@@ -20,7 +20,10 @@ _COARSE = 0.02  # relative error from rounding to BF16, several times over
 def main(rank: Rank) -> None:
     """Sum over all ranks; the rank `bad` does `what` instead, or before."""
     what, is_bad = rank.word("what"), rank.rank == rank.number("bad")
-    (rank.folder / f"pid{rank.rank}").write_text(str(os.getpid()))
+    new = rank.folder / f".pid{rank.rank}"
+    with new.open("w") as file:
+        file.write(str(os.getpid()))
+    new.rename(rank.folder / f"pid{rank.rank}")  # whoever looks sees all of it
     if what == "products":
         rank.check("products", _multiplies(rank.rank))
     if what == "hangs":
