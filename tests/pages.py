@@ -2,7 +2,7 @@
 
 from app.explorers import EXPLORERS
 from app.kinds import KINDS
-from app.labs.archive import recorded
+from app.labs.results.archive import recorded
 from app.labs.spec import known_labs
 from app.web.reference.docs import documentation
 

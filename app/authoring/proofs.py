@@ -17,8 +17,8 @@ from app.kinds import Exercise, Finding
 from app.kinds.answers import Answer, single
 from app.kinds.base import Embedded
 from app.kinds.lab import LabExercise
-from app.labs.archive import recorded
-from app.labs.match import found_in, is_of
+from app.labs.results.archive import recorded
+from app.labs.results.match import found_in, is_of
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import MathematicsError, html
 from app.sandbox.runner import Runner

@@ -10,14 +10,14 @@ from tqdm import tqdm
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import InputError
-from app.labs.analysis import report_of
-from app.labs.devices import find_devices
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
 from app.labs.launch.plan import Plan, planned_elsewhere
+from app.labs.machines.devices import find_devices
 from app.labs.ranks.events import MeasureEvent
-from app.labs.report import Report, held_in, ratio_shown, shown
+from app.labs.results.analysis import report_of
+from app.labs.results.report import Report, held_in, ratio_shown, shown
 from app.labs.run import Run
 from app.labs.spec import Lab, known_labs, lab_called
 from app.units import BYTE_PER_SECOND, SECOND, show

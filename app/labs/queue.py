@@ -19,11 +19,11 @@ from app.db.lab_runs import Progress, adopt, claim, lab_run, record
 from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
-from app.labs.analysis import report_of
-from app.labs.devices import NO_DEVICES, Devices
 from app.labs.launch.base import Follower, Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.plan import Plan
+from app.labs.machines.devices import NO_DEVICES, Devices
+from app.labs.results.analysis import report_of
 from app.labs.run import Run
 from app.labs.spec import Lab, lab_called, read_job
 

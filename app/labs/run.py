@@ -16,8 +16,8 @@ from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
 from app.db.run_state import State
-from app.labs.blame import blame, late_ranks
-from app.labs.machine import MachineFacts
+from app.labs.evidence.blame import blame, late_ranks
+from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import Value
 from app.labs.ranks.events import RankEvent
 from app.labs.spec import Links, parameters_in

@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.ranks.events import ReadyEvent
+from app.labs.results.analysis import report_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.bench.figures import Figure

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.labs import devices
-from app.labs.devices import Devices, joined
+from app.labs.machines import devices
+from app.labs.machines.devices import Devices, joined
+from app.labs.machines.vendor import Listed, ListedGpu
 from app.labs.ranks.probe import Seen, SeenDevice
-from app.labs.vendor import Listed, ListedGpu
 
 NO_GPUS = "No CUDA GPUs are available"
 TOO_OLD = "The NVIDIA driver on your system is too old (found version 12020). Please update it."
@@ -134,7 +134,7 @@ def known(
 
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine has no trace of a GPU."""
-    for module in ("app.labs.devices", "app.labs.launch.plan"):
+    for module in ("app.labs.machines.devices", "app.labs.launch.plan"):
         monkeypatch.setattr(f"{module}.has_traces", lambda: False)
 
 

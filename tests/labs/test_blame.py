@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.labs.blame import RankError, blame, late_ranks
+from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.faults import known_faults
 from app.labs.evidence.logs import codes_in, logs_of
 from app.labs.evidence.stacks import stack_of

@@ -15,9 +15,9 @@ import yaml
 
 from app.__main__ import main
 from app.db.run_state import State
-from app.labs.analysis import report_of
 from app.labs.evidence.stacks import stack_of
 from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
+from app.labs.results.analysis import report_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE

@@ -11,14 +11,14 @@ import pytest
 
 from app.__main__ import main
 from app.errors import InputError
-from app.labs.archive import recorded
 from app.labs.check.expected import Expectation, What, _table, expectation, status
 from app.labs.check.finding import Finding, Step, Verdict
 from app.labs.check.steps import STEPS, checked, taken
 from app.labs.check.world import Ran, World
-from app.labs.devices import Devices, joined
-from app.labs.upload import read_sent_file
-from app.labs.vendor import Output
+from app.labs.machines.devices import Devices, joined
+from app.labs.machines.vendor import Output
+from app.labs.results.archive import recorded
+from app.labs.results.upload import read_sent_file
 from app.units import scale_of
 from tests.labs.gpus import H100, faulty, listing, machine, seen
 from tests.labs.worlds import FakeWorld, Speeds, dgx, linked, queried

@@ -14,12 +14,20 @@ from typing import Any
 import pytest
 
 from app.errors import UnavailableError
-from app.labs import devices
-from app.labs.asking import answer_of, spawned
-from app.labs.devices import NO_DEVICES, Devices, find_devices, has_traces, joined, look, promised
+from app.labs.machines import devices
+from app.labs.machines.asking import answer_of, spawned
+from app.labs.machines.devices import (
+    NO_DEVICES,
+    Devices,
+    find_devices,
+    has_traces,
+    joined,
+    look,
+    promised,
+)
+from app.labs.machines.vendor import Listed, ListedGpu, listed, memory_in_use
 from app.labs.ranks import probe
 from app.labs.ranks.probe import Seen, SeenDevice
-from app.labs.vendor import Listed, ListedGpu, listed, memory_in_use
 from tests.labs.gpus import (
     H100,
     NO_GPUS,
@@ -436,7 +444,7 @@ def test_without_a_trace_of_a_gpu_nothing_is_asked(
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(devices, "_NODES", (str(tmp_path / "nvidia*"),))
-    monkeypatch.setattr("app.labs.vendor._ASIDE", ())
+    monkeypatch.setattr("app.labs.machines.vendor._ASIDE", ())
     assert not has_traces()
     assert find_devices(start) is NO_DEVICES
     (tmp_path / "nvidia0").write_text("")

@@ -23,7 +23,7 @@ from app.db.lab_runs import claim, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.tables import now
-from app.labs.devices import joined
+from app.labs.machines.devices import joined
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from tests.db.queue import run

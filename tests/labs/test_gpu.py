@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from app.labs.launch.position import position_in
-from app.labs.notes import details_in, notes_on
 from app.labs.ranks import nccl
 from app.labs.ranks.clocks import amd_reading, nvidia_reading
 from app.labs.ranks.events import ClocksEvent, DetailEvent, Reading
 from app.labs.ranks.gpu import copies, own_gpu, refuse_twins
 from app.labs.ranks.group import Group
 from app.labs.ranks.rank import Rank
+from app.labs.results.notes import details_in, notes_on
 from app.labs.spec import lab_called
 
 UUID = "b8c8e2a4-0000-1111-2222-333344445555"

@@ -7,8 +7,8 @@ import pytest
 
 from app.__main__ import main
 from app.db.run_state import State
-from app.labs.devices import Devices, joined
 from app.labs.launch.base import written
+from app.labs.machines.devices import Devices, joined
 from app.labs.run import RunOutcome
 from app.labs.spec import known_labs, lab_called, read_job
 from tests.labs.gpus import H100, TOO_OLD, known, listing, machine, plain, seen

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
-from app.labs.report import Report
+from app.labs.results.analysis import report_of
+from app.labs.results.report import Report
 from app.labs.spec import lab_called, read_job
 from tests.labs.test_running import ended
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import UnavailableError
-from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
+from app.labs.results.analysis import report_of
 from tests.labs.conftest import Faulty, pids_of
 from tests.labs.test_running import ended, gone
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.allotment import cores_allotted, memory_allotted
-from app.labs.devices import Devices, joined
-from app.labs.machine import MachineFacts, describe_machine
-from app.labs.notes import note_on_sharing
+from app.labs.machines.allotment import cores_allotted, memory_allotted
+from app.labs.machines.devices import Devices, joined
+from app.labs.machines.machine import MachineFacts, describe_machine
+from app.labs.results.notes import note_on_sharing
 from tests.labs.gpus import H100, listing, machine, nvidia_smi, seen, uuid_of
 
 
@@ -72,7 +72,7 @@ def test_a_machine_without_gpus_says_nothing_about_them(monkeypatch: pytest.Monk
 
 
 def test_gpus_without_a_tool_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.labs.vendor._ASIDE", ())
+    monkeypatch.setattr("app.labs.machines.vendor._ASIDE", ())
     monkeypatch.setenv("PATH", "")
     found: Devices = joined(seen([0]), replace(listing(), gpus=()), {})
     facts = describe_machine(found)

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.labs.archive import recorded
-from app.labs.match import is_of
+from app.labs.results.archive import recorded
+from app.labs.results.match import is_of
 from app.labs.spec import lab_called, read_job
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from app.config import Settings
 from app.errors import InputError
-from app.labs.analysis import report_of
 from app.labs.launch.base import written
 from app.labs.launch.local import LocalLauncher
 from app.labs.launch.slurm import SlurmLauncher
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
-from app.labs.match import is_of
-from app.labs.report import read_report
+from app.labs.results.analysis import report_of
+from app.labs.results.match import is_of
+from app.labs.results.report import read_report
 from app.labs.run import Run
 from app.labs.spec import MOST_RANKS, Job, Lab, lab_called, read_job
 

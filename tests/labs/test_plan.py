@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from app.errors import InputError
-from app.labs.devices import NO_DEVICES, Devices, joined, promised
 from app.labs.launch import plan
 from app.labs.launch.plan import Plan, planned, planned_elsewhere
+from app.labs.machines.devices import NO_DEVICES, Devices, joined, promised
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, lab_called
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen

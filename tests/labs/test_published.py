@@ -9,9 +9,9 @@ import pytest
 
 from app.db.run_state import State
 from app.formulas.collectives import bus_bandwidth
-from app.labs.analysis import analyzed, fit
-from app.labs.machine import MachineFacts
-from app.labs.report import Measure, Report
+from app.labs.machines.machine import MachineFacts
+from app.labs.results.analysis import analyzed, fit
+from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
 from tests.tables import HERE, Row, rows
 

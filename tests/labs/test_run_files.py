@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.db.run_state import UNFINISHED, State
-from app.labs.analysis import report_of
-from app.labs.blame import RankError, blame
+from app.labs.evidence.blame import RankError, blame
 from app.labs.launch.base import written
 from app.labs.ranks.events import (
     CheckEvent,
@@ -19,6 +18,7 @@ from app.labs.ranks.events import (
     ReadyEvent,
     as_line,
 )
+from app.labs.results.analysis import report_of
 from app.labs.run import Run, RunOutcome
 from app.labs.spec import lab_called, read_job
 

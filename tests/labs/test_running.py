@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from app.errors import NotFoundError, UnavailableError
-from app.labs import devices
-from app.labs.analysis import report_of
 from app.labs.launch.local import LocalLauncher
+from app.labs.machines import devices
 from app.labs.ranks.events import ReadyEvent
+from app.labs.results.analysis import report_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of

@@ -14,11 +14,11 @@ from fastapi.testclient import TestClient
 
 from app.config import Settings
 from app.errors import InputError, UnavailableError
-from app.labs.analysis import report_of
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.slurm import Pace, SlurmLauncher
-from app.labs.report import Report
+from app.labs.results.analysis import report_of
+from app.labs.results.report import Report
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from app.main import create_app

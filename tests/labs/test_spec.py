@@ -8,7 +8,7 @@ from app.config import ROOT
 from app.errors import ContentError, InputError, NotFoundError
 from app.expressions import Quantity
 from app.labs import spec
-from app.labs.analysis import Samples, fit, known_quantities, measured, predicted
+from app.labs.results.analysis import Samples, fit, known_quantities, measured, predicted
 from app.labs.run import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html

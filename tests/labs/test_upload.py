@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from app.errors import InputError
-from app.labs.archive import recorded
-from app.labs.machine import MachineFacts, describe_machine
-from app.labs.report import Report
+from app.labs.machines.machine import MachineFacts, describe_machine
+from app.labs.results.archive import recorded
+from app.labs.results.report import Report
+from app.labs.results.upload import read_sent
 from app.labs.spec import lab_called, read_job
-from app.labs.upload import read_sent
 from app.web.labs.wording import place_of
 from tests.labs.gpus import H100, TOPOLOGY, machine
 

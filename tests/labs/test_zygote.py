@@ -14,10 +14,10 @@ import pytest
 
 from app.config import ROOT
 from app.errors import UnavailableError
-from app.labs.asking import answer_of
 from app.labs.launch.base import written
 from app.labs.launch.local import INSTALL, LocalLauncher
 from app.labs.launch.zygote import LATER, PRELOADED, Order, Reply
+from app.labs.machines.asking import answer_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE

@@ -8,10 +8,10 @@ from typing import Any
 
 from app.db.run_state import State
 from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
-from app.labs.devices import NO_DEVICES, Devices
-from app.labs.machine import MachineFacts
-from app.labs.report import Derived, Measure, Report
-from app.labs.vendor import Output
+from app.labs.machines.devices import NO_DEVICES, Devices
+from app.labs.machines.machine import MachineFacts
+from app.labs.machines.vendor import Output
+from app.labs.results.report import Derived, Measure, Report
 from app.units import BYTE, parse
 from tests.labs.gpus import H100, machine
 

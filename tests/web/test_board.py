@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
 from app.db.tables import LabRunRow
-from app.labs.archive import recorded
+from app.labs.results.archive import recorded
 from app.site import Site
 
 Change = Callable[[dict[str, Any]], object]

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from app.commands.lab import table_of
 from app.content.catalog import Catalog
 from app.kinds.lab import LabExercise
-from app.labs.archive import recorded
-from app.labs.report import Report
+from app.labs.results.archive import recorded
+from app.labs.results.report import Report
 from app.labs.spec import known_labs, lab_called
 from app.units import RATIO, Reading, read, scale_of
 

@@ -15,10 +15,11 @@ from sqlalchemy import select
 from app.config import Settings
 from app.db.session import open_session
 from app.db.tables import LabRunRow
-from app.labs import devices, spec
-from app.labs.archive import recorded
-from app.labs.devices import NO_DEVICES, Devices, joined
+from app.labs import spec
+from app.labs.machines import devices
+from app.labs.machines.devices import NO_DEVICES, Devices, joined
 from app.labs.queue import Dispatcher
+from app.labs.results.archive import recorded
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 from app.site import Site

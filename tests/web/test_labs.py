@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
-from app.labs.archive import RECORDED, own_runs, recorded
+from app.labs.results.archive import RECORDED, own_runs, recorded
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 

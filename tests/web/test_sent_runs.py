@@ -23,8 +23,8 @@ from app.db.lab_runs import SENT
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError
-from app.labs.archive import recorded
-from app.labs.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
+from app.labs.results.archive import recorded
+from app.labs.results.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.main import create_app
 from app.site import Site
 from tests.db.queue import run as queued
@@ -188,7 +188,7 @@ def test_what_is_taken_hurts_no_page_that_shows_it(client: TestClient, number: i
 
 def test_a_place_never_becomes_part_of_a_formula() -> None:
     """Even where it passes as a text: a report of a run of our own, with the same places."""
-    from app.labs.analysis import analyzed
+    from app.labs.results.analysis import analyzed
     from app.labs.spec import lab_called, read_job
 
     report = next(one for one in recorded() if one.lab == "algorithms" and "=ring" in one.command)

@@ -7,8 +7,8 @@ from app.labs.check.expected import compared
 from app.labs.check.finding import Finding, failed, odd, passed, unknown
 from app.labs.check.hardware import NO_GPU
 from app.labs.check.world import NO_VARIABLES, Ran, World
-from app.labs.devices import Devices
-from app.labs.report import Measure, Report
+from app.labs.machines.devices import Devices
+from app.labs.results.report import Measure, Report
 from app.units import BYTE, BYTE_PER_SECOND, scale_of, show
 
 LAB = "all-reduce"

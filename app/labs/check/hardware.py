@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from app.labs.check.expected import compared, expectation
 from app.labs.check.finding import Finding, failed, odd, passed, unknown
 from app.labs.check.world import World
-from app.labs.devices import Devices
 from app.labs.evidence.faults import cure_of
+from app.labs.machines.devices import Devices
 from app.units import BYTE, scale_of, show
 
 NO_GPU = "this machine has no GPU"

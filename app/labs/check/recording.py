@@ -6,9 +6,9 @@ from pathlib import Path
 from app.errors import InputError, UnavailableError
 from app.labs.check.finding import Finding, failed, odd, passed, unknown
 from app.labs.check.world import World
-from app.labs.report import Report
+from app.labs.results.report import Report
+from app.labs.results.upload import read_sent
 from app.labs.run import write_whole
-from app.labs.upload import read_sent
 
 # With the parameters that labs start with, so that runs of different machines can be compared.
 STANDARD: tuple[tuple[str, Mapping[str, str]], ...] = (

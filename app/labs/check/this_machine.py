@@ -15,17 +15,17 @@ from pathlib import Path
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import UnavailableError
-from app.labs.analysis import report_of
 from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
-from app.labs.devices import Devices
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
+from app.labs.machines.devices import Devices
+from app.labs.machines.vendor import Output, output_of
 from app.labs.parameters import Parameter, Value
 from app.labs.ranks.events import ReadyEvent
+from app.labs.results.analysis import report_of
 from app.labs.run import Run, write_whole
 from app.labs.spec import Job, Lab, lab_called
-from app.labs.vendor import Output, output_of
 
 _PATIENCE = 600.0  # seconds until the devices are free
 _ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 from app.db.run_state import State
-from app.labs.devices import Devices
-from app.labs.report import Report
-from app.labs.vendor import Output
+from app.labs.machines.devices import Devices
+from app.labs.machines.vendor import Output
+from app.labs.results.report import Report
 
 NO_VARIABLES: Mapping[str, str] = {}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.labs.devices import NO_DEVICES, Devices
 from app.labs.launch.plan import Plan, planned
-from app.labs.machine import describe_machine
+from app.labs.machines.devices import NO_DEVICES, Devices
+from app.labs.machines.machine import describe_machine
 from app.labs.run import Event, JobRecord, Run, RunOutcome, new_name
 from app.labs.spec import Job, Lab
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from app.db.run_state import State
-from app.labs.blame import RankError, blame, late_ranks
+from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.limit import stack_written_when_late
 from app.labs.run import JobRecord, Run, RunOutcome, write_whole

@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.errors import UnavailableError
-from app.labs.devices import NO_DEVICES, Devices, find_devices
 from app.labs.launch.base import Launcher, written
 from app.labs.launch.zygote import Order, Reply
+from app.labs.machines.devices import NO_DEVICES, Devices, find_devices
 from app.labs.run import Run
 from app.labs.spec import Job
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.errors import InputError, sentence
-from app.labs.devices import Devices, has_traces
+from app.labs.machines.devices import Devices, has_traces
 from app.labs.spec import NODES, RANKS, Job, Lab, read_job
 
 Backend = Literal["nccl", "gloo"]

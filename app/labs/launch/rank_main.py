@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.db.run_state import State
-from app.labs.asking import forked
-from app.labs.devices import NO_DEVICES, Devices, has_traces, look
 from app.labs.launch.leader import record_error, work
 from app.labs.launch.limit import stop_after
 from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.store import shared_store
-from app.labs.machine import describe_machine
+from app.labs.machines.asking import forked
+from app.labs.machines.devices import NO_DEVICES, Devices, has_traces, look
+from app.labs.machines.machine import describe_machine
 from app.labs.run import JobRecord, MachineEvent, Run, RunOutcome
 
 

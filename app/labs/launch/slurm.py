@@ -18,11 +18,11 @@ from pydantic import TypeAdapter
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import UnavailableError
-from app.labs.blame import blame
-from app.labs.devices import Devices, promised
+from app.labs.evidence.blame import blame
 from app.labs.evidence.logs import codes_of_srun
 from app.labs.launch.base import Launcher, written
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
+from app.labs.machines.devices import Devices, promised
 from app.labs.run import Run, RunOutcome, write_whole
 from app.labs.spec import Job
 

@@ -40,8 +40,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from app.labs.asking import print_into
 from app.labs.launch.leader import STOPPING, die_with_parent, lead
+from app.labs.machines.asking import print_into
 from app.labs.run import Run
 
 PRELOADED = (

@@ -11,10 +11,10 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
-from app.labs.report import Report
+from app.labs.results.report import Report
+from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
-from app.labs.upload import FILE_LIMIT, read_sent_file
 from app.network.door import note_trouble
 from app.site import Here, Site
 from app.web.explore.figures import FigureView, figure_file, figure_view

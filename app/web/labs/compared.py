@@ -9,7 +9,7 @@ from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
-from app.labs.report import Held, Measure, Report, held_in, ratio_shown, shown
+from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.site import Site
 from app.units import RATIO, scale_of

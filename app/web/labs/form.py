@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from app.labs.devices import Devices
 from app.labs.launch.plan import planned, ranks_on
+from app.labs.machines.devices import Devices
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
 from app.web.labs.wording import gpus_in_words

@@ -12,7 +12,7 @@ from app.db.lab_runs import counted_runs, enqueue
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
-from app.labs.archive import recorded
+from app.labs.results.archive import recorded
 from app.labs.run import new_name
 from app.labs.spec import Lab, known_labs, lab_called
 from app.markdown import html

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from app.labs.machine import Fact
-from app.labs.report import Report
+from app.labs.machines.machine import Fact
+from app.labs.results.report import Report
 from app.units import BYTE, show
 from app.web.labs.wording import place_of
 

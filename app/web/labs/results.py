@@ -13,11 +13,11 @@ from app.db.run_state import State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, nearest
-from app.labs.analysis import report_of
-from app.labs.archive import own_runs, recorded
-from app.labs.report import Report, read_report
+from app.labs.results.analysis import report_of
+from app.labs.results.archive import own_runs, recorded
+from app.labs.results.report import Report, read_report
+from app.labs.results.upload import read_sent
 from app.labs.run import Run
-from app.labs.upload import read_sent
 from app.site import Site
 
 _CACHED = 1024  # reports without their samples: usually 10 kB each, 300 kB at most

@@ -13,7 +13,7 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.parameters import amount
-from app.labs.report import Measure, Report, held_in, ratio_shown, shown
+from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab, known_labs, lab_called
 from app.markdown import html
 from app.site import Here, Site

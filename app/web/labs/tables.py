@@ -8,7 +8,7 @@ from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
 from app.errors import capitalized
-from app.labs.report import Measure, Report, held_in, ratio_shown, shown
+from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.units import RATIO, scale_of
 from app.web.labs.wording import held_over

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from app.db.run_state import State
-from app.labs.report import Held, Report
+from app.labs.results.report import Held, Report
 from app.labs.spec import Lab
 
 KINDS = {

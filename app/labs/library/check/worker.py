@@ -23,7 +23,7 @@ def main(rank: Rank) -> None:
     new = rank.folder / f".pid{rank.rank}"
     with new.open("w") as file:
         file.write(str(os.getpid()))
-    new.rename(rank.folder / f"pid{rank.rank}")  # whoever looks sees all of it
+    new.rename(rank.folder / f"pid{rank.rank}")  # no reader sees half of it
     if what == "products":
         rank.check("products", _multiplies(rank.rank))
     if what == "hangs":

@@ -11,8 +11,8 @@ from app.formulas import FORMULAS
 from app.kinds.answers import Answer, PartVerdict
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
-from app.labs.match import found_in, is_of
-from app.labs.report import ratio_shown
+from app.labs.results.match import found_in, is_of
+from app.labs.results.report import ratio_shown
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import inline_html
 from app.site import Site

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from app.errors import InputError
 from app.formulas.presets import GPUS, Gpu
-from app.labs.report import Measure, Report
+from app.labs.results.report import Measure, Report
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 
 _SLACK = 2.0  # a switch that adds on the way doubles what a link seems to carry

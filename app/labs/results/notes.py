@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.errors import sentence
-from app.labs.machine import SHARED, MachineFacts
+from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
-from app.labs.report import Line, Measure
+from app.labs.results.report import Line, Measure
 from app.labs.run import Event
 from app.labs.spec import Lab
 from app.units import BYTE, BYTE_PER_SECOND, SECOND

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from app.expressions import Quantity, names_in, parse
 from app.formulas.presets import Gpu, gpu_printed_as
-from app.labs.machine import MachineFacts
+from app.labs.machines.machine import MachineFacts
 from app.labs.spec import Lab
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import UnavailableError
-from app.labs.asking import answer_of, spawned
+from app.labs.machines.asking import answer_of, spawned
+from app.labs.machines.vendor import Listed, ListedGpu, listed, tool
 from app.labs.ranks.probe import Seen, SeenDevice
-from app.labs.vendor import Listed, ListedGpu, listed, tool
 
 _NODES = ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 _CHOICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")

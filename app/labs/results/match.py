@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.errors import InputError
-from app.labs.report import Held, Measure, Report, held_in
+from app.labs.results.report import Held, Measure, Report, held_in
 from app.labs.spec import Job, lab_called
 
 

@@ -5,12 +5,12 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from app.db.run_state import State
-from app.labs.analysis import report_of
-from app.labs.report import Report, read_report
+from app.labs.results.analysis import report_of
+from app.labs.results.report import Report, read_report
 from app.labs.run import Run
 from app.labs.spec import known_labs
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = Path(__file__).parents[1] / "recorded"
 _NEWEST = 200  # runs of a folder that are read
 
 

@@ -19,10 +19,10 @@ from pydantic import (
 
 from app.db.run_state import State
 from app.errors import InputError, NotFoundError
-from app.labs.analysis import analyzed
-from app.labs.machine import MachineFacts
-from app.labs.plausible import refuse_impossible
-from app.labs.report import Measure, Report
+from app.labs.machines.machine import MachineFacts
+from app.labs.results.analysis import analyzed
+from app.labs.results.plausible import refuse_impossible
+from app.labs.results.report import Measure, Report
 from app.labs.spec import MOST_RANKS, Job, lab_called, parameters_in, read_job
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints

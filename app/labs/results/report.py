@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from app.db.run_state import State
-from app.labs.machine import MachineFacts
+from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount
 from app.labs.spec import Lab, known_labs, parameters_in
 from app.units import RATIO, scale_of

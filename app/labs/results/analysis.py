@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
-from app.labs.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
-from app.labs.notes import details_in, note_on_sharing, notes_on
+from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
-from app.labs.report import Derived, Line, Measure, Report, held_of
+from app.labs.results.notes import details_in, note_on_sharing, notes_on
+from app.labs.results.report import Derived, Line, Measure, Report, held_of
 from app.labs.run import MachineEvent, Run
 from app.labs.spec import RANKS, Lab, lab_called
 from app.units import RATIO, scale_of

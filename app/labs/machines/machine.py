@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.labs.allotment import cores_allotted, memory_allotted
-from app.labs.devices import NO_DEVICES, Device, Devices
-from app.labs.vendor import ListedGpu, memory_in_use, output_of
+from app.labs.machines.allotment import cores_allotted, memory_allotted
+from app.labs.machines.devices import NO_DEVICES, Device, Devices
+from app.labs.machines.vendor import ListedGpu, memory_in_use, output_of
 from app.units import BYTE, show
 
 _PATIENCE = 5  # seconds for a command

@@ -1,0 +1,1 @@
+"""What a machine has: GPUs as torch and the vendor's tool see them, processors, limits."""
