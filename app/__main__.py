@@ -17,7 +17,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
     0: success, 1: a finding or invalid input, 2: incorrect usage, 130: interrupted.
     """
-    arguments = _parser().parse_args(given)
+    arguments = _parsed(given)
     try:
         command = import_module(f"app.commands.{arguments.command}")
         return int(command.run(arguments))
@@ -36,6 +36,18 @@ def main(given: Sequence[str] | None = None) -> int:
 def run() -> None:
     """The console script."""
     sys.exit(main())
+
+
+def _parsed(given: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; key=value may also follow an option, where argparse gives up on a list."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(given)
+    takes_pairs = hasattr(arguments, "pairs")
+    if rest and not (takes_pairs and all("=" in word[1:] and word[0] != "-" for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.pairs = [*arguments.pairs, *rest]
+    return arguments
 
 
 def _failed(says: str) -> int:
@@ -89,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"
     )
     formula.add_argument(
-        "arguments", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8'
+        "pairs", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8'
     )
     formula.add_argument("--json", action="store_true", help="print JSON, in base units")
     _add_schedule(_command(commands, "schedule", "draw a pipeline schedule as a Gantt chart"))
@@ -190,7 +202,7 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     for action in (run, prepare):
         action.add_argument("name", metavar="NAME", help="such as all-reduce")
         action.add_argument(
-            "parameters", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
+            "pairs", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
         )
         action.add_argument(
             "--backend", choices=("auto", "nccl", "gloo"), default="auto",

@@ -15,7 +15,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(_list_json() if arguments.json else _list())
         return 0
     formula = lookup(arguments.name)
-    value = evaluate(formula, _given(arguments.arguments))
+    value = evaluate(formula, _given(arguments.pairs))
     sys.stdout.write(f"{_json(formula, value) if arguments.json else formula.text(value)}\n")
     return 0
 

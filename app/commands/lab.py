@@ -76,7 +76,7 @@ def _run(arguments: Namespace) -> int:
     lab = lab_called(arguments.name)
     launcher = launcher_of(Settings())
     try:
-        plan = launcher.plan(lab, _pairs(arguments.parameters), arguments.backend)
+        plan = launcher.plan(lab, _pairs(arguments.pairs), arguments.backend)
         _note(plan)
         started = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
         _follow(launcher, started, plan.job.lab, quiet=arguments.json)
@@ -93,7 +93,7 @@ def _note(plan: Plan) -> None:
 
 def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
-    given, settings = _pairs(arguments.parameters), Settings()
+    given, settings = _pairs(arguments.pairs), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
     options = PodOptions(
         image=arguments.image,

@@ -100,8 +100,18 @@ def test_a_wrong_input_gets_one_line(capsys: Capture, arguments: list[str], says
     assert len(said.splitlines()) == 1
 
 
+def test_arguments_may_follow_an_option(capsys: Capture) -> None:
+    name = "collectives.ring_all_reduce_time"
+    assert main(["formula", name, "size=2e9", "--json", "ranks=8", "bandwidth=5e10"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "70 ms"
+
+
 def test_wrong_usage_is_two() -> None:
-    for arguments in ([], ["nothing"], ["formula", "--jsn"], ["token"]):
+    wrong = (
+        ["formula", "collectives.ring_all_reduce_steps", "--json", "8"],
+        ["token", "list", "a=b"],
+    )
+    for arguments in ([], ["nothing"], ["formula", "--jsn"], ["token"], *wrong):
         with pytest.raises(SystemExit) as left:
             main(arguments)
         assert left.value.code == 2

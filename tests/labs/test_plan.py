@@ -102,7 +102,7 @@ def test_auto_says_why_it_takes_processors(devices: Devices, note: str) -> None:
         note
     )
     assert all(text.partition(": ")[2].startswith(note) for text in found.notes)
-    why = devices.note or "there are 0 GPUs" if not devices.usable else "there is 1 GPU"
+    why = devices.note or "there is none" if not devices.usable else "there is 1 GPU"
     with pytest.raises(InputError) as caught:
         reduce(devices, "nccl")
     assert why in str(caught.value)

@@ -117,7 +117,9 @@ def _reason_against(form: Lab, given: Mapping[str, str]) -> str:
 
 
 def _shortage(ranks: int, devices: Devices) -> str:
-    have = "there is 1 GPU" if devices.usable == 1 else f"there are {devices.usable} GPUs"
+    have = {0: "there is none", 1: "there is 1 GPU"}.get(
+        devices.usable, f"there are {devices.usable} GPUs"
+    )
     need = "1 rank" if ranks == 1 else f"{ranks} ranks"
     why = f" ({devices.note})" if devices.note else ""
     return f"NCCL needs one GPU per rank: {need}, and {have}{why}"
