@@ -24,6 +24,8 @@ hypothesis.settings.load_profile("steady")
 
 # Servers in processes of their own; a test that needs more workers says so.
 os.environ.setdefault("WALLCLOCK_SANDBOX_WORKERS", "2")
+# Beside other tests, threads of torch would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 gc.disable()  # until all is collected: 13,000 tests stay alive to the end
 

@@ -5,8 +5,10 @@ Whatever can fail between the server and a worker fails in `_spawn`, `_write` or
 
 import asyncio
 import json
+import math
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ _LARGE = 32 << 10  # bytes of a frame, from which on it is parsed in another thr
 _START = 20.0  # seconds
 _SLACK = 3  # as in worker.py
 _GRACE = 1.0  # seconds after that before a silent worker counts as lost
+_LONGEST = 60.0  # seconds; by then, so does one that was given no processor
+_TICKS = os.sysconf("SC_CLK_TCK")  # per second
 
 
 # A heap that returns unused memory to the system, whatever the last program did to it.
@@ -78,10 +82,17 @@ class WorkerProcess:
         # uvloop raises a RuntimeError if the worker died and its pipe is closed.
         except (OSError, RuntimeError) as error:
             raise DiedError from error
+        receiving = asyncio.ensure_future(self._receive())
+        end, used = time.monotonic() + _LONGEST, math.inf
         try:
-            return await asyncio.wait_for(self._receive(), _SLACK * wall + _GRACE)
-        except TimeoutError as error:
-            raise LostError from error
+            while not (await asyncio.wait([receiving], timeout=_SLACK * wall + _GRACE))[0]:
+                used = min(used, self._used())  # at the first look
+                has_worked = self._used() - used >= wall + _GRACE
+                if has_worked or not self._wants_processor() or time.monotonic() >= end:
+                    raise LostError
+            return await receiving
+        finally:
+            receiving.cancel()
 
     async def kill(self) -> None:
         """Kill the process and release its pipes."""
@@ -120,6 +131,22 @@ class WorkerProcess:
         if not isinstance(answer, dict):
             raise LostError
         return answer
+
+    def _wants_processor(self) -> bool:
+        """Whether it waits for a processor only, on a machine that has too much to do."""
+        return any(fields[0] == "R" for fields in self._stats("task/*/stat"))
+
+    def _used(self) -> float:
+        """Seconds of processor time that it has used."""
+        return sum(int(one[11]) + int(one[12]) for one in self._stats("stat")) / _TICKS
+
+    def _stats(self, pattern: str) -> list[list[str]]:
+        """The fields from the state on, as in proc(5); none where the system has no such files."""
+        found = []
+        for path in Path(f"/proc/{self.process.pid}").glob(pattern):
+            with suppress(OSError):  # it has just ended
+                found.append(path.read_text().rpartition(")")[2].split())
+        return found
 
     async def _last_words(self) -> str:
         with suppress(ProcessLookupError):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -27,9 +28,11 @@ def test_a_leader_waits_until_the_driver_has_freed_the_gpu_of_a_rank() -> None:
     ended, end = os.pipe()
     ranks = leader._Ranks({rank.pid: 0}, {ended: rank.pid})
     freed = threading.Timer(_SLOW, os.close, [end])
+    begun = time.monotonic()
     freed.start()
     leader._end(ranks, State.TIMEOUT)
-    assert not freed.is_alive()
+    assert time.monotonic() - begun >= _SLOW
+    freed.join()
     assert ranks.codes == {0: -signal.SIGTERM}
     assert leader._remains(ranks) == ""
     rank.returncode = -signal.SIGTERM  # the leader has waited for it

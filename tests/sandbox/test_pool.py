@@ -109,6 +109,20 @@ def test_a_frozen_worker_gives_no_verdict_and_is_replaced(loop: Loop, runner: Ru
     assert following
 
 
+def test_a_program_on_a_machine_with_too_much_to_do_is_waited_for(
+    loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was called lost when its worker had been given no processor for a second."""
+    monkeypatch.setattr("app.sandbox.process._SLACK", 0)
+    monkeypatch.setattr("app.sandbox.process._GRACE", 0.02)
+
+    async def outrun() -> bool:
+        await until(lambda: slots_are_back(runner))
+        return await five(runner, "learner", SLOW_FIVE)
+
+    assert in_time(loop, outrun())
+
+
 def test_more_workers_die_than_there_are(loop: Loop, runner: Runner) -> None:
     async def massacre() -> list[bool]:
         for number in range(12):

@@ -26,15 +26,23 @@ def _site(tmp_path: Path, **more: object) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+@pytest.fixture(scope="module")
+def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """Two nodes of four GPUs, as the settings say; Slurm is never asked."""
+    folder = tmp_path_factory.mktemp("cluster")
     for name in ("sbatch", "squeue", "scancel"):
-        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with _site(tmp_path, lab_launcher="slurm", slurm_nodes=2, slurm_gpus=4) as client:
-        yield client
+        (folder / name).write_text("#!/bin/sh\nexit 1\n")
+        (folder / name).chmod(0o755)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATH", str(folder), prepend=":")
+        with _site(folder, lab_launcher="slurm", slurm_nodes=2, slurm_gpus=4) as client:
+            yield client
+
+
+@pytest.fixture
+def cluster(_cluster: TestClient) -> TestClient:
+    _cluster.cookies.clear()  # a learner may have few runs in the queue
+    return _cluster
 
 
 def text_of(client: TestClient, address: str) -> str:
