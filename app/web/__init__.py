@@ -5,7 +5,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
-from app.web import home
+from app.web import chapter, home
 from app.web.exercise import page as exercise_page
 from app.web.explore import page as explorer_page
 from app.web.frame import static, theme
@@ -18,6 +18,7 @@ from app.web.reference import api, authoring, docs, errata, formulas, glossary, 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
     home,
+    chapter,
     exercise_page,
     explorer_page,
     formulas,

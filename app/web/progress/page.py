@@ -18,15 +18,16 @@ from app.learning import Mastery, Memory, due, mastery_by_skill, mastery_of
 from app.site import Here, Site
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import COOKIE, FromHere, Visiting
+from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import (
     Card,
     ExerciseRow,
     Standings,
     card_of,
+    clock,
     mark_of,
-    memories_of,
+    past_of,
     row_of,
-    standings_of,
     today,
 )
 from app.web.urls import exercise_url
@@ -95,6 +96,7 @@ class ProgressPage:
     """The progress of a learner."""
 
     any: bool
+    onward: Onward
     solved: int
     unaided: int
     tried: int
@@ -143,8 +145,8 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
 
 
 def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
-    known = standings_of(site, learner)
-    kept = memories_of(site, learner)
+    past = past_of(site, learner)
+    known, kept = past.known, past.memories
     catalog = site.catalog
     marks = [mark_of(known.get(exercise.id)) for exercise in catalog.exercises]
     day = today()
@@ -155,6 +157,7 @@ def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
     days = [_day(first + timedelta(n), counts) for n in range((day - first).days + 1)]
     return ProgressPage(
         any=bool(known),
+        onward=onward_for(site, past, past.chapter),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),
@@ -174,7 +177,7 @@ def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
         due=len(reviews),
         answers=sum(effort.answers for effort in took.values()),
         right=sum(effort.right for effort in took.values()),
-        time=_clock([effort.seconds for effort in took.values()]),
+        time=clock([effort.seconds for effort in took.values()]),
         recent=recent,
         deleted=deleted,
     )
@@ -191,7 +194,7 @@ def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool)
     effort = took or Effort(0, 0, None)
     row = row_of(exercise, known)
     return Place(
-        row=row, due=due, answers=effort.answers, right=effort.right, time=_clock([effort.seconds])
+        row=row, due=due, answers=effort.answers, right=effort.right, time=clock([effort.seconds])
     )
 
 
@@ -214,16 +217,6 @@ def _skill(
     return Skill(
         name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of)
     )
-
-
-def _clock(seconds: Iterable[float | None]) -> str:
-    """The sum of *seconds* in words; empty if none is known."""
-    known = [time for time in seconds if time is not None]
-    if not known:
-        return ""
-    minutes, rest = divmod(round(sum(known)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
 
 
 def _history(
