@@ -87,6 +87,7 @@ def create_app(
         respond=_respond,
         body_limit=site.settings.body_limit,
         streamed=api.STREAMED,
+        files=web.FILES,
         framed=framed,
     )
     app.add_middleware(Door, rules=rules)

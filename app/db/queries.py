@@ -131,7 +131,7 @@ def attempts_at(session: Session, learner: str, exercise: str, limit: int = 5) -
     statement = (
         select(AttemptRow)
         .where(AttemptRow.learner == learner, AttemptRow.exercise == exercise)
-        .order_by(col(AttemptRow.id).desc())
+        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
         .limit(limit)
     )
     return session.exec(statement).all()
@@ -159,9 +159,20 @@ def latest_attempts(
     statement = (
         select(AttemptRow)
         .where(AttemptRow.learner == learner)
-        .order_by(col(AttemptRow.id).desc())
+        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
         .limit(limit)
         .offset(skip)
+    )
+    return session.exec(statement).all()
+
+
+def wrong_attempts(session: Session, learner: str, limit: int) -> Sequence[Attempt]:
+    """The last wrong answers of *learner*, newest first."""
+    statement = (
+        select(AttemptRow)
+        .where(AttemptRow.learner == learner, ~col(AttemptRow.correct))
+        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
+        .limit(limit)
     )
     return session.exec(statement).all()
 

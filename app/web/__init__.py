@@ -35,6 +35,7 @@ PARTS = (
     theme,
     static,
 )
+FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT}  # paths that take a large file
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)
@@ -65,4 +66,4 @@ def install(app: FastAPI) -> None:
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = ["PARTS", "fixed_addresses", "install", "page_for", "router"]
+__all__ = ["FILES", "PARTS", "fixed_addresses", "install", "page_for", "router"]
