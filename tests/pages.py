@@ -1,5 +1,6 @@
 """Every page that tests look at: one list for the tests of the web, the browser and the audit."""
 
+from app.content.errata import errata
 from app.explorers import EXPLORERS
 from app.kinds import KINDS
 from app.labs.archive import recorded
@@ -33,6 +34,7 @@ PAGES = {
     "formula of a layer": "/formulas/memory.layer_activation_bytes",
     "formula with parts": f"/formulas/layout.step_time?{LAYOUT}",
     "errata": "/errata",
+    "erratum": "/errata/E-01",
     "hardware": "/hardware",
     "glossary": "/glossary",
     "progress": "/progress",
@@ -48,6 +50,8 @@ EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in EXPLORERS}
 ALIKE = (
     "/chapters/pipelines",
     "/explore/ring?predict=1",
+    "/errata?chapter=pipelines",
+    *(f"/errata/{erratum.id}" for erratum in errata()),
     *(f"/docs/{name}" for name in documentation()),
     *(f"/explore/{name}" for name in EXPLORERS),
     *(f"/labs/{one}" for one in known_labs()),

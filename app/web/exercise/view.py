@@ -25,7 +25,7 @@ from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import Mark, Past, Path, mark_of, past_of, path_of, standings_of
-from app.web.urls import chapter_url, exercise_url
+from app.web.urls import chapter_url, erratum_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -214,7 +214,7 @@ def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
         primer=topic.reading if is_new else 0,
         path=path_of(topic.path, past.known),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,
         earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
         later=Hyperlink(exercise_url(after.id), after.title) if after else None,
