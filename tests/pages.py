@@ -37,6 +37,8 @@ PAGES = {
     "erratum": "/errata/E-01",
     "hardware": "/hardware",
     "glossary": "/glossary",
+    "search": "/search?q=bubble",
+    "search without hits": "/search?q=xyzzy",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",

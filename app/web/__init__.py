@@ -14,6 +14,8 @@ from app.web.labs import board, run
 from app.web.labs import index as lab_list
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware
+from app.web.search import page as search_page
+from app.web.search.page import indexing
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
@@ -32,6 +34,7 @@ PARTS = (
     authoring,
     docs,
     api,
+    search_page,
     theme,
     static,
 )
@@ -66,4 +69,4 @@ def install(app: FastAPI) -> None:
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = ["FILES", "PARTS", "fixed_addresses", "install", "page_for", "router"]
+__all__ = ["FILES", "PARTS", "fixed_addresses", "indexing", "install", "page_for", "router"]

@@ -1,10 +1,12 @@
 """What one sees first, the menu of a phone, and the ways on."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import MakePage
-from tests.browser.test_pages import assert_accessible
+from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import NUMERIC, to
 
 pytestmark = pytest.mark.slow(30)
@@ -63,3 +65,51 @@ def test_the_path_beside_the_exercise_learns_of_the_verdict(open_page: MakePage)
     expect(mark).to_have_class("mark unaided")
     page.get_by_role("link", name="Continue: Bytes sent in a ring all-reduce").click()
     page.wait_for_url("**/bytes-sent-by-a-ring")
+
+
+def test_the_search_works_by_keyboard_alone(open_page: MakePage) -> None:
+    page = open_page("/formulas")
+    page.keyboard.press("/")
+    page.keyboard.type("bubble fraction")
+    hits = page.locator(".found li a")
+    expect(hits.first).to_have_text(re.compile("^bubble_fraction"))
+    assert_accessible(page)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(hits.nth(1)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".found")).to_be_hidden()
+    expect(page.get_by_role("searchbox", name="Search the site")).to_be_focused()
+    page.keyboard.type("s")
+    expect(hits.first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/formulas/pipeline.bubble_fraction")
+
+
+def test_enter_opens_the_page_of_all_hits(open_page: MakePage) -> None:
+    page = open_page("/")
+    page.keyboard.press("/")
+    page.keyboard.type("bubble")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=bubble")
+    expect(page.locator("ol.hits li")).not_to_have_count(0)
+    expect(page.locator(".found")).to_be_hidden()
+
+
+def test_a_slash_in_an_answer_stays_there(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    page.fill("#box-1", "1")
+    page.focus("#box-1")
+    page.keyboard.press("End")
+    page.keyboard.type("/16")
+    expect(page.locator("#box-1")).to_have_value("1/16")
+
+
+def test_a_phone_has_a_link_to_the_search(open_page: MakePage) -> None:
+    page = open_page(NUMERIC, width=390)
+    page.get_by_role("link", name="Search", exact=True).first.click()
+    page.wait_for_url("**/search")
+    page.keyboard.type("zero stage")
+    expect(page.locator(".found li").first).to_be_visible()
+    assert_fits(page, 390)
