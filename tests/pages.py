@@ -37,6 +37,7 @@ PAGES = {
     "erratum": "/errata/E-01",
     "hardware": "/hardware",
     "glossary": "/glossary",
+    "scratch pad": "/scratch",
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
     "progress": "/progress",

@@ -6,6 +6,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.web import chapter, home
+from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
 from app.web.explore import page as explorer_page
 from app.web.frame import static, theme
@@ -22,6 +23,7 @@ PARTS = (
     home,
     chapter,
     exercise_page,
+    pad,
     explorer_page,
     formulas,
     glossary,

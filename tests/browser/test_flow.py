@@ -113,3 +113,34 @@ def test_a_phone_has_a_link_to_the_search(open_page: MakePage) -> None:
     page.keyboard.type("zero stage")
     expect(page.locator(".found li").first).to_be_visible()
     assert_fits(page, 390)
+
+
+def test_the_scratch_pad_calculates_and_stays_with_its_exercise(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    pad = page.get_by_label("Scratch pad")
+    pad.fill("V = 2*(8-1)/8 * 2 GB\nV / (50 GB/s)")
+    expect(page.locator(".worked li").nth(1)).to_contain_text("= 70 ms")
+    assert_accessible(page)
+    page.reload()
+    expect(pad).to_have_value("V = 2*(8-1)/8 * 2 GB\nV / (50 GB/s)")
+    expect(page.locator(".worked li").nth(1)).to_contain_text("= 70 ms")
+    page.goto("/exercises/memory/stage-1")
+    expect(pad).to_have_value("")
+    assert page.evaluate("Object.keys(localStorage)") == ["pad collectives/ring-all-reduce-time"]
+
+
+def test_the_pad_is_below_the_exercise_and_folded_on_a_phone(open_page: MakePage) -> None:
+    page = open_page(NUMERIC, width=390)
+    expect(page.get_by_label("Scratch pad")).to_be_hidden()
+    page.get_by_text("Scratch pad").click()
+    expect(page.get_by_label("Scratch pad")).to_be_visible()
+    assert bottom(page, ".exercise") < bottom(page, ".pad")
+    assert_fits(page, 390)
+
+
+def test_the_path_and_the_pad_fill_the_third_beside_the_exercise(open_page: MakePage) -> None:
+    for path in (NUMERIC, "/exercises/hardware/speed-of-light"):
+        page = open_page(path)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.locator(".aside").evaluate("e => e.getBoundingClientRect().left") > 800
+        assert bottom(page, ".pad textarea") < 800

@@ -13,6 +13,7 @@ from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now
 from app.errors import AnswerError, UnavailableError, sentence
+from app.expressions import PAD_LIMIT
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
@@ -24,7 +25,16 @@ from app.web.exercise.views.base import Filled, Form
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink
 from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import Mark, Past, Path, mark_of, past_of, path_of, standings_of
+from app.web.progress.standing import (
+    Mark,
+    Past,
+    Path,
+    Stretch,
+    mark_of,
+    past_of,
+    path_of,
+    standings_of,
+)
 from app.web.urls import chapter_url, erratum_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
@@ -36,6 +46,7 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
+_NEAR = 7  # exercises of the path that are listed beside one
 _LOST = "Your answer is still here, and no attempt was recorded."
 
 
@@ -87,6 +98,7 @@ class Around:
     place: str
     primer: int
     path: Path
+    near: Stretch
     sources: tuple[Hyperlink, ...]
     errata: tuple[Hyperlink, ...]
     another: Hyperlink | None
@@ -122,6 +134,7 @@ class ExercisePage:
     attempts: tuple[AttemptView, ...]
     around: Around
     has_figures: bool
+    pad_limit: int = PAD_LIMIT
 
 
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
@@ -207,12 +220,14 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
 def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    path = path_of(topic.path, past.known)
     is_new = not any(one.id in past.known for one in topic.exercises)
     return Around(
         topic=Hyperlink(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         primer=topic.reading if is_new else 0,
-        path=path_of(topic.path, past.known),
+        path=path,
+        near=path.near(exercise_url(exercise.id), _NEAR),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,

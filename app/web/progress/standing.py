@@ -50,6 +50,22 @@ class Path:
         """Whether every exercise is solved."""
         return self.solved == len(self.rows)
 
+    def near(self, href: str, most: int) -> "Stretch":
+        """At most *most* rows around the one with *href*, or around the first that is open."""
+        hrefs = [row.href for row in self.rows]
+        is_open = (n for n, row in enumerate(self.rows) if row.mark in ("new", "tried"))
+        place = hrefs.index(href) if href in hrefs else next(is_open, 0)
+        begin = max(0, min(place - most // 2, len(self.rows) - most))
+        return Stretch(self.rows[begin : begin + most], begin + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A few rows of a path, the first of which has the number *first*."""
+
+    rows: tuple[ExerciseRow, ...]
+    first: int
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
