@@ -75,9 +75,9 @@ def test_an_erratum_can_be_asked_for_in_lower_case_and_the_nearest_is_offered(
     client: TestClient,
 ) -> None:
     assert client.get("/errata/e-01").status_code == 200
-    missing = client.get("/errata/E-011")
+    missing = client.get("/errata/E-100")
     assert missing.status_code == 404
-    assert "did you mean &#39;E-01&#39;" in missing.text
+    assert "did you mean &#39;E-10&#39;" in missing.text
 
 
 def test_the_errata_of_one_chapter_can_be_chosen_without_scripts(client: TestClient) -> None:
