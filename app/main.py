@@ -87,6 +87,7 @@ def create_app(
         respond=_respond,
         body_limit=site.settings.body_limit,
         streamed=api.STREAMED,
+        files=web.FILES,
         framed=framed,
     )
     app.add_middleware(Door, rules=rules)
@@ -101,8 +102,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site.writer.start()
     await site.runner.start()
     site.labs.start()
-    with _calm_collector():
-        yield {GUARD: Guard(Limits.of(site.settings))}
+    async with web.indexing(app):
+        with _calm_collector():
+            yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()
     await site.writer.close()

@@ -23,8 +23,23 @@ addEventListener("resize", reachable);
 document.fonts.ready.then(reachable);
 reachable();
 
+// The search: "/" leads to it, from wherever nothing is typed.
+const box = document.querySelector("[data-seek]");
+const seek = async () => (await import("./search.js")).seek(box);
+if (box && box === document.activeElement) seek();
+else box?.addEventListener("focus", seek, { once: true });
+addEventListener("keydown", (event) => {
+  const { target } = event;
+  const typing = target.isContentEditable || target.matches?.("input, textarea, select");
+  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  if (box?.offsetParent) box.focus();
+  else location.assign("/search"); // the bar of a narrow screen has no field
+});
+
 const parts = [];
 if (document.querySelector("[data-answer]")) parts.push(import("./exercise.js"));
 if (document.querySelector("[data-filter], [data-calculator]")) parts.push(import("./formulas.js"));
+if (document.querySelector("[data-pad]")) parts.push(import("./pad.js"));
 await Promise.all(parts);
 root.dataset.ready = ""; // for tests: from here on the scripts answer; before, the forms work as forms

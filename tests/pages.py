@@ -1,5 +1,6 @@
 """Every page that tests look at: one list for the tests of the web, the browser and the audit."""
 
+from app.content.errata import errata
 from app.explorers import EXPLORERS
 from app.kinds import KINDS
 from app.labs.results.archive import recorded
@@ -33,8 +34,12 @@ PAGES = {
     "formula of a layer": "/formulas/memory.layer_activation_bytes",
     "formula with parts": f"/formulas/layout.step_time?{LAYOUT}",
     "errata": "/errata",
+    "erratum": "/errata/E-01",
     "hardware": "/hardware",
     "glossary": "/glossary",
+    "scratch pad": "/scratch",
+    "search": "/search?q=bubble",
+    "search without hits": "/search?q=xyzzy",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",
@@ -48,6 +53,8 @@ EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in EXPLORERS}
 ALIKE = (
     "/chapters/pipelines",
     "/explore/ring?predict=1",
+    "/errata?chapter=pipelines",
+    *(f"/errata/{erratum.id}" for erratum in errata()),
     *(f"/docs/{name}" for name in documentation()),
     *(f"/explore/{name}" for name in EXPLORERS),
     *(f"/labs/{one}" for one in known_labs()),

@@ -9,15 +9,24 @@ from fastapi.testclient import TestClient
 
 from app.__main__ import main
 from app.content.catalog import Catalog
-from app.kinds import Exercise
+from app.kinds import Answer, Exercise
 from app.kinds.lab import LabExercise
+from app.kinds.numeric import Numeric
 from app.markdown import html
 from app.site import Site
 
 
 def answers(exercise: Exercise, seed: int) -> list[object]:
     wrong = [answer for answer, _ in list(exercise.mistakes(seed))[:2]]
-    return [exercise.right_answer(seed), *wrong]
+    right = exercise.right_answer(seed)
+    return [right, *wrong, *([worked_out(right)] if isinstance(exercise, Numeric) else [])]
+
+
+def worked_out(answer: Answer) -> Answer:
+    """The same numbers as arithmetic: 2 * 70 ms / 2."""
+    if isinstance(answer, dict):
+        return {name: f"2 * {text} / 2" for name, text in answer.items()}
+    return f"2 * {answer} / 2"
 
 
 def two_of_each_kind(catalog: Catalog) -> list[Exercise]:

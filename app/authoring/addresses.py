@@ -110,6 +110,7 @@ _ROOMS: Mapping[str, Callable[[str, Mapping[str, str], Places], str]] = {
     "exercises": lambda name, _, places: _unknown("exercise", name, places.exercises),
     "explore": _explored,
     "labs": _lab,
+    "errata": lambda name, _, __: _unknown("erratum", name, _ANCHORS["errata"]()),
 }
 _ANCHORS: Mapping[str, Callable[[], frozenset[str]]] = {
     "glossary": lambda: frozenset(terms()),

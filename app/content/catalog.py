@@ -16,6 +16,7 @@ from app.yaml_file import YamlDocument, read_document
 
 TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
+_WORDS_A_MINUTE = 100  # formulas and tables are read slowly
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 _NEW_CHAPTER = (
@@ -31,7 +32,10 @@ class TopicFile(Strict):
     position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     opening: str = Field(min_length=1, description="Markdown, above the exercises")
-    closing: str = Field(default="", description="Markdown, below them")
+    closing: str = Field(
+        default="",
+        description="Markdown: what one can now compute, shown when the path is finished",
+    )
     figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
 
 
@@ -47,6 +51,21 @@ class Topic:
     opening: str = ""
     closing: str = ""
     figures: tuple[Embedded, ...] = ()
+
+    @property
+    def path(self) -> tuple[Exercise, ...]:
+        """The exercises of its path: the core ones; all of them, in a chapter without any."""
+        return tuple(one for one in self.exercises if one.core) or self.exercises
+
+    @property
+    def extras(self) -> tuple[Exercise, ...]:
+        """The exercises beside its path."""
+        return self.exercises[len(self.path) :]
+
+    @property
+    def reading(self) -> int:
+        """Minutes that its opening takes to read."""
+        return max(1, round(len(self.opening.split()) / _WORDS_A_MINUTE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.errors import ContentError, Problem
+from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.expressions import ExpressionError, fill
 from app.yaml_file import YamlDocument, read_document
 
@@ -29,6 +29,7 @@ class _ErratumInFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
+    said: str = Field(min_length=2, max_length=40)
     claim: str
     right: str
     worked: tuple[str, ...]
@@ -52,11 +53,12 @@ class DerivationLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """A wrong or misleading claim in circulation, and the correction."""
+    """A wrong or misleading claim in circulation, its words in short, and the correction."""
 
     id: str
     severity: Severity
     title: str
+    said: str
     claim: str
     right: str
     worked: tuple[DerivationLine, ...]
@@ -79,6 +81,21 @@ def errata() -> tuple[Erratum, ...]:
     )
 
 
+def erratum_called(name: str) -> Erratum:
+    """The erratum with the id *name*, such as E-01.
+
+    Raises:
+        NotFoundError: there is none; the message offers the nearest.
+    """
+    known = {erratum.id: erratum for erratum in errata()}
+    found = known.get(name.upper())
+    if found is None:
+        raise NotFoundError(
+            f"no erratum is called {name[:40]!r}{nearest(name[:40].upper(), known)}"
+        )
+    return found
+
+
 def of_exercise(exercise: str) -> tuple[Erratum, ...]:
     """The errata that concern the exercise with this id."""
     return tuple(erratum for erratum in errata() if exercise in erratum.exercises)
@@ -94,6 +111,7 @@ def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
         id=key,
         severity=severity,
         title=entry.title,
+        said=entry.said,
         claim=entry.claim.strip(),
         right=entry.right.strip(),
         worked=tuple(_line(document, key, index, row) for index, row in enumerate(entry.worked)),

@@ -17,7 +17,7 @@ from app.db.tables import LabRunRow, now
 from app.errors import UnavailableError
 
 _OWN = 3  # unfinished runs that one learner may have
-_SENT = 50  # runs of other machines that one learner may send in
+SENT_LIMIT = 50  # runs of other machines that one learner may send in
 _LISTED = 200  # runs of this server that are listed, the newest
 _SENT_LISTED = 50  # runs that were sent in; they must not crowd out the others
 REPORT_LIMIT = 1 << 20  # characters of a report that are read
@@ -91,8 +91,8 @@ def keep_sent(engine: Engine, row: LabRunRow) -> None:
         sent = columns(func.count()).where(
             col(LabRunRow.learner) == row.learner, col(LabRunRow.host) == SENT
         )
-        if int(session.scalar(sent) or 0) >= _SENT:
-            raise QueueFullError(f"you have already sent in {_SENT} runs, which is the limit")
+        if int(session.scalar(sent) or 0) >= SENT_LIMIT:
+            raise QueueFullError(f"you have already sent in {SENT_LIMIT} runs, which is the limit")
         session.add(row)
         session.commit()
 

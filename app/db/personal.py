@@ -1,12 +1,32 @@
-"""Everything stored about one learner: to export, or to delete."""
+"""Everything stored about one learner: to export, to merge with what is imported, or to delete."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from hashlib import sha256
+from typing import TypeVar
 
-from sqlalchemy import CursorResult, delete
-from sqlmodel import Session, col, select
+from sqlalchemy import Connection, CursorResult, Engine, delete, func, insert, text
+from sqlalchemy import select as columns
+from sqlmodel import Session, SQLModel, col, select
 
-from app.db.tables import AttemptRow, LabRunRow, PredictionRow, RevealRow
+from app.db.errors import connected
+from app.db.lab_runs import SENT, SENT_LIMIT
+from app.db.session import BEGIN
+from app.db.tables import (
+    Attempt,
+    AttemptRow,
+    LabRunRow,
+    Prediction,
+    PredictionRow,
+    Reveal,
+    RevealRow,
+)
+from app.errors import InputError
 
+MOST = 100_000  # answers that are stored about one learner by imports
+T = TypeVar("T")
+Key = tuple[object, ...]
 _PersonalTable = type[AttemptRow | RevealRow | PredictionRow | LabRunRow]
 _TABLES: Mapping[str, _PersonalTable] = {
     "attempts": AttemptRow,
@@ -14,6 +34,29 @@ _TABLES: Mapping[str, _PersonalTable] = {
     "predictions": PredictionRow,
     "runs": LabRunRow,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Personal:
+    """Rows of one learner, as they come from a file."""
+
+    attempts: Sequence[Attempt]
+    reveals: Sequence[Reveal]
+    predictions: Sequence[Prediction]
+    runs: Sequence[LabRunRow]
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(map(len, (self.attempts, self.reveals, self.predictions, self.runs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """How many rows were added, and how many were left out because they were stored already."""
+
+    added: int
+    known: int
 
 
 def everything(
@@ -24,7 +67,7 @@ def everything(
     for name, table in _TABLES.items():
         rows = select(table).where(table.learner == learner).order_by(col(table.id))
         stored[name] = [
-            row.model_dump(mode="json", exclude={"learner"}) for row in session.exec(rows)
+            row.model_dump(mode="json", exclude={"id", "learner"}) for row in session.exec(rows)
         ]
     return stored
 
@@ -37,3 +80,103 @@ def delete_everything(session: Session, learner: str) -> int:
         count += result.rowcount if isinstance(result, CursorResult) else 0
     session.commit()
     return count
+
+
+def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
+    """Store those of *rows* that are not stored about *learner* yet: all of them, or none.
+
+    What is stored stays as it is; a prediction, once made, is not replaced by another.
+
+    Raises:
+        InputError: the learner would have too many answers or runs.
+        UnavailableError: the database cannot store them.
+    """
+    immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
+    with connected(immediate) as connection, connection.begin():
+        _lock(connection, learner)
+        attempts = _new(rows.attempts, _of_attempt, _stored(connection, AttemptRow, learner))
+        reveals = _new(rows.reveals, _of_reveal, _stored(connection, RevealRow, learner))
+        predictions = _new(
+            rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner)
+        )
+        runs = _new(rows.runs, _of_run, _names(connection, rows.runs))
+        _refuse_too_many(connection, learner, len(attempts), len(runs))
+        _insert(connection, AttemptRow, attempts)
+        _insert(connection, RevealRow, reveals)
+        _insert(connection, PredictionRow, predictions)
+        _insert(connection, LabRunRow, runs)
+    added = len(attempts) + len(reveals) + len(predictions) + len(runs)
+    return Merged(added, rows.count - added)
+
+
+def _lock(connection: Connection, learner: str) -> None:
+    """Let no other merge of *learner* run meanwhile; on SQLite no other writer does anyway."""
+    if connection.dialect.name == "postgresql":
+        number = int.from_bytes(sha256(learner.encode()).digest()[:8], signed=True)
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": number})
+
+
+def _insert(connection: Connection, table: _PersonalTable, rows: Sequence[SQLModel]) -> None:
+    if rows:
+        connection.execute(insert(table), [row.model_dump(exclude={"id"}) for row in rows])
+
+
+def _new(rows: Sequence[T], key: Callable[[T], Key], stored: Iterable[Key]) -> list[T]:
+    """Those of *rows* whose key is neither *stored* nor that of an earlier one."""
+    known, found = set(stored), []
+    for row in rows:
+        if (own := key(row)) not in known:
+            known.add(own)
+            found.append(row)
+    return found
+
+
+def _of_attempt(row: Attempt) -> Key:
+    """What makes an answer the same: when it was given to which drawing, and its text."""
+    # Not the text itself: a hundred thousand programs would not fit into memory.
+    answer = sha256(row.answer.encode()).digest()
+    return row.exercise, row.seed, row.at.astimezone(UTC), answer
+
+
+def _of_reveal(row: Reveal) -> Key:
+    return row.exercise, row.seed, row.number
+
+
+def _of_prediction(row: Prediction) -> Key:
+    return row.exercise, row.seed
+
+
+def _of_run(row: LabRunRow) -> Key:
+    return (row.name,)
+
+
+def _stored(
+    connection: Connection, table: type[AttemptRow | RevealRow | PredictionRow], learner: str
+) -> Iterator[Key]:
+    """The keys of the rows of *learner* in *table*."""
+    what = {AttemptRow: ("at", "answer"), RevealRow: ("number",), PredictionRow: ()}[table]
+    fields = [getattr(table, name) for name in ("exercise", "seed", *what)]
+    rows = columns(*fields).where(col(table.learner) == learner)
+    for exercise, seed, *more in connection.execute(rows, execution_options={"yield_per": 1000}):
+        if table is AttemptRow:
+            more[1] = sha256(more[1].encode()).digest()
+        yield exercise, seed, *more
+
+
+def _names(connection: Connection, runs: Sequence[LabRunRow]) -> Iterator[Key]:
+    """The names of those of *runs* that are stored, of any learner."""
+    names = columns(col(LabRunRow.name)).where(col(LabRunRow.name).in_([row.name for row in runs]))
+    return ((name,) for (name,) in connection.execute(names))
+
+
+def _refuse_too_many(connection: Connection, learner: str, answers: int, runs: int) -> None:
+    own = columns(func.count()).where(col(AttemptRow.learner) == learner)
+    if answers and answers + int(connection.scalar(own) or 0) > MOST:
+        raise InputError(f"with this file there would be more than {MOST:,} answers, the limit")
+    sent = columns(func.count()).where(
+        col(LabRunRow.learner) == learner, col(LabRunRow.host) == SENT
+    )
+    if runs and runs + int(connection.scalar(sent) or 0) > SENT_LIMIT:
+        raise InputError(
+            f"with this file there would be more than {SENT_LIMIT} sent runs, the limit"
+        )

@@ -73,7 +73,7 @@ def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
             col(AttemptRow.exercise), col(AttemptRow.at), own, own & (col(AttemptRow.hints) == 0)
         )
         .where(col(AttemptRow.learner) == learner)
-        .order_by(col(AttemptRow.id))
+        .order_by(col(AttemptRow.at), col(AttemptRow.id))
     )
     rows = session.connection().execute(statement).all()
     return [PastAnswer(name, at, bool(right), bool(free)) for name, at, right, free in rows]
@@ -131,10 +131,25 @@ def attempts_at(session: Session, learner: str, exercise: str, limit: int = 5) -
     statement = (
         select(AttemptRow)
         .where(AttemptRow.learner == learner, AttemptRow.exercise == exercise)
-        .order_by(col(AttemptRow.id).desc())
+        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
         .limit(limit)
     )
     return session.exec(statement).all()
+
+
+def last_right_answers(
+    session: Session, learner: str, exercises: Collection[str]
+) -> Mapping[str, Attempt]:
+    """The last right answer of *learner* to each of *exercises*, by id, before any solution."""
+    own = (
+        col(AttemptRow.learner) == learner,
+        col(AttemptRow.exercise).in_(exercises),
+        col(AttemptRow.correct),
+        ~col(AttemptRow.revealed),
+    )
+    last = columns(func.max(col(AttemptRow.id))).where(*own).group_by(col(AttemptRow.exercise))
+    rows = session.exec(select(AttemptRow).where(col(AttemptRow.id).in_(last)))
+    return {row.exercise: row for row in rows}
 
 
 def latest_attempts(
@@ -144,9 +159,20 @@ def latest_attempts(
     statement = (
         select(AttemptRow)
         .where(AttemptRow.learner == learner)
-        .order_by(col(AttemptRow.id).desc())
+        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
         .limit(limit)
         .offset(skip)
+    )
+    return session.exec(statement).all()
+
+
+def wrong_attempts(session: Session, learner: str, limit: int) -> Sequence[Attempt]:
+    """The last wrong answers of *learner*, newest first."""
+    statement = (
+        select(AttemptRow)
+        .where(AttemptRow.learner == learner, ~col(AttemptRow.correct))
+        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
+        .limit(limit)
     )
     return session.exec(statement).all()
 

@@ -9,6 +9,7 @@ from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.filling import BLANK, blanked, fill, following, slots
 from app.expressions.mathematics import latex
 from app.expressions.operations import Quantity, same_kind
+from app.expressions.pad import PAD_LIMIT, PadLine, worked_pad
 from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import Node, names_in
@@ -18,6 +19,8 @@ __all__ = [
     "ExpressionError",
     "Names",
     "Node",
+    "PAD_LIMIT",
+    "PadLine",
     "Quantity",
     "blanked",
     "evaluate",
@@ -31,4 +34,5 @@ __all__ = [
     "read_answer",
     "same_kind",
     "slots",
+    "worked_pad",
 ]

@@ -1,7 +1,7 @@
 """Answers written as arithmetic: `2*2*7/8/50 s`, `1 GB / (25 GB/s)`, `18 min 58 s`, `72.9k`."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from app.expressions.evaluation import evaluate
 from app.expressions.operations import PLAIN, Quantity, same_kind
@@ -17,7 +17,7 @@ _SHOWN = 60  # characters of an answer that cannot be read
 _SIGN = re.compile(r"[-+*/^()√×·]")
 _CALL = re.compile(r"[^\W\d]\w*\s*\(")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
-_DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
+DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
 _PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?!\w)")
 _THOUSANDFOLD = re.compile(r"(?<=\d)\s?([kKM])(?![\w$])")
 _TIMES = {"k": "e3", "K": "e3", "M": "e6"}
@@ -59,16 +59,16 @@ def work_out(text: str, shown: Scale) -> Reading:
     if len(text) > _LONGEST:
         raise ExpressionError(f"cannot read an answer of {len(text)} characters: it is too long")
     try:
-        return _worked_out(_typed(text, shown), shown)
+        return _worked_out(simplified(text, shown), shown)
     except ExpressionError as error:
         raise ExpressionError(f"cannot read {text.strip()[:_SHOWN]!r}: {error}") from None
 
 
-def _typed(text: str, shown: Scale) -> str:
+def simplified(text: str, shown: Scale) -> str:
     """*text* with numbers in one spelling: no grouping, a decimal point, 72.9k as 72.9e3."""
     typed = _PER_SECOND.sub("/s", joined(plain_signs(text.strip())).lstrip("~≈= "))
     if shown.unit.symbol.startswith("$"):
-        typed = _DOLLARS_FIRST.sub(r"\1 $", typed)
+        typed = DOLLARS_FIRST.sub(r"\1 $", typed)
     if not _CALL.search(typed):  # in a call, a comma separates arguments
         typed = _DECIMAL_COMMA.sub(".", without_commas(typed))
     if not takes_prefix(shown) and shown.factor >= 1:  # 4k could mean 4 kB; with % it means nothing
@@ -103,20 +103,39 @@ def _added_up(typed: str, shown: Scale) -> Reading | None:
 
 def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
     """The value of plain arithmetic followed by one unit; None if *typed* is something else."""
+    found = in_the_last_unit(typed)
+    if found is None or found.scale.unit.dimension != shown.unit.dimension:
+        return None
+    if shown.unit.dimension == PLAIN and found.is_sum:
+        return None  # 1 + 3 % is 1.03
+    value = Quantity(evaluate(found.head, {}).value * found.scale.factor).value
+    return Reading(value, scale=found.scale, worked_out=True)
+
+
+@dataclass(frozen=True, slots=True)
+class InOneUnit:
+    """Arithmetic without units, *head*, and the unit that stands behind all of it."""
+
+    head: Node
+    scale: Scale
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the unit might belong to the last term alone."""
+        return isinstance(self.head, Binary) and self.head.operator in "+-"
+
+
+def in_the_last_unit(typed: str) -> InOneUnit | None:
+    """*typed* as arithmetic followed by one unit, as in 2*7/8/50 s; None if it is not that."""
     match = _LAST_UNIT.fullmatch(typed)
     scale = SCALES.get(match[2]) if match else None
-    if match is None or scale is None or scale.unit.dimension != shown.unit.dimension:
+    if match is None or scale is None:
         return None
     try:
         head = parse_plain(match[1], ())
     except ExpressionError:
         return None  # the unit belongs to something inside, as in 2 * (3 s + 4 s)
-    if _units(head):
-        return None
-    if shown.unit.dimension == PLAIN and isinstance(head, Binary) and head.operator in "+-":
-        return None  # 1 + 3 % is 1.03
-    value = Quantity(evaluate(head, {}).value * scale.factor).value
-    return Reading(value, scale=scale, worked_out=True)
+    return None if _units(head) else InOneUnit(head, scale)
 
 
 def _as_it_stands(typed: str, shown: Scale) -> Reading:

@@ -99,6 +99,7 @@ class Base(Strict, ABC):
     kind_title: ClassVar[str]  # in lists of exercises
     sample: ClassVar[str]  # an exercise of the course that shows the kind well
     runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
+    pace: ClassVar[float] = 2.0  # minutes that an exercise of level 1 takes
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
@@ -144,6 +145,11 @@ class Base(Strict, ABC):
     def name(cls) -> str:
         """The name of the kind, as files give it under `kind`."""
         return str(get_args(cls.model_fields["kind"].annotation)[0])
+
+    @property
+    def minutes(self) -> int:
+        """About how long it takes, by its kind and its level."""
+        return max(1, round(self.pace * (1 + self.level) / 2))
 
     @cached_property
     def dotted(self) -> frozenset[str]:

@@ -45,6 +45,7 @@ class Choice(Base):
 
     kind_title = "Choice"
     sample = "memory/fsdp-default"
+    pace = 1.0
     kind: Literal["choice"]
     options: dict[Slug, Offered] = Field(
         min_length=2, description="key: text, says, and perhaps when; shuffled by the seed"

@@ -71,6 +71,7 @@ class Design(Base):
 
     kind_title = "Design"
     sample = "memory/the-mildest-stage"
+    pace = 3.0
     kind: Literal["design"]
     choose: dict[Identifier, Knob] = Field(
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"

@@ -69,6 +69,7 @@ class Expression(Base):
 
     kind_title = "Formula"
     sample = "collectives/derive-the-volume"
+    pace = 3.0
     keeps_draft = True
     kind: Literal["expression"]
     answer: str = Field(description="the formula, in the symbols alone")

@@ -68,6 +68,7 @@ class LabExercise(Base):
 
     kind_title = "Lab"
     sample = "collectives/count-the-ring"
+    pace = 4.0
     kind: Literal["lab"]
     lab: str = Field(description="a name that `wallclock lab list` knows")
     run: dict[str, str | int | float] = Field(

@@ -51,6 +51,7 @@ class Match(Base):
 
     kind_title = "Matching"
     sample = "diagnosis/technique-and-lever"
+    pace = 1.5
     kind: Literal["match"]
     partners: dict[Slug, Markdown] = Field(
         min_length=2, description="key: text; one may go with several things, or with none"

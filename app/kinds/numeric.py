@@ -122,16 +122,16 @@ class Numeric(Base):
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         if not self.answers:
             return Verdict(score == 1, score, (parts[ONLY].says,))
-        titles = self._titles(seed)
+        titles = {name: self.title_of(name, seed) for name in self._asked}
         says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(f"Still empty: {'; '.join(missing)}.")
         return Verdict(score == 1, score, tuple(says), parts)
 
-    def _titles(self, seed: int) -> Mapping[str, str]:
-        """The name of each answer on the page."""
-        drawn = self.draw(seed)
-        return {n: self.fill(asked.prompt, drawn) or n for n, asked in self._asked.items()}
+    def title_of(self, name: str, seed: int) -> str:
+        """What the answer called *name* is on the page."""
+        asked = self._asked.get(name)
+        return self.fill(asked.prompt, self.draw(seed)) or name if asked else name
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """One field "answer", or a field "answer.NAME" for each of several."""

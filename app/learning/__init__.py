@@ -2,7 +2,7 @@
 
 from app.learning.mastery import Mastery, mastery_by_skill, mastery_of
 from app.learning.memory import Memory, Review, memories
-from app.learning.suggesting import Suggestion, due, suggestion
+from app.learning.suggesting import Suggestion, due, onward
 
 __all__ = [
     "Mastery",
@@ -13,5 +13,5 @@ __all__ = [
     "mastery_by_skill",
     "mastery_of",
     "memories",
-    "suggestion",
+    "onward",
 ]

@@ -1,21 +1,20 @@
-"""Suggest the next exercise: a review that is due, then the course in order."""
+"""What to do next: the exercise to continue with, and those that are due for review."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from app.content.catalog import Catalog
+from app.content.catalog import Catalog, Topic
 from app.kinds import Exercise
 from app.learning.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An exercise to do, and the reason; a review has new numbers."""
+    """An exercise to do, and the reason."""
 
     exercise: Exercise
     reason: str
-    review: bool
 
 
 def due(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
@@ -27,35 +26,41 @@ def due(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[
     ]
     waiting.sort(key=lambda pair: (pair[0], pair[1].id))
     return tuple(
-        Suggestion(exercise, _why(memories[exercise.id], today), review=True)
-        for _, exercise in waiting
+        Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting
     )
 
 
-def suggestion(
-    catalog: Catalog,
-    solved: Collection[str],
-    memories: Mapping[str, Memory],
-    today: date,
-    current: str = "",
+def onward(
+    catalog: Catalog, solved: Collection[str], chapter: str = "", current: str = ""
 ) -> Suggestion | None:
-    """The exercise to do after *current*: a review that is due, the next core one, or any left."""
-    reviews = [one for one in due(catalog, memories, today) if one.exercise.id != current]
-    if reviews:
-        return reviews[0]
-    ids = [exercise.id for exercise in catalog.exercises]
-    here = ids.index(current) + 1 if current in ids else 0
-    around = [*catalog.exercises[here:], *catalog.exercises[:here]]
-    left = [e for e in around if e.id not in solved and e.id != current]
-    if not left:
+    """The exercise to continue with after *current*, which is no longer open.
+
+    It is the first open one on the path of *chapter*, then of the chapters after it, then of those
+    before it. When every path is finished, it is any exercise that is left, in the same order.
+    """
+    chapters = list(_from(catalog, chapter))
+    paths = [exercise for topic in chapters for exercise in topic.path]
+    extras = [exercise for topic in chapters for exercise in topic.extras]
+    left = (one for one in (*paths, *extras) if one.id not in solved and one.id != current)
+    chosen = next(left, None)
+    if chosen is None:
         return None
-    chosen = min(left, key=lambda exercise: not exercise.core)
-    chapter = catalog.topic_of(chosen).title
-    where = f"the next on the path, in {chapter}" if chosen.core else f"still open in {chapter}"
-    return Suggestion(chosen, f"It is {where}.", review=False)
+    topic = catalog.topic_of(chosen)
+    if chosen in topic.path:
+        place = f"Number {topic.path.index(chosen) + 1} of {len(topic.path)} on the path"
+    else:
+        place = "Still open"
+    return Suggestion(chosen, f"{place} in {topic.title}.")
+
+
+def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
+    """Every chapter, from the one with the id *chapter* on and around."""
+    here = next((n for n, topic in enumerate(catalog.topics) if topic.id == chapter), 0)
+    yield from catalog.topics[here:]
+    yield from catalog.topics[:here]
 
 
 def _why(memory: Memory, today: date) -> str:
     days = (today - memory.last).days
     ago = "today" if not days else "yesterday" if days == 1 else f"{days} days ago"
-    return f"Due for review: you last did it {ago}, and by now about {memory.chance:.0%} is left."
+    return f"You last did this one {ago}, and by now about {memory.chance:.0%} is left."

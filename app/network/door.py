@@ -1,8 +1,8 @@
 """ASGI middleware around everything: body limits, security headers, HEAD requests, faults."""
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from urllib.parse import quote, urlsplit
 
@@ -34,12 +34,16 @@ _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """The settings of the middleware; *framed*: pages may be in frames of our own pages."""
+    """The settings of the middleware; *framed*: pages may be in frames of our own pages.
+
+    *files* are the paths that take a file of any content, with the maximum bytes of their bodies.
+    """
 
     owns: Callable[[str], bool]  # whether a path is for programs, not people
     respond: Callable[[Request, Exception], Awaitable[Response]]
     body_limit: int
     streamed: Collection[str]  # paths whose bodies are unlimited
+    files: Mapping[str, int] = field(default_factory=dict)
     framed: bool = False
 
 
@@ -103,11 +107,12 @@ class Door:
         await self._app(scope, receive, send)
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        limit = self._rules.body_limit
+        file = self._rules.files.get(scope["path"])
+        limit = file or self._rules.body_limit
         too_large = HTTPException(413, f"the body is too large: at most {limit:,} bytes are read")
         if announced(scope) > limit:
             raise too_large
-        nul, received, last = nul_in_form(scope), 0, b""
+        nul, received, last = b"" if file else nul_in_form(scope), 0, b""
 
         async def counted() -> Message:
             nonlocal received, last

@@ -5,7 +5,8 @@ from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
-from app.web import home
+from app.web import chapter, home
+from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
 from app.web.explore import page as explorer_page
 from app.web.frame import static, theme
@@ -14,11 +15,15 @@ from app.web.labs import board, run
 from app.web.labs import index as lab_list
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware
+from app.web.search import page as search_page
+from app.web.search.page import indexing
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
     home,
+    chapter,
     exercise_page,
+    pad,
     explorer_page,
     formulas,
     glossary,
@@ -31,9 +36,11 @@ PARTS = (
     authoring,
     docs,
     api,
+    search_page,
     theme,
     static,
 )
+FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT}  # paths that take a large file
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)
@@ -64,4 +71,4 @@ def install(app: FastAPI) -> None:
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = ["PARTS", "fixed_addresses", "install", "page_for", "router"]
+__all__ = ["FILES", "PARTS", "fixed_addresses", "indexing", "install", "page_for", "router"]

@@ -32,3 +32,8 @@ def lab_url(name: str) -> str:
 def run_url(lab: str, run: str) -> str:
     """The page of a run of a lab."""
     return f"/labs/{lab}/{run}"
+
+
+def erratum_url(erratum: str) -> str:
+    """The page of an erratum, such as E-01."""
+    return f"/errata/{erratum}"

@@ -51,8 +51,13 @@ def test_an_erratum_is_complete(erratum: reading.Erratum) -> None:
     assert len(erratum.claim) > 20
     assert len(erratum.right) > 10 or erratum.id == "E-36"
     assert len(erratum.source) > 6
+    assert 2 <= len(erratum.said) <= 40
     assert erratum.worked
     assert all(name in FORMULAS for row in erratum.worked for name in row.formulas)
+
+
+def test_no_two_errata_are_said_in_the_same_words() -> None:
+    assert len({erratum.said for erratum in errata()}) == len(errata())
 
 
 def test_every_exercise_that_an_erratum_touches_exists(catalog: Catalog) -> None:
@@ -78,7 +83,7 @@ def test_a_derivation_that_cannot_be_evaluated_is_reported_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, says: str
 ) -> None:
     path = tmp_path / "answer_keys.yaml"
-    text = f'E-99:\n  title: t\n  claim: c\n  right: r\n  worked:\n    - "{row}"\n  source: s\n'
+    text = f'E-99:\n  title: t\n  said: it\n  claim: c\n  right: r\n  worked:\n    - "{row}"\n  source: s\n'
     path.write_text(text, encoding="utf-8")
     monkeypatch.setattr(reading, "_HERE", tmp_path)
     monkeypatch.setattr(reading, "_FILES", {"A": "answer_keys.yaml"})
@@ -87,7 +92,7 @@ def test_a_derivation_that_cannot_be_evaluated_is_reported_with_its_line(
         errata()
     errata.cache_clear()
     assert says in str(refused.value)
-    assert ":6:" in str(refused.value)
+    assert ":7:" in str(refused.value)
 
 
 # An audit hook cannot be taken off again, so it counts in an interpreter of its own.

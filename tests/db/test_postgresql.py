@@ -13,7 +13,7 @@ from sqlalchemy import Engine, delete
 
 from app.db.backup import backup
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.db.personal import delete_everything, everything
+from app.db.personal import Merged, delete_everything, everything, merge
 from app.db.queries import Revealed, attempts_by_day, latest_attempts, revealed, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal
@@ -21,6 +21,7 @@ from app.db.tokens import Tokens, create_token
 from app.db.writer import Writer, store
 from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
+from tests.db import test_merging as merging
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
@@ -53,6 +54,12 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
         configuration = alembic_configuration()
         configuration.attributes["connection"] = connection
         command.check(configuration)
+
+
+def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
+    merging.test_the_same_file_sent_by_several_at_once_is_taken_once(server)
+    rows = merging.personal(*merging.many(301))
+    assert merge(server, "l", rows) == Merged(added=1, known=302)
 
 
 def test_rows_are_stored_in_order(server: Engine) -> None:

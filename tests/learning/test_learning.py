@@ -4,7 +4,7 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from app.content.catalog import Catalog
-from app.learning import Review, due, mastery_by_skill, mastery_of, memories, suggestion
+from app.learning import Review, due, mastery_by_skill, mastery_of, memories, onward
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"
@@ -68,30 +68,49 @@ def test_only_skills_that_were_begun_are_listed(catalog: Catalog) -> None:
     assert mastery_by_skill(catalog.exercises, {}) == {}
 
 
-def test_a_due_review_comes_before_the_path(catalog: Catalog) -> None:
+def test_the_least_remembered_review_comes_first(catalog: Catalog) -> None:
     kept = memories([day(0), day(0, BYTES, at_once=False)], NOON + timedelta(days=9))
-    today = date(2026, 3, 10)
-    assert [one.exercise.id for one in due(catalog, kept, today)] == [BYTES, RING]
-    first = suggestion(catalog, {RING, BYTES}, kept, today)
-    assert first
-    assert first.review
-    assert "you last did it 9 days ago" in first.reason
-    after = suggestion(catalog, {RING, BYTES}, kept, today, current=BYTES)
-    assert after
-    assert after.exercise.id == RING
+    reviews = due(catalog, kept, date(2026, 3, 10))
+    assert [one.exercise.id for one in reviews] == [BYTES, RING]
+    assert "You last did this one 9 days ago" in reviews[0].reason
+    assert due(catalog, memories([day(0)], NOON), date(2026, 3, 1)) == ()
 
 
-def test_the_path_goes_on_where_one_is(catalog: Catalog) -> None:
-    today = date(2026, 3, 1)
-    kept = memories([day(0)], NOON)
-    assert due(catalog, kept, today) == ()
-    found = suggestion(catalog, {RING}, kept, today, current="memory/stage-1")
+def chosen(catalog: Catalog, solved: set[str], chapter: str = "", current: str = "") -> str:
+    found = onward(catalog, solved, chapter, current)
+    return found.exercise.id if found else ""
+
+
+def path(catalog: Catalog, chapter: str) -> list[str]:
+    return [exercise.id for exercise in catalog.topic(chapter).path]
+
+
+def test_one_continues_with_the_first_open_exercise_of_the_path(catalog: Catalog) -> None:
+    memory = path(catalog, "memory")
+    assert chosen(catalog, set()) == path(catalog, "collectives")[0]
+    assert chosen(catalog, {RING}, "memory") == memory[0]
+    # From the last one, and from an extra, back to what was left out.
+    assert chosen(catalog, {memory[0], memory[5]}, "memory", memory[5]) == memory[1]
+    assert chosen(catalog, {"memory/does-it-load"}, "memory", "memory/does-it-load") == memory[0]
+
+
+def test_after_a_path_comes_that_of_the_next_chapter(catalog: Catalog) -> None:
+    memory, after = path(catalog, "memory"), path(catalog, "accumulation")
+    assert chosen(catalog, set(memory), "memory", memory[2]) == after[0]
+    assert chosen(catalog, set(memory[:-1]), "memory", memory[-1]) == after[0]
+    assert chosen(catalog, set(path(catalog, "diagnosis")), "diagnosis") == BYTES
+
+
+def test_extras_come_when_every_path_is_finished(catalog: Catalog) -> None:
+    paths = {name for topic in catalog.topics for name in path(catalog, topic.id)}
+    found = onward(catalog, paths, "memory")
     assert found
-    assert found.exercise.id == "memory/stage-2"
-    assert found.reason == "It is the next on the path, in ZeRO memory."
-    core = {e.id for e in catalog.exercises if e.core}
-    extra = suggestion(catalog, core, {}, today)
-    assert extra
-    assert not extra.exercise.core
-    assert "still open in" in extra.reason
-    assert suggestion(catalog, set(catalog.by_id), {}, today) is None
+    assert found.exercise in catalog.topic("memory").extras
+    assert found.reason == "Still open in ZeRO memory."
+    assert onward(catalog, set(catalog.by_id), "memory") is None
+
+
+def test_the_place_on_the_path_is_said(catalog: Catalog) -> None:
+    found = onward(catalog, {"memory/state-of-data-parallelism"}, "memory")
+    assert found
+    assert found.reason == "Number 2 of 6 on the path in ZeRO memory."

@@ -45,7 +45,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail \x1b[31m")
 
-    monkeypatch.setattr("app.web.home.standings_of", fail)
+    monkeypatch.setattr("app.web.home.past_of", fail)
     monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
@@ -58,7 +58,7 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
     def fail(*_: object, **__: object) -> None:
         raise unavailable_error(cause)
 
-    monkeypatch.setattr("app.web.home.standings_of", fail)
+    monkeypatch.setattr("app.web.home.past_of", fail)
     monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor

@@ -83,7 +83,7 @@ def test_a_wrong_prediction_stays_wrong_and_another_drawing_helps(client: TestCl
     assert "140 ms is too small" in page
     assert "Partly right: 1 of 2 right" in page
     assert f'<a href="{TREE}/another" rel="nofollow">Predict again with new numbers</a>' in page
-    assert "Go on to " in page
+    assert "Continue: " in page
     other = f"{TREE}?seed=3"
     assert rows(client.get(other).text) == {}
     assert "Your prediction" in rows(post(client, other, action="predict", answer__time=RIGHT))

@@ -36,6 +36,10 @@ RIGHT = (
     "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n"
     "    return 2 * (n - 1) * (size_gb / n / bw_gb_s * 1e3 + latency_us / 1e3)\n"
 )
+FILE = """{"attempts": [{
+  "exercise": "a/b", "seed": 0, "answer": "1", "correct": false, "score": 0, "digest": "d", "drawn": "{}",
+  "at": "2026-03-01T12:00:00Z"
+}]}"""
 RUN = {"run.ranks": "2", "run.size": "1 MiB", "guess": "1 MiB"}
 
 
@@ -149,6 +153,11 @@ def progress(client: TestClient, _: str) -> list[Response]:
     return [*pages, client.post("/progress/delete", data={"sure": "yes"}), client.get("/progress")]
 
 
+def take(client: TestClient, _: str) -> list[Response]:
+    files = {"file": ("wallclock.json", FILE, "application/json")}
+    return [client.post("/progress/import", files=files), client.get("/progress")]
+
+
 def queue(client: TestClient, _: str) -> list[Response]:
     asked = client.post("/labs/ring-bytes", data=RUN)
     if asked.status_code != 303:
@@ -161,7 +170,7 @@ def health(client: TestClient, _: str) -> list[Response]:
     return [client.get(path) for path in ("/livez", "/readyz", "/healthz")]
 
 
-JOURNEYS = [page, answers, program, checks, progress, queue, health]
+JOURNEYS = [page, answers, program, checks, progress, take, queue, health]
 
 
 def assert_told(answer: Response) -> None:

@@ -62,7 +62,7 @@ def test_the_font_draws_every_formula_of_the_course(catalog: Catalog, client: Te
             assert missing(" ".join(str(html(text)) for text in texts), known) == set(), exercise.id
     for name in FORMULAS:
         assert missing(client.get(f"/formulas/{name}").text, known) == set(), name
-    assert missing(client.get("/errata").text, known) == set()
+    assert missing(client.get("/formulas").text, known) == set()
 
 
 def test_the_font_draws_whatever_a_learner_may_type() -> None:

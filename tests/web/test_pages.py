@@ -146,14 +146,14 @@ def test_home_suggests_what_is_not_solved_yet(client: TestClient) -> None:
     assert "Start here: Bytes sent in a ring all-reduce" in fields(client.get("/").text)
     client.post("/exercises/collectives/bytes-sent-by-a-ring", data={"answer": "1.75"})
     page = fields(client.get("/").text)
-    assert "Go on: Time of a ring all-reduce" in page
+    assert "Continue: Time of a ring all-reduce" in page
     assert "1 day without a break" in page
-    assert "It is the next on the path, in Ring all-reduce." in page
+    assert "Number 2 of 6 on the path in Ring all-reduce." in page
 
 
 def test_after_a_right_answer_the_next_one_is_offered(client: TestClient) -> None:
     page = fields(client.post(NUMERIC, data={"answer": "70 ms"}).text)
-    assert "Next: From a measured time to bus bandwidth" in page
+    assert "Continue: Bytes sent in a ring all-reduce" in page
 
 
 def test_progress_outlives_the_server(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,8 +1,11 @@
 import re
+from html import unescape
 
+import pytest
 from fastapi.testclient import TestClient
 
 from app.content.errata import errata
+from app.content.glossary import terms
 from app.formulas import FORMULAS, MODULES
 from app.formulas.presets import CLUSTERS, GPUS, LAYOUTS, LINKS, MODELS, RECIPES
 
@@ -19,7 +22,7 @@ def test_formulas_are_grouped_by_chapter_and_all_are_there(client: TestClient) -
 def test_a_formula_says_where_it_is_used_and_where_it_is_often_wrong(client: TestClient) -> None:
     page = client.get("/formulas/memory.zero_traffic_bytes").text
     assert "/exercises/memory/traffic-of-stage-3" in page
-    assert 'href="/errata#E-11"' in page
+    assert 'href="/errata/E-11"' in page
 
 
 def test_a_result_with_parts_names_each(client: TestClient) -> None:
@@ -38,17 +41,75 @@ def test_a_calculator_reads_lists_and_names_and_says_what_is_wrong(client: TestC
     assert "did you mean &#39;Llama-3.1-405B&#39;" in unknown.text
 
 
-def test_errata_are_all_there_with_their_values_and_links(client: TestClient) -> None:
+def test_formulas_are_shown_as_mathematics_in_the_list(client: TestClient) -> None:
+    page = client.get("/formulas").text
+    entries = re.findall(r"<div data-entry>(.*?)</div>", page, re.DOTALL)
+    assert len(entries) == len(FORMULAS)
+    assert all("<math" in entry for entry in entries)
+
+
+def test_errata_are_all_there_and_each_has_its_page(client: TestClient) -> None:
     page = client.get("/errata").text
-    assert all(f'id="{erratum.id}"' in page for erratum in errata())
-    assert "117.44 MB" in page
-    assert 'href="/formulas/collectives.ring_all_reduce_bytes"' in page
-    assert 'href="/exercises/memory/which-layout-fits"' in page
+    for erratum in errata():
+        assert f'id="{erratum.id}"' in page
+        assert f'href="/errata/{erratum.id}"' in page
+        own = client.get(f"/errata/{erratum.id}").text
+        assert all(row.value in unescape(own) for row in erratum.worked)
+
+
+def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(
+    client: TestClient,
+) -> None:
+    page = client.get("/errata/E-01").text
+    title = "Your source says “375 %”: here is why"
+    assert f'<meta property="og:title" content="{title}">' in page
+    assert f"{title}.</p>" in page
+    description = re.findall(r'<meta name="description" content="([^"]+)">', page)[0]
+    assert description.startswith("A bubble fraction that exceeds one. (p - 1)/m divides idle time")
+    assert 'href="/exercises/pipelines/bubble-two-ways">Solve it: Two measures' in page
+    assert 'href="/formulas/pipeline.bubble_ratio"' in page
+    assert "Solve it" not in client.get("/errata/E-51").text  # it has no exercise
+
+
+def test_an_erratum_can_be_asked_for_in_lower_case_and_the_nearest_is_offered(
+    client: TestClient,
+) -> None:
+    assert client.get("/errata/e-01").status_code == 200
+    missing = client.get("/errata/E-100")
+    assert missing.status_code == 404
+    assert "did you mean &#39;E-10&#39;" in missing.text
+
+
+def test_the_errata_of_one_chapter_can_be_chosen_without_scripts(client: TestClient) -> None:
+    page = client.get("/errata?chapter=pipelines").text
+    shown = re.findall(r'<article class="erratum" id="([^"]+)"', page)
+    expected = [e.id for e in errata() if any(n.startswith("pipelines/") for n in e.exercises)]
+    assert shown == expected
+    assert f"{len(expected)} errata in Pipeline parallelism." in page
+    assert 'href="/errata?chapter=pipelines" aria-current="true"' in page
+    assert client.get("/errata?chapter=nothing").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/errata", "/formulas", "/glossary", "/hardware"])
+def test_a_long_page_has_a_table_of_contents(client: TestClient, path: str) -> None:
+    page = client.get(path).text
+    contents = re.findall(r'<nav class="[^"]*contents.*?</nav>', page, re.DOTALL)[0]
+    places = re.findall('href="#([^"]+)"', contents)
+    assert len(places) > 2
+    assert all(f'id="{place}"' in page for place in places)
+
+
+def test_terms_are_grouped_by_their_first_letter(client: TestClient) -> None:
+    page = client.get("/glossary").text
+    letters = re.findall(r'<h2 id="letter-[^"]+">([^<]+)</h2>', page)
+    assert letters == sorted(set(letters))
+    assert letters[0] == "0–9"
+    assert page.count("<dt>") == len(terms())
 
 
 def test_an_exercise_links_to_the_errata_that_touch_it(client: TestClient) -> None:
-    assert 'href="/errata#E-03"' in client.get("/exercises/memory/which-layout-fits").text
-    assert "/errata#" not in client.get("/exercises/memory/stage-1").text
+    assert 'href="/errata/E-03"' in client.get("/exercises/memory/which-layout-fits").text
+    assert "/errata/" not in client.get("/exercises/memory/stage-1").text
 
 
 def test_hardware_and_models_are_all_there_with_their_sources(client: TestClient) -> None:

@@ -55,14 +55,30 @@ def test_every_kind_has_a_name_in_a_list(catalog: Catalog) -> None:
     assert len(set(rows.values())) == len(rows) == 9
 
 
-def test_a_chapter_counts_core_and_extra_exercises_apart(topic: Topic) -> None:
+def test_a_chapter_counts_its_path_and_the_extras_apart(topic: Topic) -> None:
     core = [exercise for exercise in topic.exercises if exercise.core]
     extra = [exercise for exercise in topic.exercises if not exercise.core]
     known = {one.id: ALONE for one in (*core[:2], *extra[:3])} | {core[2].id: TRIED}
     card = card_of(topic, known)
-    assert (card.solved, card.core) == (2, len(core))
-    assert (card.extra_solved, card.extras) == (3, len(extra))
-    assert card_of(replace(topic, exercises=()), known).core == 0
+    assert (card.path.solved, len(card.path.rows)) == (2, len(core))
+    assert (card.extras.solved, len(card.extras.rows)) == (3, len(extra))
+    assert card.path.minutes == sum(one.minutes for one in core[2:])
+    assert card_of(replace(topic, exercises=()), known).path.rows == ()
+
+
+def test_the_path_of_a_chapter_without_core_exercises_is_all_of_it(catalog: Catalog) -> None:
+    topic = catalog.topic("hardware")
+    assert not any(exercise.core for exercise in topic.exercises)
+    assert topic.path == topic.exercises
+    assert topic.extras == ()
+
+
+def test_a_harder_exercise_takes_longer_and_a_program_longer_than_a_choice(
+    catalog: Catalog,
+) -> None:
+    minutes = {(one.kind, one.level): one.minutes for one in catalog.exercises}
+    assert minutes["numeric", 1] < minutes["numeric", 3] < minutes["numeric", 4]
+    assert minutes["choice", 2] < minutes["numeric", 2] < minutes["function", 2]
 
 
 def test_the_first_variant_has_the_plain_address(topic: Topic) -> None:

@@ -42,6 +42,7 @@ class Function(CodeExercise):
 
     kind_title = "Write code"
     sample = "collectives/write-ring-time"
+    pace = 5.0
     runs_code = True
     keeps_draft = True
     kind: Literal["function"]

@@ -123,7 +123,7 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     title = f"{page.title} · {page.around.topic.text}"
     around = frame(request, title, page.description, "exercises")
     return render(
-        "exercise/verdict.html" if fragment else "exercise/exercise.html", around, page, status
+        "exercise/fragment.html" if fragment else "exercise/exercise.html", around, page, status
     )
 
 

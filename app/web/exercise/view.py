@@ -13,6 +13,7 @@ from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
 from app.db.session import open_session
 from app.db.tables import now
 from app.errors import AnswerError, UnavailableError, sentence
+from app.expressions import PAD_LIMIT
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
@@ -23,16 +24,18 @@ from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink
+from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import (
     Mark,
-    Standings,
-    Suggested,
+    Past,
+    Path,
+    Stretch,
     mark_of,
-    memories_of,
-    next_for,
+    past_of,
+    path_of,
     standings_of,
 )
-from app.web.urls import chapter_url, exercise_url
+from app.web.urls import chapter_url, erratum_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -43,7 +46,7 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
-_SHORT = 60  # characters of an earlier answer
+_NEAR = 7  # exercises of the path that are listed beside one
 _LOST = "Your answer is still here, and no attempt was recorded."
 
 
@@ -61,7 +64,7 @@ class AttemptView:
 
     at: datetime
     correct: bool
-    answer: str
+    answer: tuple[Markup, ...]
     href: str
     same: bool
 
@@ -89,10 +92,13 @@ class Help:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """Links to other pages."""
+    """The chapter and its path, and links to other pages; *primer*: minutes to read it first."""
 
     topic: Hyperlink
     place: str
+    primer: int
+    path: Path
+    near: Stretch
     sources: tuple[Hyperlink, ...]
     errata: tuple[Hyperlink, ...]
     another: Hyperlink | None
@@ -114,6 +120,7 @@ class ExercisePage:
     mark: Mark
     seed: int
     action: str
+    here: str
     begun: int
     prompt: Markup
     form: Form
@@ -122,10 +129,12 @@ class ExercisePage:
     feedback: tuple[Markup, ...]
     trial: TrialView | None
     help: Help
-    following: Suggested | None
+    onward: Onward | None
+    finished: Hyperlink | None
     attempts: tuple[AttemptView, ...]
     around: Around
     has_figures: bool
+    pad_limit: int = PAD_LIMIT
 
 
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
@@ -149,9 +158,9 @@ def exercise_page(
     """The page of *exercise* for *learner*, after *result*."""
     topic = site.catalog.topic_of(exercise)
     seen, solved, attempts = _history(site, exercise, seed, learner)
-    known = standings_of(site, learner)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
+    past = past_of(site, learner) if verdict else Past(standings_of(site, learner))
     finished = seen.solution or solved
     filled = Filled(
         seed=seed,
@@ -160,6 +169,8 @@ def exercise_page(
         parts=verdict.parts if verdict else {},
         graded=finished or verdict is not None,
     )
+    form = view_of(exercise).form(site, exercise, filled)
+    is_over = state == "correct" or bool(verdict and form.retry)
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -168,20 +179,22 @@ def exercise_page(
         kind_title=exercise.kind_title,
         keeps_draft=exercise.keeps_draft,
         level=exercise.level,
-        mark=mark_of(known.get(exercise.id)),
+        mark=mark_of(past.known.get(exercise.id)),
         seed=seed,
         action=exercise_url(exercise.id, seed),
+        here=exercise_url(exercise.id),
         begun=begun_at(given) or int(now().timestamp()),
         prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
-        form=view_of(exercise).form(site, exercise, filled),
+        form=form,
         state=state,
         heading=_HEADINGS[state],
         feedback=_feedback(result),
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, seen.hints, finished=finished),
-        following=_following(site, known, exercise, learner) if state == "correct" else None,
+        onward=onward_for(site, past, topic.id, exercise.id) if is_over else None,
+        finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
         attempts=attempts,
-        around=_around(site, exercise, topic),
+        around=_around(site, exercise, topic, past),
         has_figures=bool(exercise.figures),
     )
 
@@ -204,14 +217,19 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def _around(site: Site, exercise: Exercise, topic: Topic) -> Around:
+def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    path = path_of(topic.path, past.known)
+    is_new = not any(one.id in past.known for one in topic.exercises)
     return Around(
         topic=Hyperlink(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
+        primer=topic.reading if is_new else 0,
+        path=path,
+        near=path.near(exercise_url(exercise.id), _NEAR),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(f"/errata#{e.id}", e.title) for e in of_exercise(exercise.id)),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,
         earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
         later=Hyperlink(exercise_url(after.id), after.title) if after else None,
@@ -224,8 +242,8 @@ def begun_at(given: Fields) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
 
 
-def _following(site: Site, known: Standings, exercise: Exercise, learner: str) -> Suggested | None:
-    return next_for(site, known, memories_of(site, learner), exercise.id)
+def _finish(topic: Topic) -> Hyperlink:
+    return Hyperlink(f"{chapter_url(topic.id)}#finished", topic.title)
 
 
 def _history(
@@ -240,7 +258,7 @@ def _history(
             AttemptView(
                 at=row.at,
                 correct=row.correct,
-                answer=_short(row.answer),
+                answer=tuple(view_of(exercise).told(exercise, row.seed, row.answer)),
                 href=exercise_url(exercise.id, row.seed),
                 same=row.seed == seed,
             )
@@ -260,8 +278,3 @@ def _feedback(result: ActionResult) -> tuple[Markup, ...]:
         return tuple(html(sentence) for sentence in result.verdict.feedback)
     # An error quotes what was typed, so it is not Markdown.
     return (Markup("<p>{}</p>").format(result.says),) if result.says else ()
-
-
-def _short(answer: str) -> str:
-    line = " ".join(answer.split())
-    return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"

@@ -1,132 +1,97 @@
-"""/progress: what a learner has done, with export and deletion."""
+"""/progress: what a learner has done; it can be exported, imported and deleted."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.datastructures import UploadFile
 
-from app.db.personal import delete_everything, everything
-from app.db.queries import Effort, attempts_by_day, efforts, latest_attempts, streak
+from app.db.personal import Merged, Personal, delete_everything, everything, merge
 from app.db.session import open_session
-from app.errors import InputError
-from app.kinds import Exercise
-from app.learning import Mastery, Memory, due, mastery_by_skill, mastery_of
+from app.errors import InputError, UnavailableError, sentence
+from app.network.door import note_trouble
 from app.site import Here, Site
-from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import COOKIE, FromHere, Visiting
-from app.web.progress.standing import (
-    Card,
-    ExerciseRow,
-    Standings,
-    card_of,
-    mark_of,
-    memories_of,
-    row_of,
-    standings_of,
-    today,
-)
-from app.web.urls import exercise_url
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import COOKIE, FromHere, Visiting, learner_of, remember, spend
+from app.web.labs.results import finished
+from app.web.progress.file import FILE_LIMIT, FileError, name_of, read_file, without_runs, written
+from app.web.progress.view import ProgressPage, progress_page
 
 router = APIRouter(prefix="/progress")
-_WEEKS = 26
-_MANY, _SOME = 10, 4  # answers per day for the darkest and the middle shade
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarDay:
-    """A day of the calendar; *shade* is 0 to 3."""
-
-    date: date
-    count: int
-    shade: int
-
-
-@dataclass(frozen=True, slots=True)
-class Recent:
-    """A recent attempt."""
-
-    at: datetime
-    link: Hyperlink
-    correct: bool
-    answer: str
+IMPORT = "/progress/import"
+BODY_LIMIT = FILE_LIMIT + 64 * 1024  # bytes: the file, and the form around it
+_PART = 16_384  # bytes of a file that count as one answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """An exercise on the map: its status, answers and time; *due*: due for review."""
+class Notice:
+    """What became of an import or a deletion."""
 
-    row: ExerciseRow
-    due: bool
-    answers: int
-    right: int
-    time: str
-
-    @property
-    def says(self) -> str:
-        """Its status in words."""
-        return f"{self.row.says}, due for review" if self.due else self.row.says
+    deleted: bool = False
+    merged: Merged | None = None
+    left: int = 0
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
-    """A chapter with its exercises, and the share that the learner would solve now."""
+class Shown:
+    """The progress, and the notice above it."""
 
-    card: Card
-    mastery: Mastery
-    places: tuple[Place, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """The mastery of a skill, and the number of right answers."""
-
-    name: str
-    mastery: Mastery
-    answers: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressPage:
-    """The progress of a learner."""
-
-    any: bool
-    solved: int
-    unaided: int
-    tried: int
-    total: int
-    streak: int
-    weeks: tuple[tuple[CalendarDay, ...], ...]
-    days: tuple[CalendarDay, ...]
-    chapters: tuple[Chapter, ...]
-    skills: tuple[Skill, ...]
-    due: int
-    answers: int
-    right: int
-    time: str
-    recent: tuple[Recent, ...]
-    deleted: bool
+    progress: ProgressPage
+    notice: Notice
+    limit: str
 
 
 @router.get("")
-async def progress(request: Request, site: Here, visiting: Visiting, deleted: str = "") -> Response:
+async def progress(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    deleted: str = "",
+    added: str = "",
+    known: str = "",
+    left: str = "",
+) -> Response:
     """The progress page."""
-    page = _page(site, visiting.learner, deleted=deleted == "1")
-    return render("progress/progress.html", frame(request, "Progress", here="progress"), page)
+    merged = Merged(_count(added), _count(known)) if added else None
+    notice = Notice(deleted=deleted == "1", merged=merged, left=_count(left))
+    return await aside(_shown, request, site, visiting.learner, notice)
 
 
 @router.get("/export")
 async def export(site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the learner, as JSON."""
-    with open_session(site.engine) as session:
-        kept = everything(session, visiting.learner) if visiting.learner else {}
-    text = json.dumps(kept, ensure_ascii=False, indent=1)
+    content = await aside(_exported, site, visiting.learner)
     name = 'attachment; filename="wallclock.json"'
-    return Response(text, media_type="application/json", headers={"Content-Disposition": name})
+    return Response(content, media_type="application/json", headers={"Content-Disposition": name})
+
+
+@router.post("/import", dependencies=[FromHere])
+async def take(request: Request, site: Here, visiting: Visiting) -> Response:
+    """Merge a file with what is stored about the learner."""
+    learner = learner_of(visiting)
+    try:
+        content = await _content(request)
+        spend(request, site.allowances.answers, "imports", 1 + len(content) / _PART)
+        found = await aside(read_file, content, learner)
+        if found.rows.runs:
+            spend(request, site.allowances.sent_runs, "sent runs", len(found.rows.runs))
+        merged = await aside(_merge, site, learner, found.rows)
+    except FileError as error:
+        notice = Notice(problems=tuple(sentence(one) for one in error.problems))
+        return await aside(_shown, request, site, visiting.learner, notice, 422)
+    except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        status = 422 if isinstance(error, InputError) else 503
+        notice = Notice(problems=(sentence(str(error)),))
+        return await aside(_shown, request, site, visiting.learner, notice, status)
+    counts = f"added={merged.added}&known={merged.known}&left={found.left}"
+    response = RedirectResponse(f"/progress?{counts}#notice", 303)
+    remember(request, response, learner, site.secret)
+    return response
 
 
 @router.post("/delete", dependencies=[FromHere])
@@ -142,113 +107,33 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
     return response
 
 
-def _page(site: Site, learner: str, *, deleted: bool) -> ProgressPage:
-    known = standings_of(site, learner)
-    kept = memories_of(site, learner)
-    catalog = site.catalog
-    marks = [mark_of(known.get(exercise.id)) for exercise in catalog.exercises]
-    day = today()
-    first = day - timedelta(weeks=_WEEKS - 1, days=day.weekday())
-    counts, recent = _history(site, learner, first)
-    took = _efforts(site, learner)
-    reviews = {one.exercise.id for one in due(catalog, kept, day)}
-    days = [_day(first + timedelta(n), counts) for n in range((day - first).days + 1)]
-    return ProgressPage(
-        any=bool(known),
-        solved=sum(mark in ("solved", "unaided") for mark in marks),
-        unaided=marks.count("unaided"),
-        tried=len(marks) - marks.count("new"),
-        total=len(marks),
-        streak=streak(counts.keys(), day),
-        weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
-        days=tuple(d for d in reversed(days) if d.count),
-        chapters=tuple(
-            Chapter(
-                card_of(topic, known),
-                mastery_of(topic.exercises, kept),
-                tuple(_place(e, known, took.get(e.id), e.id in reviews) for e in topic.exercises),
-            )
-            for topic in catalog.topics
-        ),
-        skills=tuple(_skills(site, kept, took)),
-        due=len(reviews),
-        answers=sum(effort.answers for effort in took.values()),
-        right=sum(effort.right for effort in took.values()),
-        time=_clock([effort.seconds for effort in took.values()]),
-        recent=recent,
-        deleted=deleted,
-    )
+def _shown(
+    request: Request, site: Site, learner: str, notice: Notice, status: int = 200
+) -> Response:
+    page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB")
+    around = frame(request, "Progress", here="progress")
+    return render("progress/progress.html", around, page, status)
 
 
-def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
-    if not learner:
-        return {}
+def _exported(site: Site, learner: str) -> str:
     with open_session(site.engine) as session:
-        return efforts(session, learner)
+        return written(everything(session, learner))
 
 
-def _place(exercise: Exercise, known: Standings, took: Effort | None, due: bool) -> Place:
-    effort = took or Effort(0, 0, None)
-    row = row_of(exercise, known)
-    return Place(
-        row=row, due=due, answers=effort.answers, right=effort.right, time=_clock([effort.seconds])
-    )
+async def _content(request: Request) -> bytes:
+    async with request.form(max_files=1, max_fields=2, max_part_size=FILE_LIMIT) as form:
+        file = form.get("file")
+        return await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
 
 
-def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
-    """Every skill that was tried, the least mastered first."""
-    exercises = site.catalog.exercises
-    known = mastery_by_skill(exercises, kept)
-    tried = {skill for e in exercises if e.id in took for skill in e.skills}
-    for skill in sorted(tried - set(known)):
-        those = [e for e in exercises if skill in e.skills]
-        yield _skill(skill, mastery_of(those, kept), those, took)
-    for skill, mastery in known.items():
-        yield _skill(skill, mastery, [e for e in exercises if skill in e.skills], took)
+def _merge(site: Site, learner: str, rows: Personal) -> Merged:
+    """Merge *rows*; a lab run that is on its board already is known, of any learner."""
+    labs = {row.lab for row in rows.runs}
+    here = {name_of(run.report) for lab in labs for run in finished(site, lab) if run.report}
+    merged = merge(site.engine, learner, without_runs(rows, here))
+    return Merged(merged.added, rows.count - merged.added)
 
 
-def _skill(
-    name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]
-) -> Skill:
-    efforts_of = [took[e.id] for e in those if e.id in took]
-    return Skill(
-        name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of)
-    )
-
-
-def _clock(seconds: Iterable[float | None]) -> str:
-    """The sum of *seconds* in words; empty if none is known."""
-    known = [time for time in seconds if time is not None]
-    if not known:
-        return ""
-    minutes, rest = divmod(round(sum(known)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
-
-
-def _history(
-    site: Site, learner: str, first: date
-) -> tuple[Mapping[date, int], tuple[Recent, ...]]:
-    if not learner:
-        return {}, ()
-    with open_session(site.engine) as session:
-        counts = attempts_by_day(session, learner, first)
-        attempts = latest_attempts(session, learner)
-    titles = {exercise.id: exercise.title for exercise in site.catalog.exercises}
-    recent = tuple(
-        Recent(
-            row.at,
-            Hyperlink(exercise_url(row.exercise, row.seed), titles[row.exercise]),
-            row.correct,
-            " ".join(row.answer.split())[:60],
-        )
-        for row in attempts
-        if row.exercise in titles
-    )
-    return counts, recent
-
-
-def _day(day: date, counts: Mapping[date, int]) -> CalendarDay:
-    count = counts.get(day, 0)
-    shade = 0 if not count else 1 if count < _SOME else 2 if count < _MANY else 3
-    return CalendarDay(day, count, shade)
+def _count(text: str) -> int:
+    """A number in the address."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= len("999999") else 0

@@ -1,15 +1,15 @@
 """A learner's standing in exercises and chapters, as pages show it."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from app.content.catalog import Topic
+from app.content.catalog import Catalog, Topic
 from app.db.queries import PastAnswer, Standing, answers, standings
 from app.db.session import open_session
 from app.kinds import Exercise
-from app.learning import Memory, Review, Suggestion, memories, suggestion
+from app.learning import Memory, Review, memories
 from app.site import Site
 from app.web.urls import chapter_url, exercise_url
 
@@ -32,36 +32,79 @@ class ExerciseRow:
     label: str
     kind: str
     level: int
+    minutes: int
     mark: Mark
     says: str
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
-    """A suggested exercise, with the reason."""
+class Path:
+    """Exercises in order, how many are solved, and about how many minutes the others take."""
 
-    href: str
-    text: str
-    reason: str
-    review: bool
+    rows: tuple[ExerciseRow, ...]
+    solved: int
+    minutes: int
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every exercise is solved."""
+        return self.solved == len(self.rows)
+
+    def near(self, href: str, most: int) -> "Stretch":
+        """At most *most* rows around the one with *href*, or around the first that is open."""
+        hrefs = [row.href for row in self.rows]
+        is_open = (n for n, row in enumerate(self.rows) if row.mark in ("new", "tried"))
+        place = hrefs.index(href) if href in hrefs else next(is_open, 0)
+        begin = max(0, min(place - most // 2, len(self.rows) - most))
+        return Stretch(self.rows[begin : begin + most], begin + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A few rows of a path, the first of which has the number *first*."""
+
+    rows: tuple[ExerciseRow, ...]
+    first: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A chapter in a list."""
+    """A chapter in a list: its path, and the extras."""
 
     href: str
     title: str
     summary: str
-    solved: int
-    core: int
-    extra_solved: int
-    extras: int
+    path: Path
+    extras: Path
 
 
 def today() -> date:
     """Today's date, in UTC."""
     return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Everything that a learner has answered, oldest first; empty for an unknown learner."""
+
+    known: Standings = field(default_factory=dict)
+    answers: Sequence[PastAnswer] = ()
+    memories: Mapping[str, Memory] = field(default_factory=dict)
+
+    @property
+    def chapter(self) -> str:
+        """The id of the chapter of the last answer; empty before the first one."""
+        return self.answers[-1].exercise.partition("/")[0] if self.answers else ""
+
+    def solved(self, catalog: Catalog) -> frozenset[str]:
+        """The ids of the solved exercises of *catalog*."""
+        return frozenset(one.id for one in catalog.exercises if is_solved(one, self.known))
+
+    def has_just_finished(self, topic: Topic, exercise: Exercise) -> bool:
+        """Whether the only right answer to *exercise* was the last that the path needed."""
+        right = [answer for answer in self.answers if answer.own and answer.exercise == exercise.id]
+        finished = exercise in topic.path and all(is_solved(e, self.known) for e in topic.path)
+        return finished and right == self.answers[-1:]
 
 
 def standings_of(site: Site, learner: str) -> Standings:
@@ -72,13 +115,13 @@ def standings_of(site: Site, learner: str) -> Standings:
         return standings(session, learner)
 
 
-def memories_of(site: Site, learner: str) -> Mapping[str, Memory]:
-    """The memory of each exercise that *learner* solved; empty for an unknown learner."""
+def past_of(site: Site, learner: str) -> Past:
+    """Everything that *learner* has answered."""
     if not learner:
-        return {}
+        return Past()
     with open_session(site.engine) as session:
-        given = answers(session, learner)
-    return memories(_days(given), datetime.now(UTC))
+        known, given = standings(session, learner), answers(session, learner)
+    return Past(known, given, memories(_days(given), datetime.now(UTC)))
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
@@ -110,47 +153,40 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
         label=exercise.label,
         kind=exercise.kind_title,
         level=exercise.level,
+        minutes=exercise.minutes,
         mark=mark,
         says=SAYS[mark],
     )
 
 
+def path_of(exercises: Sequence[Exercise], known: Standings) -> Path:
+    """*exercises* as a list, and what is left of it."""
+    left = [one for one in exercises if not is_solved(one, known)]
+    rows = tuple(row_of(one, known) for one in exercises)
+    return Path(rows, len(rows) - len(left), sum(one.minutes for one in left))
+
+
 def card_of(topic: Topic, known: Standings) -> Card:
     """*topic* as a card of a list."""
-    solved = [e.core for e in topic.exercises if is_solved(e, known)]
-    core = sum(e.core for e in topic.exercises)
     return Card(
         href=chapter_url(topic.id),
         title=topic.title,
         summary=topic.summary,
-        solved=sum(solved),
-        core=core,
-        extra_solved=len(solved) - sum(solved),
-        extras=len(topic.exercises) - core,
+        path=path_of(topic.path, known),
+        extras=path_of(topic.extras, known),
     )
+
+
+def clock(seconds: Iterable[float | None]) -> str:
+    """The sum of *seconds* in words; empty if none is known."""
+    known = [time for time in seconds if time is not None]
+    if not known:
+        return ""
+    minutes, rest = divmod(round(sum(known)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
 
 
 def is_solved(exercise: Exercise, known: Standings) -> bool:
     """Whether the learner solved *exercise*, with or without hints."""
     return mark_of(known.get(exercise.id)) in ("solved", "unaided")
-
-
-def next_for(
-    site: Site, known: Standings, kept: Mapping[str, Memory], current: str = ""
-) -> Suggested | None:
-    """The next exercise, with the reason."""
-    solved = {e.id for e in site.catalog.exercises if is_solved(e, known)}
-    found = suggestion(site.catalog, solved, kept, today(), current)
-    return suggested(found) if found else None
-
-
-def suggested(found: Suggestion) -> Suggested:
-    """*found* as pages show it; a review has new numbers."""
-    address = exercise_url(found.exercise.id)
-    renewed = found.review and found.exercise.variation
-    return Suggested(
-        f"{address}/another" if renewed else address,
-        found.exercise.title,
-        found.reason,
-        found.review,
-    )

@@ -22,6 +22,7 @@ class Documented:
 
     summary: str
     body: tuple[Markup, ...]
+    equations: tuple[Markup, ...]
     arguments: Mapping[str, str]
     convention: str
     raises: str
@@ -37,10 +38,11 @@ class _Parts:
 def documented(formula: Formula) -> Documented:
     """The docstring of *formula*, with its mathematics as MathML."""
     parts = _split(formula.doc)
-    body = [_block(block, formula) for block in parts.body[1:]]
+    blocks = [(_block(block, formula), _is_mathematics(block)) for block in parts.body[1:]]
     return Documented(
         summary=" ".join(parts.body[0]),
-        body=tuple(body),
+        body=tuple(block for block, _ in blocks),
+        equations=tuple(block for block, is_mathematics in blocks if is_mathematics),
         arguments=_arguments(parts.sections.get("Args", [])),
         convention=" ".join(parts.sections.get("Convention", [])),
         raises=" ".join(parts.sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
@@ -66,8 +68,12 @@ def _split(doc: str) -> _Parts:
     return parts
 
 
+def _is_mathematics(lines: list[str]) -> bool:
+    return all(line.startswith(_INDENTED) for line in lines)
+
+
 def _block(lines: list[str], formula: Formula) -> Markup:
-    if not all(line.startswith(_INDENTED) for line in lines):
+    if not _is_mathematics(lines):
         return Markup("<p>{}</p>").format(" ".join(line.strip() for line in lines))
     return Markup("").join(_equation(line.strip(), formula) for line in lines)
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
 from app.content.errata import errata
 from app.errors import NotFoundError
@@ -11,7 +13,7 @@ from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_defau
 from app.site import Here, Site
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
-from app.web.urls import exercise_url
+from app.web.urls import erratum_url, exercise_url
 
 router = APIRouter(prefix="/formulas")
 _TITLES = {
@@ -34,11 +36,12 @@ _LONGEST = 200  # characters of an argument
 
 @dataclass(frozen=True, slots=True)
 class FormulaEntry:
-    """A formula in the list."""
+    """A formula in the list, with its mathematics."""
 
     name: str
     short: str
     summary: str
+    equations: tuple[Markup, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +88,9 @@ class FormulaPage:
 @router.get("")
 async def reference(request: Request) -> Response:
     """All formulas."""
-    modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
-    groups = tuple(FormulaGroup(m, _TITLES[m], tuple(_entries(m))) for m in modules)
     says = "Every formula of the course, with its derivation, its source and a calculator."
-    return render("reference/formulas.html", frame(request, "Formulas", says, "formulas"), groups)
+    around = frame(request, "Formulas", says, "formulas")
+    return render("reference/formulas.html", around, formula_groups())
 
 
 @router.get("/{name}")
@@ -108,9 +110,16 @@ async def one(request: Request, site: Here, name: str) -> Response:
     )
 
 
+@cache
+def formula_groups() -> tuple[FormulaGroup, ...]:
+    """All formulas, package by package."""
+    modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
+    return tuple(FormulaGroup(m, _TITLES[m], tuple(_entries(m))) for m in modules)
+
+
 def _entries(module: str) -> list[FormulaEntry]:
     return [
-        FormulaEntry(f.name, f.name.partition(".")[2], f.says)
+        FormulaEntry(f.name, f.name.partition(".")[2], f.says, documented(f).equations)
         for f in FORMULAS.values()
         if f.module == module
     ]
@@ -146,7 +155,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
             if formula.name in e.dotted
         ),
         errata=tuple(
-            Hyperlink(f"/errata#{known.id}", known.title)
+            Hyperlink(erratum_url(known.id), known.title)
             for known in errata()
             if any(formula.name in row.formulas for row in known.worked)
         ),

@@ -1,6 +1,8 @@
 """/glossary: the terms of the field."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
@@ -26,9 +28,10 @@ class GlossaryEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class GlossaryPage:
-    """All terms, in alphabetical order."""
+class Letter:
+    """The terms that begin with the same letter; those with a figure come under 0–9."""
 
+    name: str
     entries: tuple[GlossaryEntry, ...]
 
 
@@ -49,6 +52,15 @@ async def glossary(request: Request, site: Here) -> Response:
         for key, term in terms().items()
     )
     says = "The terms of distributed training, each in a sentence or two."
-    return render(
-        "reference/glossary.html", frame(request, "Glossary", says), GlossaryPage(entries)
-    )
+    return render("reference/glossary.html", frame(request, "Glossary", says), _letters(entries))
+
+
+def _letters(entries: Sequence[GlossaryEntry]) -> tuple[Letter, ...]:
+    """*entries*, which are in alphabetical order, by their first letter."""
+    found = groupby(entries, key=lambda entry: _initial(entry.term))
+    return tuple(Letter(name, tuple(those)) for name, those in found)
+
+
+def _initial(term: str) -> str:
+    first = term.removeprefix("the ")[0].upper()
+    return first if first.isalpha() else "0–9"

@@ -1,5 +1,6 @@
 """/hardware: the GPUs, links, clusters, models and layouts that formulas know by name."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
 
 router = APIRouter()
-_TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
+TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", "Peaks are dense; NVLink is one direction to all peers together.", GPUS),
     (
         "Links",
@@ -35,8 +36,9 @@ _TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """One record: its name, its values and their source."""
+    """One record: its name, its values and their source; *id* is its place on the page."""
 
+    id: str
     name: str
     cells: tuple[str, ...]
     source: str
@@ -55,11 +57,17 @@ class RecordTable:
 @router.get("/hardware")
 async def page(request: Request) -> Response:
     """All tables."""
-    tables = tuple(_table(title, says, known) for title, says, known in _TABLES)
+    tables = tuple(_table(title, says, known) for title, says, known in TABLES)
     says = "The values that formulas and exercises start from, each with its source."
     return render(
         "reference/hardware.html", frame(request, "Hardware and models", says, "formulas"), tables
     )
+
+
+def anchor_of(record: Record) -> str:
+    """The place of *record* on the page, such as gpu-h100-sxm."""
+    name = f"{type(record).__name__} {getattr(record, 'name', '')}"
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
@@ -73,6 +81,7 @@ def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
         tuple(field.replace("_", " ") for field in filled),
         tuple(
             RecordRow(
+                anchor_of(record),
                 getattr(record, "name", ""),
                 tuple(_cell(record, field, hints[field]) for field in filled),
                 getattr(record, "source", ""),

@@ -1,7 +1,8 @@
 """How a kind is answered on a page: what its form shows, and what its own buttons do."""
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
@@ -14,6 +15,7 @@ from app.site import Site
 from app.web.exercise.posted import ActionResult, Fields, Posted
 
 E = TypeVar("E", bound=Base)
+_LINE = 120  # characters of a typed answer in a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,37 @@ class KindView(ABC, Generic[E]):
             AnswerError: there is none.
         """
         return exercise.answer_in(posted.given)
+
+    def told(self, exercise: E, seed: int, stored: str) -> Iterator[Markup]:
+        """The parts of a *stored* answer, as its learner saw them."""
+        yield typed(stored)
+
+
+def typed(text: str) -> Markup:
+    """What was typed, on one line that is not too long."""
+    line = " ".join(text.split())
+    return Markup("<code>{}</code>").format(
+        line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
+    )
+
+
+def named(stored: str) -> Mapping[str, str]:
+    """The texts of a *stored* answer by name; empty if it is not one with names."""
+    read = _read(stored)
+    return {str(k): str(v) for k, v in read.items()} if isinstance(read, dict) else {}
+
+
+def listed(stored: str) -> list[str]:
+    """The texts of a *stored* answer that is a list; empty if it is not one."""
+    read = _read(stored)
+    return [str(one) for one in read] if isinstance(read, list) else []
+
+
+def _read(stored: str) -> object:
+    try:
+        return json.loads(stored)
+    except (ValueError, RecursionError):
+        return None
 
 
 def inline(text: str) -> Markup:

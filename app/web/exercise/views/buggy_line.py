@@ -1,6 +1,6 @@
 """Listings with a bug, on a page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -9,7 +9,7 @@ from app.kinds.code.buggy_line import BuggyLine
 from app.markdown import python_html
 from app.site import Site
 from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView
+from app.web.exercise.views.base import Filled, Form, KindView, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,12 @@ class BuggyLineView(KindView[BuggyLine]):
         """The listing, and the line that was chosen."""
         lines = exercise.question(filled.seed).lines
         return BuggyLineForm(lines=_lines(lines, first(filled.given, "answer")))
+
+    def told(self, exercise: BuggyLine, seed: int, stored: str) -> Iterator[Markup]:
+        """The line that was chosen, with its number."""
+        lines = dict(enumerate(exercise.question(seed).lines, 1))
+        known = next((text for n, text in lines.items() if str(n) == stored.strip()), None)
+        yield typed(stored) if known is None else Markup(f"line {stored.strip()}: ") + typed(known)
 
 
 def _lines(lines: Sequence[str], chosen: str) -> tuple[LineView, ...]:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.kinds.choice import Choice, Option
 from app.site import Site
-from app.web.exercise.views.base import Filled, Form, KindView, inline
+from app.web.exercise.views.base import Filled, Form, KindView, inline, listed, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,13 @@ class ChoiceView(KindView[Choice]):
         question = exercise.question(filled.seed)
         options = option_views(question.options, filled.given.get("answer", ()))
         return ChoiceForm(options=tuple(options), many=question.many)
+
+    def told(self, exercise: Choice, seed: int, stored: str) -> Iterator[Markup]:
+        """The options that were chosen."""
+        drawn = exercise.draw(seed)
+        for key in listed(stored) or [stored]:
+            option = exercise.options.get(key)
+            yield inline(exercise.fill(option.text, drawn)) if option else typed(key)
 
 
 def option_views(options: Sequence[Option], chosen: Sequence[str]) -> Iterator[OptionView]:

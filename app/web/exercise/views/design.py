@@ -1,5 +1,6 @@
 """Design exercises on a page: a list of values for each thing to choose."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -7,7 +8,7 @@ from markupsafe import Markup
 from app.kinds.design import Design, KnobRow
 from app.site import Site
 from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline
+from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,15 @@ class DesignView(KindView[Design]):
         """The things to choose, with the values that were chosen."""
         knobs = exercise.question(filled.seed).knobs
         return DesignForm(knobs=tuple(_knob(knob, filled) for knob in knobs))
+
+    def told(self, exercise: Design, seed: int, stored: str) -> Iterator[Markup]:
+        """Each value that was chosen."""
+        says = {row.name: row.says for row in exercise.question(seed).knobs}
+        texts = named(stored)
+        for name, text in texts.items():
+            yield (inline(says[name]) if name in says else typed(name)) + ": " + typed(text)
+        if not texts:
+            yield typed(stored)
 
 
 def _knob(row: KnobRow, filled: Filled) -> KnobView:

@@ -1,6 +1,9 @@
 """Exercises that ask for a function, on a page: an editor, and a button that runs examples."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Example
@@ -9,6 +12,8 @@ from app.sandbox.pool import SandboxHealth
 from app.site import Site
 from app.web.exercise.posted import ActionResult, Posted, first
 from app.web.exercise.views.base import Filled, Form, KindView
+
+_SHOWN = 4_000  # characters of an earlier program; the export has all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,14 @@ class FunctionView(KindView[Function]):
         return ActionResult(
             trial=await exercise.try_out(posted.seed, source, runner, posted.learner)
         )
+
+    def told(self, exercise: Function, seed: int, stored: str) -> Iterator[Markup]:
+        """The program, folded to the number of its lines."""
+        count = len(stored.strip().splitlines())
+        lines = "1 line" if count == 1 else f"{count:,} lines"
+        whole = stored if len(stored) <= _SHOWN else f"{stored[:_SHOWN]}…"
+        folded = "<details><summary>a program of {}</summary><pre>{}</pre></details>"
+        yield Markup(folded).format(lines, whole)
 
 
 VIEW = FunctionView()

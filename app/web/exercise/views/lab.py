@@ -18,7 +18,7 @@ from app.markdown import inline_html
 from app.site import Site
 from app.web.exercise.posted import ActionResult, Posted
 from app.web.exercise.prediction import explained, lock_in, locked_in
-from app.web.exercise.views.base import Filled, Form, KindView, OtherForm
+from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inline, named, typed
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.numeric import BoxView, box_views
 from app.web.frame.rendering import Hyperlink
@@ -132,6 +132,19 @@ class LabView(KindView[LabExercise]):
             AnswerError: there is no prediction yet, or no cause is chosen.
         """
         return explained(site, exercise, posted.seed, posted.learner, posted.given)
+
+    def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
+        """What was predicted, and the cause that was chosen."""
+        drawn, texts = exercise.draw(seed), named(stored)
+        for name, text in texts.items():
+            asked, cause = exercise.predict.get(name), exercise.cause.options.get(text)
+            if name == CAUSE and cause:
+                yield inline(exercise.fill(cause.text, drawn))
+            else:
+                title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed(name)
+                yield title + ": " + typed(text)
+        if not texts:
+            yield typed(stored)
 
 
 def _score(parts: Mapping[str, PartVerdict]) -> str:

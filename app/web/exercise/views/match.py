@@ -1,5 +1,6 @@
 """Matching exercises on a page: a list to choose from beside each thing."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,7 +9,7 @@ from app.kinds.answers import PartVerdict
 from app.kinds.match import Match, Side
 from app.site import Site
 from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline
+from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,17 @@ class MatchView(KindView[Match]):
         question = exercise.question(filled.seed)
         things = tuple(_thing(thing, filled) for thing in question.things)
         return MatchForm(things=things, partners=question.partners)
+
+    def told(self, exercise: Match, seed: int, stored: str) -> Iterator[Markup]:
+        """Each thing with the partner that was chosen."""
+        drawn, texts = exercise.draw(seed), named(stored)
+        for key, chosen in texts.items():
+            thing, partner = exercise.things.get(key), exercise.partners.get(chosen)
+            left = inline(exercise.fill(thing.text, drawn)) if thing else typed(key)
+            right = inline(exercise.fill(partner, drawn)) if partner else typed(chosen)
+            yield left + " → " + right
+        if not texts:
+            yield typed(stored)
 
 
 def _thing(thing: Side, filled: Filled) -> ThingView:

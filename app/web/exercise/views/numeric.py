@@ -9,7 +9,7 @@ from app.kinds.answers import PartVerdict
 from app.kinds.numeric import ONLY, Box, Numeric
 from app.site import Site
 from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline
+from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,17 @@ class NumericView(KindView[Numeric]):
     def form(self, site: Site, exercise: Numeric, filled: Filled) -> NumericForm:
         """The boxes, with what was typed."""
         return NumericForm(boxes=tuple(box_views(exercise.question(filled.seed).fields, filled)))
+
+    def told(self, exercise: Numeric, seed: int, stored: str) -> Iterator[Markup]:
+        """What was typed into each box."""
+        texts = named(stored) if exercise.answers else {}
+        for name, text in texts.items():
+            title = (
+                inline(exercise.title_of(name, seed)) if name in exercise.answers else typed(name)
+            )
+            yield title + ": " + typed(text)
+        if not texts:
+            yield typed(stored)
 
 
 def box_views(boxes: Sequence[Box], filled: Filled) -> Iterator[BoxView]:

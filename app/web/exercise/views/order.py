@@ -1,6 +1,6 @@
 """Exercises that ask for an order, on a page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,7 +8,7 @@ from markupsafe import Markup
 from app.kinds.order import Item, Order
 from app.site import Site
 from app.web.exercise.posted import Fields, first
-from app.web.exercise.views.base import Filled, Form, KindView, inline
+from app.web.exercise.views.base import Filled, Form, KindView, inline, listed, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,15 @@ class OrderView(KindView[Order]):
         question = exercise.question(filled.seed)
         items = _items(question.items, filled.given)
         return OrderForm(items=items, strangers=question.strangers)
+
+    def told(self, exercise: Order, seed: int, stored: str) -> Iterator[Markup]:
+        """The statements in the order that was sent."""
+        items = {item.key: item.text for item in exercise.question(seed).items}
+        keys = listed(stored)
+        for place, key in enumerate(keys, 1):
+            yield Markup(f"{place}. ") + (inline(items[key]) if key in items else typed(key))
+        if not keys:
+            yield typed(stored)
 
 
 def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:

@@ -1,0 +1,115 @@
+"""The page of a chapter: its subject, its numbered path, and what one can compute at its end."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from app.content.catalog import Topic
+from app.content.glossary import mark
+from app.db.queries import Effort, efforts, last_right_answers
+from app.db.session import open_session
+from app.db.tables import Attempt
+from app.explorers import EXPLORERS
+from app.markdown import html
+from app.site import Here, Site
+from app.web.exercise.views import view_of
+from app.web.explore.figures import EmbeddedView, embedded_view
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import Visiting
+from app.web.progress.onward import Onward, onward_for
+from app.web.progress.standing import ExerciseRow, Past, Path, clock, past_of, path_of, row_of
+from app.web.urls import chapter_url, exercise_url, explorer_url
+
+router = APIRouter(prefix="/chapters")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A right answer of the learner, the number of answers that it took, and the time."""
+
+    row: ExerciseRow
+    href: str
+    answer: tuple[Markup, ...]
+    answers: int
+    right: int
+    time: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChapterPage:
+    """One chapter."""
+
+    number: int
+    title: str
+    opening: Markup
+    reading: int
+    closing: Markup
+    path: Path
+    total: int
+    extras: Path
+    onward: Onward
+    results: tuple[Result, ...]
+    explorers: tuple[Hyperlink, ...]
+    figures: tuple[EmbeddedView, ...]
+    earlier: Hyperlink | None
+    later: Hyperlink | None
+
+
+@router.get("/{name}")
+async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """One chapter."""
+    topic = site.catalog.topic(name)
+    page = _page(site, topic, past_of(site, visiting.learner), visiting.learner)
+    return render("chapter.html", frame(request, topic.title, topic.summary, "exercises"), page)
+
+
+def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
+    path = path_of(topic.path, past.known)
+    topics = site.catalog.topics
+    place = topics.index(topic)
+    beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
+    explorers = (one for one in EXPLORERS.values() if one.chapter == topic.id)
+    figures = (
+        (one, {name: str(text) for name, text in one.state.items()}) for one in topic.figures
+    )
+    return ChapterPage(
+        number=place + 1,
+        title=topic.title,
+        opening=mark(html(topic.opening)),
+        reading=topic.reading,
+        closing=mark(html(topic.closing)),
+        path=path,
+        total=sum(row.minutes for row in path.rows),
+        extras=path_of(topic.extras, past.known),
+        onward=onward_for(site, past, topic.id),
+        results=tuple(_results(site, topic, past, learner)) if path.is_finished else (),
+        explorers=tuple(Hyperlink(explorer_url(one.name), one.title) for one in explorers),
+        figures=tuple(embedded_view(one, state) for one, state in figures),
+        earlier=beside[place - 1] if place else None,
+        later=beside[place + 1] if place + 1 < len(topics) else None,
+    )
+
+
+def _results(site: Site, topic: Topic, past: Past, learner: str) -> Iterator[Result]:
+    """What *learner* has computed on the path of *topic*."""
+    right, took = _worked(site, learner, [one.id for one in topic.path])
+    for exercise in topic.path:
+        if attempt := right.get(exercise.id):
+            effort = took[exercise.id]
+            yield Result(
+                row=row_of(exercise, past.known),
+                href=exercise_url(exercise.id, attempt.seed),
+                answer=tuple(view_of(exercise).told(exercise, attempt.seed, attempt.answer)),
+                answers=effort.answers,
+                right=effort.right,
+                time=clock([effort.seconds]),
+            )
+
+
+def _worked(
+    site: Site, learner: str, exercises: Sequence[str]
+) -> tuple[Mapping[str, Attempt], Mapping[str, Effort]]:
+    with open_session(site.engine) as session:
+        return last_right_answers(session, learner, exercises), efforts(session, learner)

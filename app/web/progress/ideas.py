@@ -1,0 +1,125 @@
+"""Wrong ideas: the foreseen mistakes in a learner's wrong answers, and whether they are gone.
+
+What an answer was told is not stored; it is worked out again, from answers to questions that are
+still the same. Programs are not run again for it.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from markupsafe import Markup
+from pydantic import TypeAdapter, ValidationError
+
+from app.db.queries import PastAnswer, wrong_attempts
+from app.db.session import open_session
+from app.db.tables import Attempt
+from app.errors import AnswerError
+from app.kinds import Answer, Exercise
+from app.markdown import inline_html
+from app.site import Site
+from app.web.frame.rendering import Hyperlink
+from app.web.urls import exercise_url
+
+Fate = Literal["open", "corrected", "gone"]
+_SAYS: Mapping[Fate, str] = {
+    "open": "no right answer since",
+    "corrected": "right since, on the same day",
+    "gone": "gone: right on a later day",
+}
+_LOOKED_AT = 200  # wrong answers, the latest
+_LISTED = 12  # ideas
+_NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
+_Told = tuple[Attempt, str]  # a wrong answer, and its diagnosis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongIdea:
+    """A foreseen mistake that the learner made: its diagnosis, how often, and its fate."""
+
+    link: Hyperlink
+    diagnosis: Markup
+    times: int
+    last: datetime
+    fate: Fate
+
+    @property
+    def says(self) -> str:
+        """Whether it is gone, in words."""
+        return _SAYS[self.fate]
+
+
+def wrong_ideas(site: Site, learner: str, answers: Sequence[PastAnswer]) -> tuple[WrongIdea, ...]:
+    """The wrong ideas of *learner*, who gave *answers*; those that are gone come last."""
+    if not learner:
+        return ()
+    with open_session(site.engine) as session:
+        wrong = wrong_attempts(session, learner, _LOOKED_AT)
+    found = asyncio.run(_collected(site, wrong))
+    ideas = [_idea(exercise, those, answers) for exercise, those in found]
+    ideas.sort(key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
+    return tuple(ideas[:_LISTED])
+
+
+async def _collected(site: Site, wrong: Sequence[Attempt]) -> list[tuple[Exercise, list[_Told]]]:
+    """Each foreseen mistake among the *wrong* answers, the latest first."""
+    found: dict[tuple[str, int], list[_Told]] = {}
+    for attempt in wrong:
+        exercise = site.catalog.by_id.get(attempt.exercise)
+        if exercise is None or exercise.runs_code or not _is_unchanged(exercise, attempt):
+            continue
+        async for number, says in _mistakes_in(site, exercise, attempt):
+            found.setdefault((exercise.id, number), []).append((attempt, says))
+    return [(site.catalog.exercise(name), those) for (name, _), those in found.items()]
+
+
+def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
+    """Whether *exercise* still draws what *attempt* answered."""
+    drawn = json.dumps(dict(exercise.draw(attempt.seed).shown), ensure_ascii=False)
+    return drawn == attempt.drawn
+
+
+async def _mistakes_in(
+    site: Site, exercise: Exercise, attempt: Attempt
+) -> AsyncIterator[tuple[int, str]]:
+    """The numbers of the listed mistakes that the answer was told, each with its sentence."""
+    try:
+        answer = _answer(exercise, attempt)
+        verdict = await exercise.grade(attempt.seed, answer, site.runner)
+    except AnswerError:  # the exercise has other options now
+        return
+    told = "\n".join(verdict.feedback)
+    for number, (_, says) in enumerate(exercise.mistakes(attempt.seed)):
+        if says in told:
+            yield number, says
+
+
+def _answer(exercise: Exercise, attempt: Attempt) -> Answer:
+    """The stored answer, as it was sent."""
+    if isinstance(exercise.right_answer(attempt.seed), str):
+        return attempt.answer
+    try:
+        return _NAMED_OR_LISTED.validate_json(attempt.answer)
+    except ValidationError:  # it may come from a file that was imported
+        raise AnswerError("the stored answer is of another kind") from None
+
+
+def _idea(exercise: Exercise, those: Sequence[_Told], answers: Sequence[PastAnswer]) -> WrongIdea:
+    last, says = those[0]
+    right = [one.at for one in answers if one.exercise == exercise.id and one.own]
+    since = [at for at in right if at > last.at]
+    later = any(_day(at) > _day(last.at) for at in since)
+    return WrongIdea(
+        link=Hyperlink(exercise_url(exercise.id, last.seed), exercise.title),
+        diagnosis=inline_html(says),
+        times=len(those),
+        last=last.at,
+        fate="gone" if later else "corrected" if since else "open",
+    )
+
+
+def _day(at: datetime) -> date:
+    return at.astimezone(UTC).date()

@@ -1,0 +1,135 @@
+"""Everything on the site that can be found."""
+
+import re
+from collections.abc import Iterator
+
+from app.content.catalog import Catalog
+from app.content.errata import errata
+from app.content.glossary import terms
+from app.explorers import EXPLORERS
+from app.formulas import FORMULAS
+from app.labs.spec import known_labs
+from app.web.reference.docs import documentation
+from app.web.reference.hardware import TABLES, anchor_of
+from app.web.search.index import Entry, Index
+from app.web.urls import (
+    chapter_url,
+    erratum_url,
+    exercise_url,
+    explorer_url,
+    formula_url,
+    lab_url,
+)
+
+_MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
+_PAGES = (
+    ("Progress", "/progress", "What you have done: export, import and delete it."),
+    ("Write exercises", "/authoring", "The format of exercise files, and a sample of each kind."),
+    ("JSON interface", "/api/docs", "Check answers from a program."),
+    ("Hardware and models", "/hardware", "The values that formulas and exercises start from."),
+)
+
+
+def index_of(catalog: Catalog) -> Index:
+    """The index of the site with that *catalog*."""
+    return Index([*_course(catalog), *_reference(), *_hardware(), *_pages()])
+
+
+def _plain(text: str) -> str:
+    """*text* without its Markdown, mathematics and drawn values."""
+    return " ".join(_MARKUP.sub(" ", text).split())
+
+
+def _course(catalog: Catalog) -> Iterator[Entry]:
+    for topic in catalog.topics:
+        yield Entry(
+            kind="Chapter",
+            title=topic.title,
+            href=chapter_url(topic.id),
+            says=topic.summary,
+            keywords=topic.id,
+            text=_plain(f"{topic.opening} {topic.closing}"),
+        )
+        for exercise in topic.exercises:
+            yield Entry(
+                kind="Exercise",
+                title=exercise.title,
+                href=exercise_url(exercise.id),
+                says=f"{topic.title} · {exercise.kind_title} · level {exercise.level}",
+                keywords=f"{' '.join(exercise.skills)} {exercise.label}",
+                text=_plain(exercise.prompt),
+            )
+
+
+def _reference() -> Iterator[Entry]:
+    for one in EXPLORERS.values():
+        yield Entry(
+            kind="Explorer",
+            title=one.title,
+            href=explorer_url(one.name),
+            says=_plain(one.summary),
+            keywords=one.name,
+            text=_plain(f"{one.question} {' '.join(one.formulas)}"),
+        )
+    for formula in FORMULAS.values():
+        yield Entry(
+            kind="Formula",
+            title=formula.name.partition(".")[2],
+            href=formula_url(formula.name),
+            says=formula.says,
+            keywords=formula.module,
+            text=formula.doc,
+        )
+    for key, term in terms().items():
+        yield Entry(
+            kind="Term",
+            title=term.term,
+            href=f"/glossary#{key}",
+            says=_plain(term.says),
+            keywords=" ".join(term.also),
+        )
+    for erratum in errata():
+        yield Entry(
+            kind="Erratum",
+            title=erratum.title,
+            href=erratum_url(erratum.id),
+            says=f"{erratum.id} · “{erratum.said}”",
+            keywords=f"{erratum.id} {erratum.said}",
+            text=f"{erratum.claim} {erratum.right} {erratum.source}",
+        )
+    for lab in known_labs().values():
+        yield Entry(
+            kind="Lab",
+            title=lab.title,
+            href=lab_url(lab.name),
+            says=lab.summary,
+            keywords=lab.name,
+            text=_plain(f"{lab.question} {lab.explains}"),
+        )
+
+
+def _hardware() -> Iterator[Entry]:
+    for title, _, known in TABLES:
+        for record in {id(record): record for record in known.values()}.values():
+            names = [name for name, other in known.items() if other is record]
+            yield Entry(
+                kind="Hardware",
+                title=names[0],
+                href=f"/hardware#{anchor_of(record)}",
+                says=title,
+                keywords=" ".join(names[1:]),
+                text=str(getattr(record, "source", "")),
+            )
+
+
+def _pages() -> Iterator[Entry]:
+    for title, href, says in _PAGES:
+        yield Entry(kind="Page", title=title, href=href, says=says)
+    for name, page in documentation().items():
+        href = f"/docs/{name}"
+        summary = page.summary.striptags()
+        text = page.body.striptags()
+        yield Entry(kind="Page", title=page.title, href=href, says=summary, text=text)
+        for section in page.sections:
+            place = f"{href}#{section.id}"
+            yield Entry(kind="Page", title=section.title, href=place, says=page.title)

@@ -1,0 +1,146 @@
+"""What one sees first, the menu of a phone, and the ways on."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import MakePage
+from tests.browser.test_pages import assert_accessible, assert_fits
+from tests.browser.test_solving import NUMERIC, to
+
+pytestmark = pytest.mark.slow(30)
+
+MENU = ("/", "/explore", "/labs", "/formulas", "/errata", "/progress", "/glossary", "/docs")
+
+
+def bottom(page: Page, selector: str) -> float:
+    """Where the last of what *selector* finds ends, from the top of the page."""
+    return float(page.locator(selector).last.evaluate("e => e.getBoundingClientRect().bottom"))
+
+
+@pytest.mark.parametrize(("width", "height", "screens"), [(1280, 800, 1), (390, 844, 1.5)])
+def test_home_says_what_it_is_in_the_first_screen(
+    open_page: MakePage, width: int, height: int, screens: float
+) -> None:
+    page = open_page("/", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    assert bottom(page, ".lead") < bottom(page, ".onward") <= height
+    assert bottom(page, ".about") <= screens * height
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_the_menu_of_a_phone_reaches_everything(open_page: MakePage, *, script: bool) -> None:
+    page = open_page(NUMERIC, "dark", 390, script=script)
+    menu = page.get_by_role("navigation", name="Site")
+    expect(menu).to_be_hidden()
+    to(page, ".opener") if script else page.locator(".opener").focus()
+    page.keyboard.press("Enter")
+    expect(menu).to_be_visible()
+    for path in MENU:
+        expect(menu.locator(f'a[href="{path}"]')).to_be_in_viewport()
+    if script:
+        assert_accessible(page)
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labs")
+
+
+def test_a_wide_screen_has_the_menu_in_a_row(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    expect(page.locator(".opener")).to_be_hidden()
+    expect(page.get_by_role("link", name="Errata", exact=True)).to_be_visible()
+
+
+def test_the_path_beside_the_exercise_learns_of_the_verdict(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    mark = page.locator("#path [aria-current] .mark")
+    expect(mark).to_have_class("mark new")
+    page.fill("#box-1", "70")
+    page.keyboard.press("Enter")
+    expect(mark).to_have_class("mark unaided")
+    page.get_by_role("link", name="Continue: Bytes sent in a ring all-reduce").click()
+    page.wait_for_url("**/bytes-sent-by-a-ring")
+
+
+def test_the_search_works_by_keyboard_alone(open_page: MakePage) -> None:
+    page = open_page("/formulas")
+    page.keyboard.press("/")
+    page.keyboard.type("bubble fraction")
+    hits = page.locator(".found li a")
+    expect(hits.first).to_have_text(re.compile("^bubble_fraction"))
+    assert_accessible(page)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(hits.nth(1)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".found")).to_be_hidden()
+    expect(page.get_by_role("searchbox", name="Search the site")).to_be_focused()
+    page.keyboard.type("s")
+    expect(hits.first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/formulas/pipeline.bubble_fraction")
+
+
+def test_enter_opens_the_page_of_all_hits(open_page: MakePage) -> None:
+    page = open_page("/")
+    page.keyboard.press("/")
+    page.keyboard.type("bubble")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=bubble")
+    expect(page.locator("ol.hits li")).not_to_have_count(0)
+    expect(page.locator(".found")).to_be_hidden()
+
+
+def test_a_slash_in_an_answer_stays_there(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    page.fill("#box-1", "1")
+    page.focus("#box-1")
+    page.keyboard.press("End")
+    page.keyboard.type("/16")
+    expect(page.locator("#box-1")).to_have_value("1/16")
+
+
+def test_a_phone_has_a_link_to_the_search(open_page: MakePage) -> None:
+    page = open_page(NUMERIC, width=390)
+    page.get_by_role("link", name="Search", exact=True).first.click()
+    page.wait_for_url("**/search")
+    page.keyboard.type("zero stage")
+    expect(page.locator(".found li").first).to_be_visible()
+    assert_fits(page, 390)
+
+
+def test_the_scratch_pad_calculates_and_stays_with_its_exercise(open_page: MakePage) -> None:
+    page = open_page(NUMERIC)
+    pad = page.get_by_label("Scratch pad")
+    pad.fill("V = 2*(8-1)/8 * 2 GB\nV / (50 GB/s)")
+    expect(page.locator(".worked li").nth(1)).to_contain_text("= 70 ms")
+    assert_accessible(page)
+    page.reload()
+    expect(pad).to_have_value("V = 2*(8-1)/8 * 2 GB\nV / (50 GB/s)")
+    expect(page.locator(".worked li").nth(1)).to_contain_text("= 70 ms")
+    page.goto("/exercises/memory/stage-1")
+    expect(pad).to_have_value("")
+    assert page.evaluate("Object.keys(localStorage)") == ["pad collectives/ring-all-reduce-time"]
+
+
+def test_the_pad_is_below_the_exercise_and_folded_on_a_phone(open_page: MakePage) -> None:
+    page = open_page(NUMERIC, width=390)
+    expect(page.get_by_label("Scratch pad")).to_be_hidden()
+    page.get_by_text("Scratch pad").click()
+    expect(page.get_by_label("Scratch pad")).to_be_visible()
+    assert bottom(page, ".exercise") < bottom(page, ".pad")
+    assert_fits(page, 390)
+
+
+def test_the_path_and_the_pad_fill_the_third_beside_the_exercise(open_page: MakePage) -> None:
+    for path in (NUMERIC, "/exercises/hardware/speed-of-light"):
+        page = open_page(path)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.locator(".aside").evaluate("e => e.getBoundingClientRect().left") > 800
+        assert bottom(page, ".pad textarea") < 800

@@ -1,0 +1,173 @@
+"""From one exercise to the next: two ways on, a numbered path, the end of a chapter."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.content.catalog import Catalog, Topic
+from app.db.signing import new_learner, sign
+from app.db.tables import Attempt, now
+from app.db.writer import store
+from app.kinds import Exercise
+from app.site import Site
+from app.web.frame.visitor import COOKIE
+
+RING = "collectives/ring-all-reduce-time"
+BYTES = "collectives/bytes-sent-by-a-ring"
+Solve = Callable[..., None]
+
+
+def words(page: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def buttons(page: str) -> list[str]:
+    """The texts of the links that look like buttons."""
+    return [words(text) for text in re.findall(r'<a class="button[^>]*>(.*?)</a>', page, re.DOTALL)]
+
+
+@pytest.fixture
+def solve(client: TestClient, site: Site) -> Solve:
+    """Stores right answers of the visitor, some days ago."""
+    learner = new_learner()
+    client.cookies.set(COOKIE, sign(learner, site.secret))
+
+    def put(*exercises: str, ago: int = 0, answer: str = "70 ms") -> None:
+        rows = [
+            Attempt(
+                learner=learner, exercise=name, seed=0, answer=answer, correct=True, score=1,
+                digest="", drawn="{}", seconds=95.0, at=now() - timedelta(days=ago),
+            )
+            for name in exercises
+        ]  # fmt: skip
+        assert store(site.engine, rows) == [None] * len(rows)
+
+    return put
+
+
+@pytest.fixture
+def topic(catalog: Catalog) -> Topic:
+    return catalog.topic("collectives")
+
+
+@pytest.mark.parametrize("path", ["/", "/chapters/collectives", "/progress"])
+def test_a_due_review_is_a_second_button(client: TestClient, solve: Solve, path: str) -> None:
+    solve(RING, ago=30)
+    page = client.get(path).text
+    assert buttons(page)[:2] == [
+        "Continue: Bytes sent in a ring all-reduce",
+        "Review: Time of a ring all-reduce",
+    ]
+    assert f'href="/exercises/{RING}/another" rel="nofollow"' in page
+    assert "1 exercise is due for review. You last did this one 30 days ago" in words(page)
+
+
+def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(
+    client: TestClient, solve: Solve
+) -> None:
+    solve(RING, "memory/stage-1", ago=30)
+    page = client.post(f"/exercises/{BYTES}", data={"answer": "1.75 GB"}).text
+    assert buttons(page)[:2] == [
+        "Continue: From a measured time to bus bandwidth",
+        "Review: Time of a ring all-reduce",
+    ]
+    assert "2 exercises are due" in words(page)
+
+
+def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: Solve) -> None:
+    solve(RING, ago=30)
+    page = client.post(f"/exercises/{RING}", data={"answer": "70 ms"}).text
+    assert not any(text.startswith("Review") for text in buttons(page))
+
+
+def test_one_continues_in_the_chapter_of_the_last_answer(client: TestClient, solve: Solve) -> None:
+    solve(BYTES, ago=2)
+    solve("hardware/speed-of-light", ago=1)
+    assert buttons(client.get("/").text)[0].endswith(": FLOPs per clock of a tensor core")
+    assert buttons(client.get("/chapters/collectives").text)[0].endswith(
+        ": Time of a ring all-reduce"
+    )
+
+
+def test_a_path_is_numbered_and_says_how_long_it_takes(client: TestClient, topic: Topic) -> None:
+    page = client.get("/chapters/collectives").text
+    path = re.findall(r'<ol class="list">(.*?)</ol>', page, re.DOTALL)[0]
+    rows = [words(row) for row in re.findall("<li>(.*?)</li>", path, re.DOTALL)]
+    assert len(rows) == len(topic.path) == 6
+    for number, (row, exercise) in enumerate(zip(rows, topic.path, strict=True), 1):
+        assert row.startswith(f"{number} {exercise.title}")
+        assert row.endswith(f"{exercise.minutes} min")
+    minutes = sum(exercise.minutes for exercise in topic.path)
+    assert f"0 of 6 solved, about {minutes} min" in words(page)
+
+
+def test_the_path_beside_an_exercise_marks_the_one_shown(client: TestClient) -> None:
+    page = client.get(f"/exercises/{RING}?seed=3").text
+    assert re.findall(r'<a href="([^"]+)" aria-current="page">', page) == [f"/exercises/{RING}"]
+    part = client.post(
+        f"/exercises/{RING}", data={"answer": "70 ms"}, headers={"X-Fragment": "1"}
+    ).text
+    assert part.count('id="path"') == 1
+    assert 'class="mark unaided"' in part
+
+
+def test_whoever_has_not_begun_a_chapter_is_led_to_its_text(
+    client: TestClient, solve: Solve
+) -> None:
+    assert "Ring all-reduce explains it in 3 min." in words(client.get(f"/exercises/{RING}").text)
+    solve(BYTES)
+    assert "explains it in" not in client.get(f"/exercises/{RING}").text
+
+
+def answer_of(exercise: Exercise) -> dict[str, str | list[str]]:
+    """The right answer as a form sends it."""
+    right = exercise.right_answer(0)
+    if isinstance(right, dict):
+        return {f"answer.{name}": text for name, text in right.items()}
+    return {"answer": right}
+
+
+def test_the_end_of_a_chapter_is_a_moment(client: TestClient, solve: Solve, topic: Topic) -> None:
+    *others, last = topic.path
+    solve(*(one.id for one in others))
+    assert "You have finished" not in client.get("/chapters/collectives").text
+    page = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
+    assert "That was the last one on the path" in words(page)
+    assert 'href="/chapters/collectives#finished"' in page
+    assert buttons(page)[0] == "Continue: Model state under plain data parallelism"
+    again = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
+    assert "That was the last one on the path" not in words(again)
+
+
+def test_a_finished_chapter_says_what_one_can_compute_with_ones_own_results(
+    client: TestClient, solve: Solve, topic: Topic
+) -> None:
+    assert "When you have finished" in client.get("/chapters/collectives").text
+    for exercise in topic.path:
+        right = exercise.right_answer(0)
+        solve(exercise.id, answer=right if isinstance(right, str) else "")
+    page = words(client.get("/chapters/collectives").text)
+    assert "You have finished this chapter You can now predict an all-reduce" in page
+    assert "Time of a ring all-reduce : 70 ms at the first try, 1 min" in page
+    assert "a program of" in page
+    assert page.count("You can now predict") == 1
+
+
+def test_every_chapter_says_what_one_can_compute_at_its_end(catalog: Catalog) -> None:
+    for topic in catalog.topics:
+        assert "can now" in " ".join(topic.closing.split()), topic.id
+
+
+def test_home_says_what_it_is_and_for_whom_to_a_new_visitor(
+    client: TestClient, solve: Solve
+) -> None:
+    page = words(client.get("/").text)
+    for said in ("For whom", "What you should know", "no account", "19 explorers", "20 labs"):
+        assert said in page
+    assert 'href="/chapters/collectives">read chapter 1 first' in client.get("/").text
+    solve(BYTES)
+    assert "For whom" not in client.get("/").text
