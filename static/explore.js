@@ -5,6 +5,12 @@ const reset = document.querySelector("[data-reset]");
 let asked = 0;
 let waiting = 0;
 
+// Where there is room beside the figures, the settings are always open.
+const roomy = matchMedia("(width >= 62.5rem)");
+const fold = () => (form.querySelector("details").open = roomy.matches);
+roomy.addEventListener("change", fold);
+fold();
+
 const explored = () => document.querySelector("#explored");
 const guess = () => document.querySelector("#asked [name=guess]");
 
@@ -35,10 +41,18 @@ function announce() {
   live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
 }
 
+// The width that the style sheet draws figures for: an update brings only that one.
+const paper = () => (explored().clientWidth < 640 ? "narrow" : "wide");
+let drawnFor = paper();
+addEventListener("resize", () => {
+  if (paper() !== drawnFor) soon(100);
+});
+
 async function show(here = address()) {
   const number = ++asked;
+  drawnFor = paper();
   try {
-    const answer = await fetch(here, { headers: { "X-Fragment": "1" } });
+    const answer = await fetch(here, { headers: { "X-Fragment": "1", "X-Paper": drawnFor } });
     if (!answer.ok || number !== asked) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     replaceAsked(page.querySelector("#asked"));

@@ -1,9 +1,11 @@
 """A drawing of boxes, arrows and text, placed by the caller."""
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 from app.charts.color import Color
+from app.charts.paper import Paper
 
 _TIP = 9  # pixels
 
@@ -67,14 +69,20 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What is drawn on a paper of *height*."""
+
+    height: float
+    rects: tuple[Rect, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
+    words: tuple[Words, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A drawing of *width* by *height*, with its content as a table."""
+    """A drawing with its content as a table; *on* places it on a paper."""
 
     title: str
     summary: str
-    width: float
-    height: float
-    rects: tuple[Rect, ...]
-    arrows: tuple[Arrow, ...]
-    words: tuple[Words, ...]
+    on: Callable[[Paper], Sheet]
     table: tuple[tuple[str, ...], ...]

@@ -72,7 +72,14 @@ CHECKPOINTS = Explorer(
     formulas=("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
     controls=(
         Slider(
-            "mtbf", "Time between failures", (0.5, 500), default=24, unit="h", log=True, whole=False
+            "interval",
+            "Interval",
+            (1, 1440),
+            default=60,
+            unit="min",
+            log=True,
+            whole=False,
+            aside=True,
         ),
         Slider(
             "checkpoint",
@@ -83,17 +90,10 @@ CHECKPOINTS = Explorer(
             log=True,
             whole=False,
         ),
-        Slider("restart", "Time of a restart", (0, 3600), default=0, unit="s", aside=True),
         Slider(
-            "interval",
-            "Interval",
-            (1, 1440),
-            default=60,
-            unit="min",
-            log=True,
-            whole=False,
-            aside=True,
+            "mtbf", "Time between failures", (0.5, 500), default=24, unit="h", log=True, whole=False
         ),
+        Slider("restart", "Time of a restart", (0, 3600), default=0, unit="s", aside=True),
     ),
     explore=_checkpoints,
     asks="What is the best interval between checkpoints, by Young's formula?",

@@ -108,7 +108,6 @@ RACE = Explorer(
         "collectives.hierarchical_all_reduce_time",
     ),
     controls=(
-        Slider("ranks", "Ranks", (2, 16384), default=64, doubles=True),
         Slider(
             "size",
             "Size",
@@ -119,6 +118,7 @@ RACE = Explorer(
             whole=False,
             aside=True,
         ),
+        Slider("ranks", "Ranks", (2, 16384), default=64, doubles=True),
         Slider(
             "bandwidth",
             "Bandwidth between nodes",
@@ -127,6 +127,9 @@ RACE = Explorer(
             unit="GB/s",
             log=True,
             whole=False,
+        ),
+        Slider(
+            "latency", "Latency per step", (0.1, 100), default=5, unit="us", log=True, whole=False
         ),
         Slider("node", "GPUs per node", (1, 72), default=8, aside=True),
         Slider(
@@ -138,9 +141,6 @@ RACE = Explorer(
             log=True,
             whole=False,
             aside=True,
-        ),
-        Slider(
-            "latency", "Latency per step", (0.1, 100), default=5, unit="us", log=True, whole=False
         ),
     ),
     explore=_race,

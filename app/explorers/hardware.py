@@ -224,17 +224,6 @@ HIERARCHY = Explorer(
     controls=(
         _GPU,
         Select("direction", "Count", {"one": "one direction", "both": "both directions"}),
-        Select(
-            "zoom",
-            "Show",
-            {
-                "all": "all levels",
-                "NVLink": "NVLink and below",
-                "network": "the network and below",
-                "across pods": "across pods",
-            },
-            aside=True,
-        ),
         Select("of", "Bandwidth of", {"gpu": "one GPU", "node": f"a node of {_NODE}"}),
         Slider(
             "network",
@@ -247,6 +236,17 @@ HIERARCHY = Explorer(
             aside=True,
         ),
         Slider("over", "Oversubscription across pods", (1, 16), default=7, aside=True),
+        Select(
+            "zoom",
+            "Show",
+            {
+                "all": "all levels",
+                "NVLink": "NVLink and below",
+                "network": "the network and below",
+                "across pods": "across pods",
+            },
+            aside=True,
+        ),
     ),
     explore=_hierarchy,
     asks="How fast is NVLink?",

@@ -140,6 +140,8 @@ SCHEDULES_SHOWN = Explorer(
             "Schedule",
             {n: _NAMES[n] for n in _NAMES if n in SCHEDULES or n == "interleaved"},
         ),
+        Slider("stages", "Stages", (2, 16), default=4),
+        Slider("microbatches", "Micro-batches", (1, 64), default=8),
         Select("against", "Compare with", {"none": "nothing", **_NAMES}, aside=True),
         Select(
             "follow",
@@ -152,8 +154,6 @@ SCHEDULES_SHOWN = Explorer(
             },
             aside=True,
         ),
-        Slider("stages", "Stages", (2, 16), default=4),
-        Slider("microbatches", "Micro-batches", (1, 64), default=8),
         Slider("virtual", "Chunks per GPU (interleaved)", (1, 8), default=2),
         Slider("forward", "Forward", (0.1, 1000), default=10, unit="ms", log=True, whole=False),
         Slider(

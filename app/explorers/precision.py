@@ -1,10 +1,11 @@
 """The spacing of number formats, and a dynamic loss scale."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.drawing import Drawing, Rect, Words
+from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.paper import NARROW, Paper
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Values, plain, summary_of
 from app.explorers.controls import Select, Slider
@@ -27,6 +28,7 @@ _COLORS: Mapping[Format, Color] = {
     "fp8_e4m3": Color.PURPLE,
 }
 _VALUES = tuple(10 ** (place / 4 - 4) for place in range(29))  # 1e-4 to 1,000
+_BITS_IN_A_LINE = 16  # where the paper is narrow
 _PLACES = 6  # significant digits of a spacing
 
 
@@ -66,45 +68,55 @@ def _formats(values: Values) -> Explored:
 def _bits(name: Format, value: float) -> Drawing:
     """The bits of *value*: sign, exponent, mantissa."""
     format_ = NumberFormat.named(name)
-    groups = (
+    digits, at, groups = format_.bits(value), 0, []
+    for part, color, count in (
         ("sign", Color.ORANGE, 1),
         ("exponent", Color.PALE, format_.exponent_bits),
         ("mantissa", Color.GRAY, format_.mantissa_bits),
-    )
-    digits = format_.bits(value)
-    side = min(34.0, 660 / len(digits))
-    rects, words, table = [], [], [("Part", "Bits", "Value")]
-    at = 0
-    for part, color, count in groups:
-        held = digits[at : at + count]
-        x = 20 + at * side
-        words.append(Words(x, 20, f"{part}, {count}" if count > 1 else part, quiet=True))
-        for place, digit in enumerate(held):
-            says = f"{part}, bit {count - 1 - place}: {digit}"
-            rects.append(
-                Rect(
-                    round(x + place * side, 2),
-                    30,
-                    round(side - 2, 2),
-                    34,
-                    color=color,
-                    label=digit,
-                    says=says,
-                )
-            )
-        table.append((part, held, str(int(held, 2))))
+    ):
+        groups.append((part, color, digits[at : at + count]))
         at += count
-    ends = Words(20, 86, f"{figures(value, 8)} in {_FORMATS[name]}", strong=True)
+    shown = f"{figures(value, 8)} in {_FORMATS[name]}"
     return Drawing(
         title="Its bits",
         summary=f"{digits} is {figures(value, 8)}",
-        width=720,
-        height=96,
-        rects=tuple(rects),
-        arrows=(),
-        words=(*words, ends),
-        table=tuple(table),
+        on=lambda paper: _placed_bits(groups, shown, paper),
+        table=(
+            ("Part", "Bits", "Value"),
+            *((part, held, str(int(held, 2))) for part, _, held in groups),
+        ),
     )
+
+
+def _placed_bits(groups: Sequence[tuple[str, Color, str]], shown: str, paper: Paper) -> Sheet:
+    """The *groups* of bits in a line, or one below another where that is too wide."""
+    bits = sum(len(held) for _, _, held in groups)
+    below = paper is NARROW
+    side = min(34.0, (paper.width - 4) / (_BITS_IN_A_LINE if below else bits))
+    rects, words = [], []
+    x, y = 0.0, 0.0
+    for part, color, held in groups:
+        words.append(Words(x, y + 14, f"{part}, {len(held)}" if held[1:] else part, quiet=True))
+        for place, digit in enumerate(held):
+            line, column = divmod(place, _BITS_IN_A_LINE) if below else (0, place)
+            rects.append(
+                Rect(
+                    round(x + column * side, 2),
+                    y + 22 + line * 36,
+                    round(side - 2, 2),
+                    32,
+                    color=color,
+                    label=digit,
+                    says=f"{part}, bit {len(held) - 1 - place}: {digit}",
+                )
+            )
+        if below:
+            y += 26 + 36 * -(-len(held) // _BITS_IN_A_LINE)
+        else:
+            x += len(held) * side
+    height = (y if below else 58) + 22
+    words.append(Words(0, height - 5, shown, strong=True))
+    return Sheet(height=height, rects=tuple(rects), words=tuple(words))
 
 
 def _in_range(name: Format) -> list[float]:

@@ -1,7 +1,8 @@
 """The two matrices of an MLP, split over GPUs by columns or by rows."""
 
 from app.charts.color import Color
-from app.charts.drawing import Drawing, Rect, Words
+from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.paper import Paper
 from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
 from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
@@ -9,7 +10,7 @@ from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_siz
 from app.formulas.sharding.shapes import Shard
 from app.units import BYTE, show
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 720, 190, 60, 46
+_HEIGHT, _TOP, _BETWEEN = 190, 42, 20
 _ELEMENT = 2  # bytes of an activation
 _ORDERS = {
     "column-row": "columns, then rows",
@@ -86,29 +87,30 @@ def _drawing(
     how: tuple[str, str], shards: tuple[Shard, Shard], hidden: int, wide: int, ranks: int
 ) -> Drawing:
     """Both matrices at the same scale, the shard of GPU 0 filled."""
-    scale = min(_HEIGHT / max(hidden, wide), (_WIDTH - 160) / (hidden + wide))
-    rects, words = [], []
-    table = [("Matrix", "Shape", "Split by", "Per GPU")]
-    left = float(_LEFT)
     wholes = (("first", hidden, wide), ("second", wide, hidden))
-    for (name, rows, columns), split, shard in zip(wholes, how, shards, strict=True):
-        rects += [_part(name, split, shard, rank, left, scale) for rank in range(ranks)]
-        words.append(Words(left, 18, f"{name}: [{rows}, {columns}]", strong=True))
-        words.append(Words(left, 36, f"split by {split}s into {_shape(shard)}", quiet=True))
-        table.append((name, f"[{rows}, {columns}]", f"{split}s", _shape(shard)))
-        left += max(columns * scale + 60, 240)
-    height = round(_TOP + max(hidden, wide) * scale + 34)
-    note = "Filled: the shard of GPU 0. Rows are inputs, columns are outputs."
-    words.append(Words(_LEFT, height - 10, note, quiet=True))
+    rows = [
+        (name, f"[{rows}, {columns}]", f"{split}s", _shape(shard))
+        for (name, rows, columns), split, shard in zip(wholes, how, shards, strict=True)
+    ]
+
+    def on(paper: Paper) -> Sheet:
+        half = (paper.width - _BETWEEN) / 2
+        scale = min(_HEIGHT / max(hidden, wide), half / max(hidden, wide))
+        rects, words, left = [], [], 0.0
+        for (name, shape, split, part), shard in zip(rows, shards, strict=True):
+            rects += [_part(name, split[:-1], shard, rank, left, scale) for rank in range(ranks)]
+            words.append(Words(left, 14, f"{name}: {shape}", strong=True))
+            words.append(Words(left, 32, f"{split}: {part}", quiet=True))
+            left += half + _BETWEEN
+        height = round(_TOP + max(hidden, wide) * scale + 28)
+        words.append(Words(0, height - 6, "Filled: the shard of GPU 0.", quiet=True))
+        return Sheet(height=height, rects=tuple(rects), words=tuple(words))
+
     return Drawing(
-        title=f"An MLP on {ranks} GPUs",
+        title=f"An MLP on {ranks} GPUs" if ranks > 1 else "An MLP on one GPU",
         summary=_ORDERS["-".join(how)],
-        width=_WIDTH,
-        height=height,
-        rects=tuple(rects),
-        arrows=(),
-        words=tuple(words),
-        table=tuple(table),
+        on=on,
+        table=(("Matrix", "Shape", "Split by", "Per GPU"), *rows),
     )
 
 

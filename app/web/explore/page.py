@@ -1,12 +1,13 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.charts.paper import PAPERS, Paper
 from app.charts.svg import to_svg
 from app.content.glossary import mark
 from app.errors import InputError, NotFoundError, nearest
@@ -33,6 +34,7 @@ from app.explorers import (
 from app.markdown import html, inline_html
 from app.site import Here
 from app.web.explore.figures import (
+    BOTH,
     FigureView,
     GuessForm,
     figure_file,
@@ -162,7 +164,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         problem=problem,
         says=html(shown.says),
         facts=shown.facts,
-        figures=figure_views(explorer, values, figures),
+        figures=figure_views(explorer, values, figures, _papers(request)),
         address=explorer_url(explorer.name, state_of(explorer, values)),
         ended=shown.ended,
     )
@@ -203,6 +205,12 @@ def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
         return explorer.explore(values), ""
     except ValueError as error:
         return Explored("", (), ()), str(error)
+
+
+def _papers(request: Request) -> Sequence[Paper]:
+    """What a script asks for: the paper that it shows. A page without scripts has them all."""
+    asked = PAPERS.get(request.headers.get("x-paper", ""))
+    return (asked,) if asked else BOTH
 
 
 def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) -> bool:
