@@ -1,6 +1,6 @@
 """The types that every explorer is made of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.charts.axes import percent_text
@@ -79,6 +79,30 @@ class Explored:
     ended: bool = False
 
 
+def _numbers(values: Values) -> Mapping[str, float]:
+    return {name: value for name, value in values.items() if not isinstance(value, str)}
+
+
+def _none(values: Values) -> Iterable[tuple[float, str]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """Wrong predictions whose cause is known.
+
+    *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
+    wrong answers have the same causes; *given* is what it is given, by its own names and in base
+    units: the controls, if they bear the same names. *others* are more wrong numbers, with what to
+    say of each.
+    """
+
+    exercise: str = ""
+    answer: str = "answer"
+    given: Callable[[Values], Mapping[str, float]] = _numbers
+    others: Callable[[Values], Iterable[tuple[float, str]]] = _none
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explorer:
     """An interactive page: controls, and a function from their values to text and figures.
@@ -102,6 +126,7 @@ class Explorer:
     explore: Callable[[Values], Explored]
     asks: str = ""
     open: tuple[int, ...] = ()
+    foreseen: Foreseen = Foreseen()
 
 
 Explorers = Mapping[str, Explorer]

@@ -3,7 +3,15 @@
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, quantity, share, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
 from app.simulators.faults import run_until
@@ -97,4 +105,5 @@ CHECKPOINTS = Explorer(
     ),
     explore=_checkpoints,
     asks="What is the best interval between checkpoints, by Young's formula?",
+    foreseen=Foreseen(exercise="checkpoints/young-interval", answer="interval"),
 )

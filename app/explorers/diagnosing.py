@@ -1,5 +1,6 @@
 """Gaps in a utilization trace, and which technique lowers which toll (bottleneck)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.charts.axes import Axis, percent_text
@@ -10,6 +11,7 @@ from app.charts.plot import Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
+    Foreseen,
     KeyFigure,
     Values,
     plain,
@@ -200,6 +202,20 @@ def _row(one: Technique) -> tuple[str, ...]:
     return one.name, tolls, one.chapter, f"arXiv:{one.paper}"
 
 
+def _not_busy(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for that of the busy time."""
+    stall, lost = values.word("stall"), values.number("lost")
+    work = values.number("interval") if stall == "checkpoint" else values.number("work")
+    waited = lost * values.count("micro") if stall == "data" else lost
+    yield waited / (work + waited), "That is the share of the time that is lost."
+    yield (
+        1 - waited / work,
+        "That compares the stall with the work. The stall comes on top: the period is both.",
+    )
+    if stall == "data":
+        yield work / (work + lost), "The loader stalls before every micro-batch, not once a step."
+
+
 COMB = Explorer(
     name="comb",
     title="What causes the gaps?",
@@ -227,6 +243,7 @@ COMB = Explorer(
     ),
     explore=_comb,
     asks="For what share of the time is the GPU busy?",
+    foreseen=Foreseen(others=_not_busy),
 )
 TOLLS = Explorer(
     name="tolls",

@@ -6,7 +6,16 @@ from dataclasses import replace
 from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
-from app.explorers.base import Explored, Explorer, Values, plain, quantity, share, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    plain,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
 from app.explorers.traffic import traffic_bars
 from app.formulas.checks import Recompute, ZeroStage
@@ -181,6 +190,25 @@ def _neighbors(layout: Layout) -> Iterator[tuple[str, Layout]]:
                 )
 
 
+def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for the projected utilization."""
+    layout = _layout(values, values.count("batch"))
+    bubble = bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
+    yield (
+        1 - bubble,
+        "That counts the bubble alone. Communication that is not hidden and recomputation take "
+        "time as well, and kernels do not reach the peak.",
+    )
+    yield bubble, "That is the bubble: the share of the step in which a GPU waits."
+    model, cluster = ModelShape.named(values.word("model")), _cluster(values)
+    times = step_time(model, cluster, layout)
+    yield (
+        times.compute / times.total,
+        "That is the share of the step that computes; while it computes, a GPU does not reach "
+        "its peak.",
+    )
+
+
 CONFIGURATOR = Explorer(
     name="layout",
     title="Which parallel layout is fastest?",
@@ -219,4 +247,5 @@ CONFIGURATOR = Explorer(
     ),
     explore=_explored,
     asks="What MFU does the layout reach?",
+    foreseen=Foreseen(others=_not_the_utilization),
 )

@@ -1,13 +1,13 @@
 """The spacing of number formats, and a dynamic loss scale."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, plain, summary_of
+from app.explorers.base import Explored, Explorer, Foreseen, Values, plain, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
 from app.formulas.precision.formats import Format, NumberFormat
@@ -164,6 +164,39 @@ def _loss_scale(values: Values) -> Explored:
     return Explored(says, facts, (plot,))
 
 
+def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
+    """Numbers that are taken for the spacing at a weight."""
+    name = next(known for known in _FORMATS if known == values.word("format"))
+    weight = values.number("weight")
+    yield (
+        epsilon(name),
+        "That is the spacing at 1. It halves with every power of two below, and doubles above.",
+    )
+    yield (
+        weight * epsilon(name),
+        "That is the spacing relative to the weight. All numbers between two powers of two are "
+        "equally far apart, so only the power of two below the weight counts.",
+    )
+    step = spacing(weight, name)
+    yield step / 2, "That is the largest error of rounding, half of the spacing."
+
+
+def _not_the_scale(values: Values) -> Iterator[tuple[float, str]]:
+    """Scales that are taken for the one at the end."""
+    initial, every = values.number("initial"), values.count("every")
+    overflows = values.count("steps") // every if every else 0
+    yield initial, "That is the scale at the start: overflows halve it, clean steps double it."
+    yield (
+        initial / 2**overflows,
+        "That counts the overflows alone. Between them, enough clean steps double the scale.",
+    )
+    yield (
+        initial * 2.0 ** (values.count("steps") // values.count("interval")),
+        "That counts the clean steps alone. Each overflow halves the scale, and the count of clean "
+        "steps starts again.",
+    )
+
+
 FORMATS_SHOWN = Explorer(
     name="formats",
     title="Does an update survive?",
@@ -184,6 +217,9 @@ FORMATS_SHOWN = Explorer(
     ),
     explore=_formats,
     asks="What is the spacing of the format's numbers at this weight?",
+    foreseen=Foreseen(
+        exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing
+    ),
 )
 LOSS_SCALE = Explorer(
     name="loss-scale",
@@ -201,4 +237,5 @@ LOSS_SCALE = Explorer(
     ),
     explore=_loss_scale,
     asks="What is the loss scale at the end?",
+    foreseen=Foreseen(others=_not_the_scale),
 )

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper, widest, wrapped
-from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+)
 from app.explorers.controls import Slider
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.simulators.collectives.ring import Moment, moments
@@ -268,4 +276,5 @@ RING = Explorer(
     explore=_ring,
     asks="How much does each rank send until every rank has the sum?",
     open=(0, 1),
+    foreseen=Foreseen(exercise="collectives/bytes-sent-by-a-ring"),
 )

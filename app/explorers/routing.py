@@ -1,13 +1,22 @@
 """Tokens routed to experts: load, dropped tokens and traffic."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, plain, quantity, share, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    plain,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Slider
 from app.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
 from app.simulators.sharding.routing import route
@@ -86,6 +95,16 @@ def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[in
     return found
 
 
+def _not_the_capacity(values: Values) -> Iterator[tuple[float, str]]:
+    """Numbers of copies that are taken for the capacity of an expert."""
+    share = values.count("tokens") / values.count("experts")
+    yield (
+        share * values.number("factor"),
+        f"Each token goes to {values.count('active')} experts, so there are as many copies.",
+    )
+    yield share, "That is the tokens per expert, without their copies and without the factor."
+
+
 ROUTING = Explorer(
     name="routing",
     title="Which expert overflows?",
@@ -116,4 +135,15 @@ ROUTING = Explorer(
     ),
     explore=_routing,
     asks="What is the capacity of an expert, in copies of tokens?",
+    foreseen=Foreseen(
+        exercise="experts/capacity",
+        answer="capacity",
+        given=lambda values: {
+            "tokens": values.count("tokens"),
+            "experts": values.count("experts"),
+            "top": values.count("active"),
+            "factor": values.number("factor"),
+        },
+        others=_not_the_capacity,
+    ),
 )

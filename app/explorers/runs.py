@@ -1,11 +1,14 @@
 """A whole training run: duration, cost, and learning rate."""
 
+from collections.abc import Iterator
+
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
+    Foreseen,
     KeyFigure,
     Values,
     plain,
@@ -39,7 +42,7 @@ def _run(values: Values) -> Explored:
     if took:
         used = flops / (gpus * peak * took)
     if used > 1:
-        raise ValueError(f"{took / _DAY:g} days would take {used:.3g} times the peak of these GPUs")
+        raise ValueError(f"{show(took, SECOND)} would take {used:.3g} times the peak of these GPUs")
     time = took or training_time(flops, gpus, peak, used)
     data, waiting = _laid_out(values, gpus)
     rent = rental_cost(gpus, time, values.number("price"))
@@ -47,11 +50,11 @@ def _run(values: Values) -> Explored:
     power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
     says = (
         f"{show(flops, FLOP)} on {gpus:,} GPUs at {percent_text(used)} of their peak take "
-        f"**{time / _DAY:,.3g} days** and cost {show(rent, DOLLAR, 3)} to rent. They use "
+        f"**{show(time, SECOND, 3)}** and cost {show(rent, DOLLAR, 3)} to rent. They use "
         f"{joules / _GIGAWATT_HOUR:,.3g} GWh, {show(power, DOLLAR, 3)} of electricity. " + waiting
     )
     facts = (
-        plain("days", time / _DAY, 3),
+        quantity("time", time, SECOND, 3),
         share("utilization", used),
         _hours(gpus, time),
         quantity("rent", rent, DOLLAR, 3),
@@ -165,12 +168,22 @@ def _batches(values: Values) -> Plot:
     )
 
 
+def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
+    """Times that are taken for the length of the run."""
+    flops = training_flops(round(values.number("parameters")), values.number("tokens"))
+    gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
+    forward = training_time(flops, gpus, peak, used) / 3
+    yield forward, "That is 2 FLOP per parameter and token: the forward pass alone."
+    yield training_time(flops, gpus, peak, 1.0), "That is at full peak."
+    yield training_time(flops, gpus, 2 * peak, used), "That is at twice the peak, with sparsity."
+
+
 RUN = Explorer(
     name="run",
     title="How long does a run take, and what does it cost?",
     summary="A training run from FLOPs to days, rent and electricity.",
     question="How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?",
-    predicts="days",
+    predicts="time",
     chapter="capstone",
     formulas=(
         "transformer.training_flops",
@@ -219,6 +232,17 @@ RUN = Explorer(
     ),
     explore=_run,
     asks="How many days does the run take?",
+    foreseen=Foreseen(
+        exercise="capstone/days-of-the-run",
+        answer="days",
+        given=lambda values: {
+            "parameters": values.number("parameters"),
+            "tokens": values.number("tokens"),
+            "gpus": values.count("gpus"),
+            "mfu": values.number("mfu") / 100,
+        },
+        others=_not_the_days,
+    ),
 )
 RATES = Explorer(
     name="learning-rate",
@@ -243,4 +267,5 @@ RATES = Explorer(
     ),
     explore=_rates,
     asks="What is the new rate by the linear rule?",
+    foreseen=Foreseen(exercise="rates/linear-rule"),
 )

@@ -1,9 +1,19 @@
 """The two matrices of an MLP, split over GPUs by columns or by rows."""
 
+from collections.abc import Iterator
+
 from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
-from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
 from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_size
@@ -130,6 +140,13 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
     )
 
 
+def _not_sent(values: Values) -> Iterator[tuple[float, str]]:
+    """Bytes that are taken for those that a GPU sends."""
+    after = tensor_all_reduce_size(1, values.count("tokens"), values.count("hidden"), _ELEMENT)
+    yield after, "That is the size of the result. A ring sends each part of it twice, but its own."
+    yield 0.0, "Columns, then rows, saves the exchange between the two, but not the one at the end."
+
+
 SPLITTER = Explorer(
     name="split",
     title="Columns or rows?",
@@ -147,5 +164,16 @@ SPLITTER = Explorer(
     ),
     explore=_split,
     asks="How much does each GPU send in the forward pass?",
+    foreseen=Foreseen(
+        exercise="tensor/all-reduce-of-a-layer",
+        answer="sent",
+        given=lambda values: {
+            "ranks": values.count("ranks"),
+            "hidden": values.count("hidden"),
+            "sequence": values.count("tokens"),
+            "batch": 1,
+        },
+        others=_not_sent,
+    ),
     open=(0,),
 )

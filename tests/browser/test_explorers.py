@@ -157,6 +157,21 @@ def test_the_question_follows_the_sliders_until_it_is_answered(
     expect(facts).to_contain_text("1 GB")
 
 
+@over_screens
+def test_a_wrong_prediction_is_told_its_mistake(
+    open_page: MakePage, theme: str, width: int
+) -> None:
+    page = open_page("/explore/ring", theme, width)
+    page.get_by_label("Sent in total").fill("(8-1)/8 * 1 GB")
+    page.keyboard.press("Enter")
+    expect(page.locator("#guessed")).to_contain_text("(0.875 GB); sent in total is 1.75 GB")
+    expect(page.locator("#guessed")).to_contain_text("That is one phase")
+    expect(page.locator("[data-live]")).to_contain_text("That is one phase")
+    assert_accessible(page)
+    page.get_by_role("link", name="Bytes sent in a ring").click()
+    expect(page).to_have_url(re.compile("/exercises/collectives/bytes-sent-by-a-ring"))
+
+
 def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     page = open_page("/explore/ring", script=False)
     page.fill("#c-ranks", "4")

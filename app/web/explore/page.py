@@ -17,13 +17,11 @@ from app.explorers import (
     ControlValue,
     Explored,
     Explorer,
-    Guess,
     KeyFigure,
     Select,
     Slider,
     Values,
     address_text,
-    judged,
     opened,
     predicted,
     question,
@@ -42,6 +40,7 @@ from app.web.explore.figures import (
     guess_form,
     state_of,
 )
+from app.web.explore.predicting import Guess, judged
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url, explorer_url, formula_url
 
@@ -70,7 +69,10 @@ class ControlView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorePage:
-    """An explorer in its current state; while *hidden*, it waits for an answer to *question*."""
+    """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
+
+    *asks*: there is something to predict in this state.
+    """
 
     name: str
     title: str
@@ -78,6 +80,7 @@ class ExplorePage:
     guess: GuessForm | None
     guessed: Guess | None
     typed: str
+    asks: bool
     hidden: bool
     question: Markup
     chapter: Hyperlink
@@ -145,8 +148,9 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     topic = site.catalog.topic(explorer.chapter)
     typed = request.query_params.get("guess", "").strip()[:_LONGEST]
     fact = predicted(explorer, shown)
-    guessed = judged(fact, typed) if typed and fact else None
-    hidden = _waits(explorer, request.query_params, guessed)
+    guessed = judged(site.catalog, explorer, values, fact, typed) if typed and fact else None
+    asks = bool(fact or problem or not explorer.predicts)
+    hidden = asks and _waits(explorer, request.query_params, guessed)
     figures = tuple(untold(explorer, shown)) if hidden and not problem else shown.figures
     page = ExplorePage(
         name=explorer.name,
@@ -155,6 +159,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         guess=guess_form(explorer, values) if fact else None,
         guessed=guessed,
         typed=typed,
+        asks=asks,
         hidden=hidden,
         question=mark(inline_html(question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
