@@ -8,9 +8,9 @@ from app.charts.color import Color
 from app.charts.labels import PlacedLabel, clear_height, placed_labels
 from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, widest
 
-_HEIGHTS = {WIDE: 330, NARROW: 260}
+_HEIGHTS = {WIDE: 330, NARROW: 270}
 _EDGES = {WIDE: 14, NARROW: 22}  # pixels at the right, for half of the last number
-_TOP, _BOTTOM = 30, 42
+_TOP, _BOTTOM = 38, 42
 _END = 10  # pixels around the name at the end of a curve
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
 
@@ -27,12 +27,21 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Grip:
+    """A control that a point stands for: it is *per* times the value on the x axis."""
+
+    control: str
+    per: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class LabeledPoint:
-    """A point with a name."""
+    """A point with a name; *grip* is what moving it along the x axis changes, if anything."""
 
     x: float
     y: float
     says: str
+    grip: Grip | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +101,15 @@ class PlotPicture:
     bottom: int
     curves: tuple[Curve, ...]
     marks: tuple[PlacedLabel, ...]
+    across: PixelScale
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     legend: Legend
+
+    @property
+    def labels(self) -> Iterator[tuple[LabeledPoint, PlacedLabel]]:
+        """The labeled points, and where they are."""
+        return zip(self.chart.marks, self.marks, strict=True)
 
 
 def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
@@ -113,7 +128,7 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
         [(across.at(m.x), up.at(m.y), m.says) for m in chart.marks],
         curves=[[(across.at(x), up.at(y)) for x, y in series.points] for series in chart.series],
         names=[(curve.label_x, curve.label_y, curve.name) for curve in curves if curve.name],
-        bounds=(left + 4, _TOP - 8, paper.width - 4, bottom - 4),
+        bounds=(left + 4, 14, paper.width - 4, bottom - 4),
     )
     names = [(series.color.value, series.name) for series in chart.series[1:] and chart.series]
     own = Legend() if named else legend(names, left, paper.width)
@@ -127,6 +142,7 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
         bottom=bottom,
         curves=tuple(curves),
         marks=marks,
+        across=across,
         x_ticks=across.ticks(),
         y_ticks=y_ticks,
         legend=own,

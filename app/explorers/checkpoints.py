@@ -2,7 +2,7 @@
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -51,7 +51,12 @@ def _checkpoints(values: Values) -> Explored:
     )
     marks = (
         LabeledPoint(young, best, f"Young: {percent_text(best)}"),
-        LabeledPoint(min(max(interval, taken[0]), taken[-1]), own, f"yours: {percent_text(own)}"),
+        LabeledPoint(
+            min(max(interval, taken[0]), taken[-1]),
+            own,
+            f"yours: {percent_text(own)}",
+            Grip("interval"),
+        ),
     )
     plot = Plot(
         title="Time wasted",

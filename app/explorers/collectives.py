@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Foreseen, Values, quantity, summary_of
 from app.explorers.controls import Slider
 from app.formulas.collectives import (
@@ -38,7 +38,8 @@ def _race(values: Values) -> Explored:
     crossover = ring_double_tree_crossover_size(
         ranks, values.number("bandwidth"), values.number("latency")
     )
-    marks = [LabeledPoint(size, own[fastest], f"{show(size, BYTE)}: {show(own[fastest], SECOND)}")]
+    says = f"{show(size, BYTE)}: {show(own[fastest], SECOND)}"
+    marks = [LabeledPoint(size, own[fastest], says, Grip("size"))]
     if _SIZES[0] < crossover < _SIZES[-1]:
         label = f"ring = double tree at {show(crossover, BYTE)}"
         marks.append(LabeledPoint(crossover, algorithms["ring"](crossover), label))

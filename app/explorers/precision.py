@@ -6,7 +6,7 @@ from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Foreseen, Values, plain, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
@@ -60,7 +60,7 @@ def _formats(values: Values) -> Explored:
         x=Axis("value", RATIO, log=True),
         y=Axis("spacing", RATIO, log=True),
         series=series,
-        marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}"),),
+        marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}", Grip("weight")),),
     )
     return Explored(says, facts, (plot, _bits(name, kept)))
 

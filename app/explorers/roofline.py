@@ -2,7 +2,7 @@
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, summary_of
 from app.explorers.controls import Slider
 from app.explorers.hardware import GPU
@@ -24,7 +24,8 @@ _HEAD = 128  # size of an attention head
 def _roofline(values: Values) -> Explored:
     card = GPUS[values.word("gpu")]
     peak, bandwidth = card.peak, card.memory_bandwidth
-    kernels = _kernels(values.count("size"), values.count("sequence"))
+    size = values.count("size")
+    kernels = _kernels(size, values.count("sequence"))
     ridge = ridge_intensity(peak, bandwidth)
     reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
     bound = [name for name, x in kernels.items() if x < ridge]
@@ -48,11 +49,19 @@ def _roofline(values: Values) -> Explored:
         y=Axis("attainable", FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
-            *(LabeledPoint(x, reached[name], name) for name, x in kernels.items()),
+            *(
+                LabeledPoint(x, reached[name], name, _grip(name, x, size))
+                for name, x in kernels.items()
+            ),
             LabeledPoint(ridge, peak, f"ridge {_intensity(ridge)}"),
         ),
     )
     return Explored(says, facts, (plot,))
+
+
+def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
+    """The product moves along the roof with its size, which its intensity is proportional to."""
+    return Grip("size", size / intensity) if kernel.endswith("product") else None
 
 
 def _kernels(size: int, sequence: int) -> dict[str, float]:

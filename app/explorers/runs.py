@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -69,7 +69,14 @@ def _run(values: Values) -> Explored:
         x=Axis("model FLOPs utilization", RATIO, percent=True),
         y=Axis("time", SECOND, log=True),
         series=(Series(Color.BLUE, "this run", curve),),
-        marks=(LabeledPoint(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
+        marks=(
+            LabeledPoint(
+                used,
+                time,
+                f"{percent_text(used)}: {show(time, SECOND)}",
+                None if took else Grip("mfu", 100),
+            ),
+        ),
     )
     return Explored(says, facts, (plot,))
 
@@ -163,7 +170,7 @@ def _batches(values: Values) -> Plot:
         series=(Series(Color.BLUE, "steps", steps), Series(Color.ORANGE, "examples", examples)),
         marks=(
             LabeledPoint(critical, 2.0, "critical batch: 2 × both"),
-            LabeledPoint(batch, own, f"{own:.3g} ×"),
+            LabeledPoint(batch, own, f"{own:.3g} ×", Grip("batch")),
         ),
     )
 

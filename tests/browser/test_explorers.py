@@ -206,3 +206,68 @@ def test_figures_keep_their_colors_where_colors_are_forced(open_page: MakePage) 
         "paths => new Set(paths.map(path => getComputedStyle(path).fill)).size"
     )
     assert kinds == 2
+
+
+DRAGGED = {  # explorer: the control that a point of its figure moves, and where it starts
+    "checkpoints": ("interval", "60"),
+    "all-reduce": ("size", "100"),
+    "roofline": ("size", "4096"),
+    "learning-rate": ("batch", "2048"),
+    "formats": ("weight", "0.02"),
+    "run": ("mfu", "40"),
+}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", DRAGGED)
+def test_a_point_that_is_dragged_moves_its_control(
+    open_page: MakePage, name: str, width: int
+) -> None:
+    control, start = DRAGGED[name]
+    page = open_page(f"/explore/{name}?show=1", width=width)
+    box = page.locator(f"#c-{control}")
+    expect(box).to_have_value(start)
+    handle = page.locator(".handle")
+    expect(handle).to_have_count(1)
+    handle.scroll_into_view_if_needed()
+    at = handle.bounding_box()
+    assert at
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    dot = page.locator("svg.figure .draggable circle:visible").bounding_box()
+    assert dot
+    assert abs(dot["x"] + dot["width"] / 2 - x) < 2  # the handle lies over its point
+    assert abs(dot["y"] + dot["height"] / 2 - y) < 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 45, y, steps=6)
+    expect(box).not_to_have_value(start)
+    page.mouse.up()
+    value = box.input_value()
+    assert float(value) < float(start)
+    expect(page).to_have_url(re.compile(rf"[?&]{control}={re.escape(value)}(\+|&|$)"))
+    page.wait_for_timeout(100)
+    moved = handle.bounding_box()
+    assert moved
+    assert abs(moved["x"] + moved["width"] / 2 - (x - 45)) < 25  # a power of two may be a bit off
+    page.mouse.move(x + 60, y)
+    expect(box).to_have_value(value)  # it was let go
+
+
+def test_a_point_moves_with_the_keys_and_is_heard(open_page: MakePage) -> None:
+    page = open_page("/explore/checkpoints?show=1")
+    handle = page.get_by_role("slider", name="Interval, on the figure")
+    expect(handle).to_have_attribute("aria-valuetext", "60 min")
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#c-interval")).to_have_value("63")
+    expect(handle).to_have_attribute("aria-valuetext", "63 min")
+    expect(handle).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#c-interval")).to_have_value("65")
+    expect(page.locator("[data-live]")).to_contain_text("Saving every 65 min wastes")
+    page.keyboard.press("End")
+    expect(page.locator("#c-interval")).to_have_value("1440")
+    expect(page).to_have_url(re.compile("interval=1440"))
+    assert_accessible(page)
+    page.get_by_role("link", name="Hide the answer").click()
+    expect(handle).to_have_count(0)

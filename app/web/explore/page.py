@@ -64,6 +64,7 @@ class ControlView:
     scaling: str
     low: float
     high: float
+    factor: float = 1.0  # base units in one of its own
     plays: bool = False
 
 
@@ -259,5 +260,6 @@ def _slider(control: Slider, value: float) -> ControlView:
         scaling="doubles" if control.doubles else "log" if control.log else "",
         low=control.low,
         high=control.high,
+        factor=control.scale.factor,
         plays=control.plays,
     )
