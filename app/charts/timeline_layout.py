@@ -10,7 +10,7 @@ from app.charts.timeline import Lane, TimeBar, Timeline
 from app.units import SECOND
 
 _TOP, _GAP = 4, 5
-_ROWS = ((8, 26), (64, 18))  # up to so many rows, the height of each
+_ROWS = ((8, 26), (64, 18))  # at most this number of rows, and the height of each
 _BESIDE = 8  # pixels between a row and its name or note
 _TIMES, _LINE = 38, 16  # pixels, height of the numbers and of a line of the note
 _AXIS = Axis("time", SECOND)
