@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.charts.axes import Axis, PixelScale, Tick, scale
-from app.charts.color import Color
+from app.charts.color import Color, Tone
 from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, text_width, widest
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a bar; *color* is its color."""
+    """A piece of a bar; *color* says what it stands for."""
 
-    color: Color
+    color: Tone | Color
     name: str
     value: float
 
@@ -77,7 +77,7 @@ class PlacedPart:
     x: float
     y: float
     width: float
-    color: Color
+    color: Tone | Color
     label: str
     says: str
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
-from app.charts.color import Color
+from app.charts.color import Color, Tone
 from app.charts.paper import Paper
 
 _TIP = 9  # pixels
@@ -22,7 +22,7 @@ class Rect:
     width: float
     height: float
     _: KW_ONLY
-    color: Color
+    color: Tone | Color
     label: str
     says: str
     outlined: bool = False
@@ -31,7 +31,10 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow with a label at its middle; without *head* it is a line."""
+    """An arrow with a label at its middle; without *head* it is a line.
+
+    One that is *dashed* is not the last word, such as a partial sum.
+    """
 
     x1: float
     y1: float
@@ -42,6 +45,7 @@ class Arrow:
     label: str = ""
     says: str = ""
     head: bool = True
+    dashed: bool = False
 
     @property
     def tip(self) -> str:

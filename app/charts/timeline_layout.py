@@ -46,7 +46,7 @@ class Track:
 
     y: float
     paths: tuple[tuple[str, str], ...]
-    labels: tuple[tuple[float, str], ...]
+    labels: tuple[tuple[float, str, str], ...]  # position, kind and text
     traced: str
     spans: str
     names: str
@@ -106,7 +106,7 @@ class TimelinePicture:
             if followed and bar.label.rstrip(ascii_lowercase) == followed:
                 traced.append(box)
             if self._fits(bar):
-                labels.append((round(place + width / 2, 2), bar.label))
+                labels.append((round(place + width / 2, 2), bar.kind, bar.label))
         return Track(
             y=y,
             paths=tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),

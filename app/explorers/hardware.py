@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
+from app.charts.color import Tone
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -28,6 +28,12 @@ _USES = {
     "NVLink": "tensor parallelism",
     "network": "pipeline and data parallelism",
     "across pods": "data parallelism",
+}
+_TONES = {
+    "HBM": Tone.HBM,
+    "NVLink": Tone.NVLINK,
+    "network": Tone.NETWORK,
+    "across pods": Tone.ACROSS_PODS,
 }
 _LATEST = "B200 SXM"
 _DENSE_ONLY = 2019  # structured sparsity came with the A100
@@ -81,7 +87,7 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
     return tuple(
         Bar(
             name,
-            (Part(Color.BLUE if name == "HBM" else Color.GREEN, _USES[name], rates[name]),),
+            (Part(_TONES[name], _USES[name], rates[name]),),
             f"{show(rates[name], BYTE_PER_SECOND)}, {rates[name] / rates['HBM']:.2g} of HBM",
         )
         for name in shown
@@ -118,14 +124,14 @@ def _generations(values: Values) -> Explored:
         title="Peaks in 16 bits",
         summary=summary_of(says),
         axis=Axis("peak", FLOP_PER_SECOND),
-        bars=tuple(Bar(name, (Part(Color.BLUE, "", peak),)) for name, peak in peaks.items()),
+        bars=tuple(Bar(name, (Part(Tone.COMPUTE, "", peak),)) for name, peak in peaks.items()),
     )
     ridges = Bars(
         title="FLOPs per byte at the ridge",
         summary="Peak over memory bandwidth",
         axis=Axis("ridge", FLOP_PER_BYTE),
         bars=tuple(
-            Bar(card.name, (Part(Color.ORANGE, "", card.peak / card.memory_bandwidth),))
+            Bar(card.name, (Part(Tone.HBM, "", card.peak / card.memory_bandwidth),))
             for card in cards
         ),
     )

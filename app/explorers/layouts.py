@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
+from app.charts.color import Tone
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -37,13 +37,18 @@ _NODE = 8
 _CARDS = ("H100", "A100", "B200")
 _STAGES: tuple[ZeroStage, ...] = (1, 0, 2, 3)
 _RECOMPUTE: tuple[Recompute, ...] = ("selective", "none", "full")
-_MEMORY_COLORS = (Color.BLUE, Color.ORANGE, Color.PURPLE, Color.GREEN, Color.GRAY)
-_TIME_COLORS = {
-    "compute": Color.BLUE,
-    "recompute": Color.ORANGE,
-    "bubble": Color.GRAY,
-    "data": Color.PURPLE,
-    "optimizer": Color.ORANGE,
+_MEMORY_TONES = (
+    Tone.WEIGHTS,
+    Tone.GRADIENTS,
+    Tone.OPTIMIZER,
+    Tone.ACTIVATIONS,
+    Tone.BUFFERS,
+)
+_TIME_TONES = {
+    "compute": Tone.COMPUTE,
+    "recompute": Tone.RECOMPUTE,
+    "bubble": Tone.IDLE,
+    "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
 _NEIGHBORS = 3  # faster layouts that are named
 
@@ -117,8 +122,8 @@ def _explored(values: Values) -> Explored:
 def _memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
     memory, room = memory_budget(model, layout), cluster.gpu.memory
     parts = tuple(
-        Part(color, name, float(size))
-        for color, name, size in zip(_MEMORY_COLORS, memory._fields, memory, strict=True)
+        Part(tone, name, float(size))
+        for tone, name, size in zip(_MEMORY_TONES, memory._fields, memory, strict=True)
     )
     return Bars(
         title="Memory of the fullest GPU",
@@ -138,7 +143,7 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         summary="Where the time of a step goes",
         axis=Axis("time", SECOND),
         bars=tuple(
-            Bar(name, (Part(_TIME_COLORS.get(name, Color.GREEN), name, time),))
+            Bar(name, (Part(_TIME_TONES.get(name, Tone.COMMUNICATION), name, time),))
             for name, time in spent.items()
             if time
         ),

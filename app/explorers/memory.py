@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
+from app.charts.color import Tone
 from app.explorers.base import Explored, Explorer, Foreseen, Values, quantity, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.checks import ZeroStage
@@ -62,13 +62,13 @@ def _parts(
         parameters * each / (ranks if stage >= sharded_from else 1)
         for each, sharded_from in zip(split, (3, 2, 1), strict=True)
     )
-    yield Part(Color.BLUE, "weights", weights)
-    yield Part(Color.ORANGE, "gradients", gradients)
+    yield Part(Tone.WEIGHTS, "weights", weights)
+    yield Part(Tone.GRADIENTS, "gradients", gradients)
     moment = optimizer * _MOMENT / split[2]
     if master := optimizer - 2 * moment:
-        yield Part(Color.PURPLE, "master", master)
-    yield Part(Color.PURPLE, "m", moment)
-    yield Part(Color.PURPLE, "v", moment)
+        yield Part(Tone.MASTER, "master", master)
+    yield Part(Tone.FIRST_MOMENT, "m", moment)
+    yield Part(Tone.SECOND_MOMENT, "v", moment)
 
 
 def _hybrid(values: Values) -> Explored:
@@ -80,8 +80,8 @@ def _hybrid(values: Values) -> Explored:
     for size in (2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0):
         sent = hybrid_shard_traffic(weights, size, gpus // size)
         parts = (
-            Part(Color.BLUE, "in groups", sent.intra_bytes),
-            Part(Color.GREEN, "across", sent.inter_bytes),
+            Part(Tone.NVLINK, "in groups", sent.intra_bytes),
+            Part(Tone.NETWORK, "across", sent.inter_bytes),
         )
         bars.append(Bar(f"groups of {size}" + (" ◀" if size == group else ""), parts))
     own = hybrid_shard_traffic(weights, group, groups)

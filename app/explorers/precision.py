@@ -70,7 +70,7 @@ def _bits(name: Format, value: float) -> Drawing:
     format_ = NumberFormat.named(name)
     digits, at, groups = format_.bits(value), 0, []
     for part, color, count in (
-        ("sign", Color.ORANGE, 1),
+        ("sign", Color.BLUE, 1),
         ("exponent", Color.PALE, format_.exponent_bits),
         ("mantissa", Color.GRAY, format_.mantissa_bits),
     ):

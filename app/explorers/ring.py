@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from app.charts.color import Color
+from app.charts.color import Color, Tone
 from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper, widest, wrapped
 from app.explorers.base import (
@@ -158,7 +158,8 @@ class _Circle:
             round(y1 + room * y, 2),
             round(x2 - room * x, 2),
             round(y2 - room * y, 2),
-            color=Color.ORANGE if self.now.adding else Color.GREEN,
+            color=Color.GREEN,
+            dashed=self.now.adding,
             label=str(self.now.sent[rank]),
             says=f"rank {rank} to rank {to}: {what} chunk {self.now.sent[rank]}",
         )
@@ -221,9 +222,10 @@ def _cell(now: Moment, rank: int, chunk: int, x: float, width: float) -> Rect:
         _row(rank),
         width,
         _CELL,
-        color=Color.GREEN if full else Color.PALE if own else Color.ORANGE,
+        color=Tone.IDLE if own else Tone.COMMUNICATION,
         label="all" if full else str(len(share)),
         says=f"rank {rank}, chunk {chunk}: {_holds(share, ranks)}",
+        outlined=not full and not own,
         marked=bool(now.sent) and chunk == now.sent[rank - 1],
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.charts.color import Color
+from app.charts.color import Tone
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.explorers.base import (
@@ -133,7 +133,7 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
         round(y, 2),
         round(width, 2),
         round(height, 2),
-        color=Color.PALE if rank else Color.BLUE,
+        color=Tone.IDLE if rank else Tone.WEIGHTS,
         label="",
         says=f"{name} matrix, GPU {rank}: {_shape(shard)}",
         marked=not rank,
