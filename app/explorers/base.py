@@ -56,6 +56,11 @@ def left(whole: float, part: float) -> float:
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
 
+def divisor(total: int, most: int) -> int:
+    """The largest divisor of *total* that is at most *most*."""
+    return next(part for part in range(min(most, total), 0, -1) if total % part == 0)
+
+
 def plain(label: str, value: float, digits: int = 4) -> KeyFigure:
     """A number without a unit."""
     return KeyFigure(label, figures(value, digits), value)
@@ -70,13 +75,15 @@ def summary_of(says: str) -> str:
 class Explored:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
-    *ended*: a control that plays has reached its last value.
+    *ended*: a control that plays has reached its last value. *notice*: the values do not go
+    together, and what is shown instead.
     """
 
     says: str
     facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
     ended: bool = False
+    notice: str = ""
 
 
 def _numbers(values: Values) -> Mapping[str, float]:

@@ -1,5 +1,6 @@
 """The spacing of number formats, and a dynamic loss scale."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.charts.axes import Axis
@@ -9,7 +10,14 @@ from app.charts.paper import NARROW, Paper
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Foreseen, Values, plain, summary_of
 from app.explorers.controls import Select, Slider
-from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
+from app.formulas.precision import (
+    epsilon,
+    largest_finite,
+    loss_scale,
+    round_to,
+    spacing,
+    update_survives,
+)
 from app.formulas.precision.formats import Format, NumberFormat
 from app.units import RATIO, figures
 
@@ -34,7 +42,10 @@ _PLACES = 6  # significant digits of a spacing
 
 def _formats(values: Values) -> Explored:
     name = next(known for known in _FORMATS if known == values.word("format"))
-    weight, update = values.number("weight"), values.number("update")
+    weight, update = _weight(values, name), values.number("update")
+    notice = ""
+    if weight != values.number("weight"):
+        notice = f"{_FORMATS[name]} ends at {figures(weight)}; shown with that weight."
     step, kept = spacing(weight, name), round_to(weight, name)
     after = round_to(kept + update, name)
     survives = update_survives(weight, update, name)
@@ -62,7 +73,12 @@ def _formats(values: Values) -> Explored:
         series=series,
         marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}", Grip("weight")),),
     )
-    return Explored(says, facts, (plot, _bits(name, kept)))
+    return Explored(says, facts, (plot, _bits(name, kept)), notice=notice)
+
+
+def _weight(values: Values, name: Format) -> float:
+    """The weight, or the largest number of the format."""
+    return min(values.number("weight"), largest_finite(name))
 
 
 def _bits(name: Format, value: float) -> Drawing:
@@ -134,8 +150,9 @@ def _in_range(name: Format) -> list[float]:
 def _loss_scale(values: Values) -> Explored:
     steps, interval = values.count("steps"), values.count("interval")
     initial, every = values.number("initial"), values.count("every")
-    overflows = tuple(every > 0 and (step + 1) % every == 0 for step in range(steps))
-    scales = loss_scale(overflows, initial, interval)
+    asked, steps = steps, _steps_in_range(values, steps)
+    notice = "" if asked == steps else f"Shown up to step {steps}, where the scale leaves 1e±30."
+    overflows, scales = _scales(values, steps)
     points = tuple((float(step), scale) for step, scale in enumerate(scales, 1))
     last = scales[-1]
     trend = (
@@ -161,13 +178,33 @@ def _loss_scale(values: Values) -> Explored:
         y=Axis("scale", RATIO, log=True),
         series=(Series(Color.BLUE, "scale", points),),
     )
-    return Explored(says, facts, (plot,))
+    return Explored(says, facts, (plot,), notice=notice)
+
+
+def _scales(values: Values, steps: int) -> tuple[Sequence[bool], Sequence[float]]:
+    """Whether each step overflows, and the scale after it."""
+    every = values.count("every")
+    overflows = tuple(every > 0 and (step + 1) % every == 0 for step in range(steps))
+    return overflows, loss_scale(overflows, values.number("initial"), values.count("interval"))
+
+
+def _steps_in_range(values: Values, steps: int) -> int:
+    """The steps, up to *steps*, after which the scale is still one that a scaler may have."""
+
+    def leaves(tried: int) -> bool:
+        try:
+            _scales(values, tried)
+        except ValueError:
+            return True
+        return False
+
+    return bisect_left(range(1, steps + 1), True, key=leaves)
 
 
 def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
     """Numbers that are taken for the spacing at a weight."""
     name = next(known for known in _FORMATS if known == values.word("format"))
-    weight = values.number("weight")
+    weight = _weight(values, name)
     yield (
         epsilon(name),
         "That is the spacing at 1. It halves with every power of two below, and doubles above.",

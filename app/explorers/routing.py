@@ -12,6 +12,7 @@ from app.explorers.base import (
     Explorer,
     Foreseen,
     Values,
+    divisor,
     plain,
     quantity,
     share,
@@ -27,12 +28,8 @@ _SEED = 1
 
 
 def _routing(values: Values) -> Explored:
-    experts, active = values.count("experts"), values.count("active")
-    ranks, tokens = values.count("ranks"), values.count("tokens")
-    if active > experts:
-        raise ValueError(f"a token cannot go to {active} of {experts} experts")
-    if experts % ranks:
-        raise ValueError(f"{experts} experts do not divide evenly over {ranks} GPUs")
+    experts, tokens = values.count("experts"), values.count("tokens")
+    active, ranks = min(values.count("active"), experts), divisor(experts, values.count("ranks"))
     chosen = _chosen(tokens, experts, active, values.number("skew"))
     per_rank = -(-tokens // ranks)
     batches = [chosen[at : at + per_rank] for at in range(0, tokens, per_rank)]
@@ -56,7 +53,25 @@ def _routing(values: Values) -> Explored:
         quantity("sent by the busiest GPU", sent, BYTE),
         quantity("sent with even routing", even, BYTE),
     )
-    return Explored(says, facts, (_loads(unlimited.loads, capacity, summary_of(says)),))
+    notice = _notice(values, experts, active, ranks)
+    figures = (_loads(unlimited.loads, capacity, summary_of(says)),)
+    return Explored(says, facts, figures, notice=notice)
+
+
+def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
+    """What differs from what was asked for, because it does not divide."""
+    says = []
+    if active != values.count("active"):
+        says.append(
+            f"A token cannot go to {values.count('active')} of {experts} experts; shown with all."
+        )
+    if ranks != values.count("ranks"):
+        over = "one GPU" if ranks == 1 else f"{ranks} GPUs"
+        says.append(
+            f"{experts} experts do not divide evenly over {values.count('ranks')} GPUs; shown on "
+            f"{over}."
+        )
+    return " ".join(says)
 
 
 def _loads(loads: Sequence[int], capacity: int, summary: str) -> Plot:
@@ -141,7 +156,7 @@ ROUTING = Explorer(
         given=lambda values: {
             "tokens": values.count("tokens"),
             "experts": values.count("experts"),
-            "top": values.count("active"),
+            "top": min(values.count("active"), values.count("experts")),
             "factor": values.number("factor"),
         },
         others=_not_the_capacity,

@@ -41,8 +41,13 @@ def _run(values: Values) -> Explored:
     took = values.number("days") * _DAY
     if took:
         used = flops / (gpus * peak * took)
+    notice = ""
     if used > 1:
-        raise ValueError(f"{show(took, SECOND)} would take {used:.3g} times the peak of these GPUs")
+        notice = (
+            f"{show(took, SECOND)} would take {used:.3g} times the peak of these GPUs. Shown at "
+            "the full peak, the shortest time."
+        )
+        took, used = 0.0, 1.0
     time = took or training_time(flops, gpus, peak, used)
     data, waiting = _laid_out(values, gpus)
     rent = rental_cost(gpus, time, values.number("price"))
@@ -78,7 +83,7 @@ def _run(values: Values) -> Explored:
             ),
         ),
     )
-    return Explored(says, facts, (plot,))
+    return Explored(says, facts, (plot,), notice=notice)
 
 
 def _hours(gpus: int, time: float) -> KeyFigure:

@@ -1,5 +1,6 @@
 """The two matrices of an MLP, split over GPUs by columns or by rows."""
 
+import math
 from collections.abc import Iterator
 
 from app.charts.color import Tone
@@ -11,6 +12,7 @@ from app.explorers.base import (
     Foreseen,
     KeyFigure,
     Values,
+    divisor,
     plain,
     quantity,
 )
@@ -32,7 +34,8 @@ _ORDERS = {
 
 def _split(values: Values) -> Explored:
     hidden, wide = values.count("hidden"), values.count("wide")
-    ranks, tokens = values.count("ranks"), values.count("tokens")
+    tokens = values.count("tokens")
+    ranks = _ranks(values)
     first, second = values.word("order").split("-")
     shards = (_shard(first, hidden, wide, ranks), _shard(second, wide, hidden, ranks))
     between = tensor_all_reduce_size(1, tokens, wide, _ELEMENT)
@@ -50,7 +53,18 @@ def _split(values: Values) -> Explored:
         quantity("sent, forward", sent, BYTE),
         KeyFigure("collectives, forward", str(len(steps) if ranks > 1 else 0)),
     )
-    return Explored(says, facts, (_drawing((first, second), shards, hidden, wide, ranks),))
+    notice = (
+        f"{values.count('ranks')} GPUs do not divide both sizes; shown on {ranks}."
+        if ranks != values.count("ranks")
+        else ""
+    )
+    figures = (_drawing((first, second), shards, hidden, wide, ranks),)
+    return Explored(says, facts, figures, notice=notice)
+
+
+def _ranks(values: Values) -> int:
+    """The GPUs that both sizes divide over, as many as asked for or the next fewer."""
+    return divisor(math.gcd(values.count("hidden"), values.count("wide")), values.count("ranks"))
 
 
 def _shard(how: str, rows: int, columns: int, ranks: int) -> Shard:
@@ -168,7 +182,7 @@ SPLITTER = Explorer(
         exercise="tensor/all-reduce-of-a-layer",
         answer="sent",
         given=lambda values: {
-            "ranks": values.count("ranks"),
+            "ranks": _ranks(values),
             "hidden": values.count("hidden"),
             "sequence": values.count("tokens"),
             "batch": 1,

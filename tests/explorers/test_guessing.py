@@ -124,11 +124,11 @@ def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> N
             assert fact is None or fact.exact == start.exact, (control.name, text)
 
 
-def test_a_state_that_cannot_be_drawn_asks_nothing_and_stays_hidden(client: TestClient) -> None:
+def test_a_state_that_does_not_exist_asks_for_the_one_that_is_shown(client: TestClient) -> None:
     page = fragment(client, "layout", tensor="3", predict="1")
-    assert "Nothing to draw" in page
+    assert "Shown with tensor parallelism 4" in page
     assert "data-hidden" in page
-    assert 'name="guess"' not in page
+    assert 'name="guess"' in page
 
 
 def test_a_state_without_the_number_asks_nothing_and_hides_nothing(client: TestClient) -> None:

@@ -166,7 +166,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
-        corrections=corrections,
+        corrections=(*corrections, *([shown.notice] if shown.notice else [])),
         problem=problem,
         says=html(shown.says),
         facts=shown.facts,
