@@ -1,9 +1,19 @@
 // An explorer: the server computes the state that the controls describe; the page shows it in place.
+import { follow, place } from "./dragging.js";
+
 const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
 const reset = document.querySelector("[data-reset]");
+const slideOf = (name) => form.querySelector(`[data-for="${name}"]`);
 let asked = 0;
 let waiting = 0;
+let quiet = 0;
+
+// Where there is room beside the figures, the settings are always open.
+const roomy = matchMedia("(width >= 62.5rem)");
+const fold = () => (form.querySelector("details").open = roomy.matches);
+roomy.addEventListener("change", fold);
+fold();
 
 const explored = () => document.querySelector("#explored");
 const guess = () => document.querySelector("#asked [name=guess]");
@@ -30,25 +40,54 @@ function replaceAsked(fresh) {
   if (typed && guess() && !guess().value) guess().value = typed;
 }
 
-function announce() {
-  const said = explored().querySelectorAll("#guessed, .said, .feedback.failure");
-  live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
+// While a control moves, the figures follow at once; what is heard, and the address, when it rests.
+function settle(here) {
+  clearTimeout(quiet);
+  quiet = setTimeout(() => {
+    const said = explored().querySelectorAll("#guessed, .said, .feedback.failure");
+    live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
+    history.replaceState(null, "", here);
+  }, 250);
 }
+
+// The width that the style sheet draws figures for: an update brings only that one.
+const paper = () => (explored().clientWidth < 640 ? "narrow" : "wide");
+let drawnFor = paper();
+let shown = 0;
+addEventListener("resize", () => {
+  if (paper() !== drawnFor) soon(100);
+});
 
 async function show(here = address()) {
   const number = ++asked;
+  drawnFor = paper();
   try {
-    const answer = await fetch(here, { headers: { "X-Fragment": "1" } });
-    if (!answer.ok || number !== asked) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const answer = await fetch(here, { headers: { "X-Fragment": "1", "X-Paper": drawnFor } });
+    const text = await answer.text();
+    if (!answer.ok || number < shown) return;
+    shown = number;
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const held = document.activeElement?.dataset.handle;
     replaceAsked(page.querySelector("#asked"));
     replaceExplored(page.querySelector("#explored"));
-    announce();
+    place(slideOf, held);
     reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
-    history.replaceState(null, "", here);
+    settle(here);
   } catch {
     live.textContent = "The server cannot be reached.";
   }
+}
+
+// One request at a time, the next one for where the control is by then.
+let running = false;
+let again = false;
+async function keepUp() {
+  again = running;
+  if (running) return;
+  running = true;
+  await show();
+  running = false;
+  if (again) keepUp();
 }
 
 // Hiding or showing the answer removes the focused element; its replacement gets the focus.
@@ -109,10 +148,10 @@ form.addEventListener("input", (event) => {
   if (target.matches("[data-for]")) {
     form.elements[target.dataset.for].value = written(target);
     said(target);
-    soon(30);
+    keepUp();
     return;
   }
-  const slide = form.querySelector(`[data-for="${target.name}"]`);
+  const slide = slideOf(target.name);
   if (slide) {
     placed(slide, target.value);
     said(slide);
@@ -135,24 +174,42 @@ form.querySelector("[data-share]").addEventListener("click", async (event) => {
 });
 
 // Play: a slider moves by itself, one step at a time, to its end.
-let running = 0;
+let playing = 0;
 form.addEventListener("click", (event) => {
   const button = event.target.closest("[data-run]");
   if (!button) return;
   const box = form.elements[button.dataset.run];
-  const slide = form.querySelector(`[data-for="${button.dataset.run}"]`);
+  const slide = slideOf(button.dataset.run);
   const stop = () => {
-    clearInterval(running);
-    running = 0;
+    clearInterval(playing);
+    playing = 0;
     button.textContent = "Play";
   };
-  if (running) return stop();
+  if (playing) return stop();
   button.textContent = "Stop";
   if (explored().dataset.ended) box.value = slide.value = slide.min;
-  running = setInterval(async () => {
+  playing = setInterval(async () => {
     slide.value = Number(box.value) + 1;
     box.value = slide.value;
     await show();
     if (explored().dataset.ended) stop();
   }, 700);
 });
+
+// A point of a figure moves its control: to whole numbers and powers of two where it has only those.
+function move(slide, value) {
+  const { factor, scaling, low, high } = slide.dataset;
+  const number = value / Number(factor);
+  const box = form.elements[slide.dataset.for];
+  if (scaling === "doubles") slide.value = Math.log2(number);
+  else if (!scaling) slide.value = number;
+  const near = Math.min(Math.max(number, Number(low)), Number(high));
+  const text = scaling === "log" ? String(Number(near.toPrecision(3))) : written(slide);
+  if (box.value === text) return;
+  box.value = text;
+  placed(slide, text);
+  said(slide);
+  keepUp();
+}
+place(slideOf);
+follow(document.querySelector(".outcome"), slideOf, move);

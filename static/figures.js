@@ -3,6 +3,10 @@
 const known = new WeakMap();
 const NEAR = 24; // pixels; a value farther from the pointer is not meant
 
+// A figure is there once for each width; this is the one that is shown.
+const drawing = (within) =>
+  [...within.querySelectorAll("svg.figure")].find((svg) => svg.getClientRects().length);
+
 function boxed(track, row) {
   const { spans, names, says, y } = track.dataset;
   const named = names.split(" ");
@@ -66,7 +70,7 @@ function over(svg, name, path) {
 }
 
 function show(canvas, value) {
-  const svg = canvas.querySelector("svg");
+  const svg = drawing(canvas);
   svg.querySelector(".at")?.classList.remove("at");
   value?.node?.classList.add("at");
   const alike = value?.key ? valuesOf(svg).filter(({ key }) => key === value.key) : [];
@@ -105,7 +109,7 @@ document.addEventListener("pointermove", (event) => {
   if (!moved)
     requestAnimationFrame(() => {
       if (moved.canvas.isConnected)
-        show(moved.canvas, under(moved.canvas.querySelector("svg"), moved.event));
+        show(moved.canvas, under(drawing(moved.canvas), moved.event));
       moved = null;
     });
   moved = { canvas, event };
@@ -115,7 +119,7 @@ document.addEventListener("keydown", (event) => {
   const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   if (!way || !canvas.matches?.(".canvas")) return;
   event.preventDefault();
-  const values = valuesOf(canvas.querySelector("svg"));
+  const values = valuesOf(drawing(canvas));
   const here = Number(canvas.dataset.at ?? -1);
   show(
     canvas,
@@ -141,7 +145,7 @@ document.addEventListener("click", (event) => {
     copy(button, new URL(button.dataset.copy, location.href).href);
     return;
   }
-  const svg = button.closest("[data-figure]").querySelector("svg");
+  const svg = drawing(button.closest("[data-figure]"));
   svg.classList.remove("playing");
   svg.getBoundingClientRect(); // restarts the animation
   svg.classList.add("playing");

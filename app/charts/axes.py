@@ -1,30 +1,42 @@
 """Axes: where a value is placed, and where the ticks are."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
+from itertools import pairwise
 
-from app.units import SECOND, Unit, figures, show
+from app.charts.paper import text_width
+from app.units import SECOND, Unit, figures, scale_of, show, show_in
 
 _TICKS = 6
-_MINUTE = 60.0
+_TEN = 10
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TIMES = (
-    1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 10 * 24 * 3600,
-    100 * 24 * 3600,
+    1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, _MINUTE, 600, _HOUR, 6 * _HOUR, _DAY, 10 * _DAY, 100 * _DAY,
+    1000 * _DAY,
 )  # fmt: skip
+_FINER_TIMES = (
+    *(step * _MINUTE for step in (1, 2, 5, 10, 20, 30)),
+    *(step * _HOUR for step in (1, 2, 4, 8, 12)),
+    *(step * _DAY for step in (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300)),
+    *(step * _DAY for step in (500, 700, 1000, 2000)),
+)
 _NOISE = 9  # decimals of a percentage
-_FEW = 3  # decades; a logarithmic axis with fewer has ticks at 2 and 5 times each, too
-_DECADES = 8  # ticks on a logarithmic axis; with more decades, every second or third
+_FEW = 3  # an axis with fewer ticks cannot be read
+_MANY = 9  # with more, they are too close together
+_GAP, _LINE = 10, 15  # pixels between two ticks: from text to text across, from line to line up
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what it measures, in which unit."""
+    """An axis: what it measures, in which unit; *base* is that of a logarithmic one's ticks."""
 
     label: str
     unit: Unit
     log: bool = False
     percent: bool = False
+    base: int = _TEN
 
     def text(self, value: float) -> str:
         """*value* as text, with its unit."""
@@ -73,14 +85,50 @@ class PixelScale:
         return round(self.start + min(max(share, 0.0), 1.0) * (self.end - self.start), 2)
 
     def ticks(self) -> tuple[Tick, ...]:
-        """Ticks at round values."""
+        """Ticks at round values, at least three where the axis has as many, none over another."""
+        found: list[tuple[Tick, ...]] = []
+        for values in self._choices():
+            made = tuple(Tick(self.at(value), self._text(value)) for value in values)
+            if len(made) <= _MANY and self._fit(made):
+                found.append(made)
+                if len(made) >= _FEW:
+                    break
+        return max(found, key=len, default=())
+
+    def _text(self, value: float) -> str:
+        """*value* as text; times that are evenly spaced are all in the same unit."""
+        if self.axis.unit is not SECOND or self.axis.log:
+            return self.axis.text(value)
+        symbol, size = _clock(self.high)
+        return show_in(value, scale_of(symbol)) if size > 1 else time_text(value)
+
+    def _choices(self) -> Iterator[Sequence[float]]:
+        """Values for ticks, the best ones first."""
         if not self.axis.log:
-            values = even(self.low, self.high, _TICKS)
+            yield from (even_on(self.axis, self.low, self.high, n) for n in range(_TICKS, 0, -1))
         elif self.axis.unit is SECOND and self.high > _MINUTE:
-            values = [value for value in _TIMES if self.low <= value <= self.high]
+            yield from _strides(self._within(_TIMES))
+            yield from _strides(self._within(_FINER_TIMES))
         else:
-            values = _decades(self.low, self.high)
-        return tuple(Tick(self.at(value), self.axis.text(value)) for value in values)
+            yield from _powers(self.low, self.high, self.axis.base)
+        if self.axis.log:
+            yield from (even_on(self.axis, self.low, self.high, n) for n in range(_FEW + 1, 1, -1))
+
+    def _within(self, values: Sequence[float]) -> list[float]:
+        return [value for value in values if self.low <= value <= self.high]
+
+    def _fit(self, ticks: Sequence[Tick]) -> bool:
+        """Whether the labels of *ticks* are apart."""
+        return all(
+            abs(after.at - before.at) >= self._room(before.label, after.label)
+            for before, after in pairwise(ticks)
+        )
+
+    def _room(self, before: str, after: str) -> float:
+        """Pixels that two labels take between their middles."""
+        if self.start > self.end:
+            return _LINE
+        return _GAP + (text_width(before) + text_width(after)) / 2
 
 
 def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelScale:
@@ -103,15 +151,36 @@ def even(low: float, high: float, count: int) -> list[float]:
     return [step * place for place in range(first, last + 1)]
 
 
-def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten from *low* to *high*; if there are few, also 2 and 5 times each.
+def even_on(axis: Axis, low: float, high: float, count: int) -> list[float]:
+    """About *count* values from *low* to *high* that are round in the unit they are shown in."""
+    unit = _clock(high)[1] if axis.unit is SECOND else 1.0
+    return [value * unit for value in even(low / unit, high / unit, count)]
 
-    >>> _decades(28, 150)
-    [50.0, 100.0]
+
+def _clock(high: float) -> tuple[str, float]:
+    """The unit for times up to *high*, and its seconds; the prefix of a second comes by itself."""
+    spans = (("days", _DAY), ("h", _HOUR), ("min", _MINUTE))
+    return next(((symbol, size) for symbol, size in spans if high >= 2 * size), ("s", 1.0))
+
+
+def _powers(low: float, high: float, base: int) -> Iterator[Sequence[float]]:
+    """Powers of *base* from *low* to *high*; of ten, also 2 and 5 times each, then 1 to 9 times.
+
+    >>> [len(values) for values in _powers(28, 150, 10)]
+    [1, 2, 9]
     """
-    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    if last - first + 1 < _FEW:
-        values = (m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5))
-        return [value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-    stride = max(1, math.ceil((last - first) / _DECADES))
-    return [10.0**power for power in range(first, last + 1, stride)]
+    first = math.ceil(math.log(low, base) - 1e-9)
+    last = math.floor(math.log(high, base) + 1e-9)
+    powers = [float(base) ** power for power in range(first, last + 1)]
+    yield from _strides(powers)
+    if base != _TEN or len(powers) >= _FEW:
+        return
+    for times in ((1, 2, 5), range(1, _TEN)):
+        values = (m * 10.0**power for power in range(first - 1, last + 1) for m in times)
+        yield [value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+
+
+def _strides(values: Sequence[float]) -> Iterator[Sequence[float]]:
+    """*values*, then every second, every third, and so on, as long as there are enough."""
+    for stride in range(1, max(2, len(values) // 2 + 1)):
+        yield values[::stride]

@@ -4,19 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.charts.axes import Axis, PixelScale, Tick, scale
-from app.charts.color import Color
-
-WIDTH = 720
-_LEFT, _RIGHT, _TOP, _ROW, _GAP = 150, 24, 8, 30, 12
-_LEGEND = 24  # pixels, height of the legend
-_LABEL = 6.6  # pixels, width of a letter in a part
+from app.charts.color import Color, Tone
+from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, text_width, widest
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a bar; *color* is its color."""
+    """A piece of a bar; *color* says what it stands for."""
 
-    color: Color
+    color: Tone | Color
     name: str
     value: float
 
@@ -57,6 +53,23 @@ class Bars:
         return tuple(rows)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How the rows are set: the names beside their bars, or above them."""
+
+    above: bool
+    margin: int  # at the right
+    row: int  # height of a bar
+    gap: int  # from a bar to the next row
+    name: int  # height of the name above the bar
+
+
+_FORMS = {WIDE: _Form(False, 16, 30, 12, 0), NARROW: _Form(True, 6, 22, 10, 18)}
+_NAMES = 96  # pixels for the names beside their bars, at least: bars of one page then line up
+_AXIS, _LIMIT, _TOP = 34, 20, 8  # height of the numbers, of the limit's text, of the rest
+_INSIDE, _AFTER = 8, 7  # pixels around the label of a part, and before a note
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPart:
     """A part in pixels."""
@@ -64,19 +77,19 @@ class PlacedPart:
     x: float
     y: float
     width: float
-    color: Color
+    color: Tone | Color
     label: str
     says: str
 
 
 @dataclass(frozen=True, slots=True)
-class BarLabel:
-    """The name of a bar, and the note after it, in pixels."""
+class PlacedText:
+    """A text in pixels; *anchor* is the class that says where *x* is: empty at its start."""
 
+    x: float
     y: float
-    name: str
-    note: str
-    end: float
+    text: str
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,54 +97,82 @@ class BarsPicture:
     """A bar chart in pixels."""
 
     chart: Bars
-    width: int
+    paper: Paper
     height: int
     row: int
-    left: int
+    top: int  # of the grid
+    foot: int  # of the grid
     boxes: tuple[PlacedPart, ...]
-    lines: tuple[BarLabel, ...]
+    names: tuple[PlacedText, ...]
+    notes: tuple[PlacedText, ...]
     ticks: tuple[Tick, ...]
     limit: float | None
-    limit_left: bool  # whether its text is to the left of it
-    legend: tuple[tuple[float, Color, str], ...]  # position, color and name
-
-    @property
-    def foot(self) -> int:
-        """Bottom of the axis and its numbers."""
-        return self.height - (_LEGEND if self.legend else 0)
+    limit_says: PlacedText | None
+    legend: Legend
 
 
-def bars_picture(chart: Bars) -> BarsPicture:
+def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     """*chart* in pixels."""
-    largest = [bar.value for bar in chart.bars] + ([chart.limit] if chart.limit else [])
+    form = _FORMS[paper]
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
-    room = max(map(len, notes), default=0) * _LABEL
-    placed = scale(chart.axis, largest, _LEFT, WIDTH - _RIGHT - room)
-    limit = placed.at(chart.limit) if chart.limit else None
+    placed = _scale(chart, paper, form, notes)
+    top = _TOP + (_LIMIT if chart.limit else 0)
     boxes: list[PlacedPart] = []
-    lines = []
+    names, said = [], []
     for index, (bar, note) in enumerate(zip(chart.bars, notes, strict=True)):
-        y = _TOP + index * (_ROW + _GAP)
-        boxes += _parts(bar, y, placed)
-        end = placed.at(bar.value)
-        if limit is not None and end <= limit <= end + len(note) * _LABEL + 7:
-            end = limit  # the line would cross the note
-        lines.append(BarLabel(y, bar.name, note, end))
-    legend = _legend(chart, boxes)
-    height = _TOP + len(chart.bars) * (_ROW + _GAP) + 40 + (_LEGEND if legend else 0)
+        y = top + index * (form.name + form.row + form.gap)
+        boxes += _parts(bar, y + form.name, placed)
+        name, after = _texts(bar, note, y, placed, paper)
+        names.append(name)
+        said.append(after)
+    foot = top + len(chart.bars) * (form.name + form.row + form.gap)
+    own = legend(_unlabeled(chart, boxes), placed.start, paper.width)
+    limit = placed.at(chart.limit) if chart.limit else None
     return BarsPicture(
         chart=chart,
-        width=WIDTH,
-        height=height,
-        row=_ROW,
-        left=_LEFT,
+        paper=paper,
+        height=foot + _AXIS + own.height,
+        row=form.row,
+        top=top - 4,
+        foot=foot,
         boxes=tuple(boxes),
-        lines=tuple(lines),
+        names=tuple(names),
+        notes=tuple(said),
         ticks=placed.ticks(),
         limit=limit,
-        limit_left=limit is not None and limit > WIDTH / 2,
-        legend=legend,
+        limit_says=None if limit is None else _beside(limit, chart.limit_says, paper),
+        legend=own,
     )
+
+
+def _scale(chart: Bars, paper: Paper, form: _Form, notes: list[str]) -> PixelScale:
+    """The scale of the bars, with room for the names before them and the notes after them."""
+    largest = [bar.value for bar in chart.bars] + ([chart.limit] if chart.limit else [])
+    if form.above:
+        return scale(chart.axis, largest, 4, paper.width - form.margin)
+    start = max(_NAMES, widest([bar.name for bar in chart.bars]) + 14)
+    room = _AFTER + max(widest(notes), 0.0)
+    return scale(chart.axis, largest, start, paper.width - form.margin - room)
+
+
+def _texts(
+    bar: Bar, note: str, y: float, placed: PixelScale, paper: Paper
+) -> tuple[PlacedText, PlacedText]:
+    """The name and the note of *bar*, whose row begins at *y*."""
+    form = _FORMS[paper]
+    if form.above:
+        name = PlacedText(placed.start, y + form.name - 5, bar.name)
+        return name, PlacedText(placed.end, y + form.name - 5, note, "end")
+    middle = y + form.row / 2 + 4
+    name = PlacedText(placed.start - 10, middle, bar.name, "end")
+    return name, PlacedText(placed.at(bar.value) + _AFTER, middle, note)
+
+
+def _beside(limit: float, says: str, paper: Paper) -> PlacedText:
+    """The text of the limit at its line, on the side that has room for it."""
+    if limit + 5 + text_width(says) <= paper.width:
+        return PlacedText(limit + 5, 13, says)
+    return PlacedText(limit - 5, 13, says, "end")
 
 
 def _parts(bar: Bar, y: float, placed: PixelScale) -> Iterator[PlacedPart]:
@@ -141,18 +182,14 @@ def _parts(bar: Bar, y: float, placed: PixelScale) -> Iterator[PlacedPart]:
         x, begun = placed.at(begun), begun + part.value
         width = round(max(0.0, placed.at(begun) - x), 2)
         says = f"{bar.name}, {part.name}: {placed.axis.text(part.value)}"
-        label = part.name if len(part.name) * _LABEL + 8 <= width else ""
+        label = part.name if text_width(part.name) + _INSIDE <= width else ""
         yield PlacedPart(x=x, y=y, width=width, color=part.color, label=label, says=says)
 
 
-def _legend(chart: Bars, boxes: list[PlacedPart]) -> tuple[tuple[float, Color, str], ...]:
-    """The names of all parts, if some part is too narrow for its label."""
+def _unlabeled(chart: Bars, boxes: list[PlacedPart]) -> list[tuple[str, str]]:
+    """The colors and names of all parts, if some part is too narrow for its label."""
     parts = {part.name: part.color for bar in chart.bars for part in bar.parts if part.name}
     labeled = {box.label for box in boxes} | {bar.name for bar in chart.bars}
     if len(parts) == 1 or set(parts) <= labeled:
-        return ()
-    at, found = float(_LEFT), []
-    for name, color in parts.items():
-        found.append((round(at, 2), color, name))
-        at += len(name) * _LABEL + 34
-    return tuple(found)
+        return []
+    return [(color, name) for name, color in parts.items()]

@@ -1,9 +1,11 @@
 """A drawing of boxes, arrows and text, placed by the caller."""
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
-from app.charts.color import Color
+from app.charts.color import Color, Tone
+from app.charts.paper import Paper
 
 _TIP = 9  # pixels
 
@@ -20,7 +22,7 @@ class Rect:
     width: float
     height: float
     _: KW_ONLY
-    color: Color
+    color: Tone | Color
     label: str
     says: str
     outlined: bool = False
@@ -29,7 +31,10 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow with a label at its middle; without *head* it is a line."""
+    """An arrow with a label at its middle; without *head* it is a line.
+
+    One that is *dashed* is not the last word, such as a partial sum.
+    """
 
     x1: float
     y1: float
@@ -40,6 +45,7 @@ class Arrow:
     label: str = ""
     says: str = ""
     head: bool = True
+    dashed: bool = False
 
     @property
     def tip(self) -> str:
@@ -67,14 +73,20 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What is drawn on a paper of *height*."""
+
+    height: float
+    rects: tuple[Rect, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
+    words: tuple[Words, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A drawing of *width* by *height*, with its content as a table."""
+    """A drawing with its content as a table; *on* places it on a paper."""
 
     title: str
     summary: str
-    width: float
-    height: float
-    rects: tuple[Rect, ...]
-    arrows: tuple[Arrow, ...]
-    words: tuple[Words, ...]
+    on: Callable[[Paper], Sheet]
     table: tuple[tuple[str, ...], ...]

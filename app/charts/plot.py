@@ -1,16 +1,18 @@
 """Curves over two axes, with labeled points."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from app.charts.axes import Axis, PixelScale, Tick, scale
 from app.charts.color import Color
+from app.charts.labels import PlacedLabel, clear_height, placed_labels
+from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, widest
 
-WIDTH, HEIGHT = 720, 380
-_LEFT, _RIGHT, _TOP, _BOTTOM = 92, 130, 30, 46
-_APART = 15  # pixels between the names of two curves
+_HEIGHTS = {WIDE: 330, NARROW: 270}
+_EDGES = {WIDE: 14, NARROW: 22}  # pixels at the right, for half of the last number
+_TOP, _BOTTOM = 38, 42
+_END = 10  # pixels around the name at the end of a curve
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
-_LETTER = 6.8  # pixels, width of a letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,21 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Grip:
+    """A control that a point stands for: it is *per* times the value on the x axis."""
+
+    control: str
+    per: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class LabeledPoint:
-    """A point with a name."""
+    """A point with a name; *grip* is what moving it along the x axis changes, if anything."""
 
     x: float
     y: float
     says: str
+    grip: Grip | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +75,7 @@ class Curve:
     """A series in pixels.
 
     *points* and *says* list the position and the tooltip of each point; *dots* is the path that
-    draws the points, empty if there are many.
+    draws the points, empty if there are many. Its name is left out where the legend has it.
     """
 
     color: Color
@@ -78,23 +89,11 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedLabel:
-    """A labeled point in pixels; its text begins (or ends, if *left*) at *text_x*."""
-
-    x: float
-    y: float
-    says: str
-    text_x: float
-    text_y: float
-    left: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlotPicture:
     """A plot in pixels."""
 
     chart: Plot
-    width: int
+    paper: Paper
     height: int
     left: int
     right: int
@@ -102,49 +101,80 @@ class PlotPicture:
     bottom: int
     curves: tuple[Curve, ...]
     marks: tuple[PlacedLabel, ...]
+    across: PixelScale
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
+    legend: Legend
+
+    @property
+    def labels(self) -> Iterator[tuple[LabeledPoint, PlacedLabel]]:
+        """The labeled points, and where they are."""
+        return zip(self.chart.marks, self.marks, strict=True)
 
 
-def plot_picture(chart: Plot) -> PlotPicture:
+def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
     """*chart* in pixels."""
-    right, bottom = WIDTH - _RIGHT, HEIGHT - _BOTTOM
+    bottom = _HEIGHTS[paper] - _BOTTOM
     points = [point for series in chart.series for point in series.points]
     points += [(mark.x, mark.y) for mark in chart.marks]
-    across = scale(chart.x, [x for x, _ in points], _LEFT, right)
-    if not chart.x.log and points:
-        across = PixelScale(
-            chart.x, low=min(x for x, _ in points), high=across.high, start=_LEFT, end=right
-        )
     up = scale(chart.y, [y for _, y in points], bottom, _TOP)
-    marks = _placed([(across.at(m.x), up.at(m.y), m.says) for m in chart.marks])
+    y_ticks = up.ticks()
+    left = round(widest([tick.label for tick in y_ticks]) + 14)
+    named = paper is not NARROW
+    right = paper.width - _EDGES[paper] - (_room(chart) if named else 0)
+    across = _across(chart, [x for x, _ in points], left, right)
+    curves = list(_curves(chart, across, up, named=named))
+    marks = placed_labels(
+        [(across.at(m.x), up.at(m.y), m.says) for m in chart.marks],
+        curves=[[(across.at(x), up.at(y)) for x, y in series.points] for series in chart.series],
+        names=[(curve.label_x, curve.label_y, curve.name) for curve in curves if curve.name],
+        bounds=(left + 4, 14, paper.width - 4, bottom - 4),
+    )
+    names = [(series.color.value, series.name) for series in chart.series[1:] and chart.series]
+    own = Legend() if named else legend(names, left, paper.width)
     return PlotPicture(
         chart=chart,
-        width=WIDTH,
-        height=HEIGHT,
-        left=_LEFT,
+        paper=paper,
+        height=_HEIGHTS[paper] + own.height,
+        left=left,
         right=right,
         top=_TOP,
         bottom=bottom,
-        curves=tuple(_curves(chart, across, up)),
+        curves=tuple(curves),
         marks=marks,
+        across=across,
         x_ticks=across.ticks(),
-        y_ticks=up.ticks(),
+        y_ticks=y_ticks,
+        legend=own,
     )
 
 
-def _curves(chart: Plot, across: PixelScale, up: PixelScale) -> Iterator[Curve]:
+def _room(chart: Plot) -> int:
+    """Pixels for the names at the ends of the curves."""
+    longest = widest([series.name for series in chart.series if not series.at_peak])
+    return round(longest) + _END if longest else 0
+
+
+def _across(chart: Plot, values: list[float], left: float, right: float) -> PixelScale:
+    """The scale of the x axis; a linear one begins at the first value."""
+    made = scale(chart.x, values, left, right)
+    if chart.x.log or not values:
+        return made
+    return PixelScale(chart.x, low=min(values), high=made.high, start=left, end=right)
+
+
+def _curves(chart: Plot, across: PixelScale, up: PixelScale, *, named: bool) -> Iterator[Curve]:
     """The series of *chart* in pixels, their names apart from one another."""
     taken: list[float] = []
     for series in chart.series:
         placed = [(across.at(x), up.at(y)) for x, y in series.points]
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]
         spots = [f"{x} {y}" for x, y in placed]
-        x, y = min(reversed(placed), key=lambda spot: spot[1]) if series.at_peak else placed[-1]
-        taken.append(_free(y + 4, taken))
+        x, y = _named_at(series, placed)
+        taken.append(clear_height(y + 4, taken))
         yield Curve(
             color=series.color,
-            name=series.name,
+            name=series.name if named else "",
             path="M" + "L".join(spots),
             dots="".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else "",
             points=",".join(spots),
@@ -154,40 +184,6 @@ def _curves(chart: Plot, across: PixelScale, up: PixelScale) -> Iterator[Curve]:
         )
 
 
-def _placed(marks: list[tuple[float, float, str]]) -> tuple[PlacedLabel, ...]:
-    """*marks* with texts that do not overlap."""
-    taken: list[tuple[float, float, float]] = []  # from, to, height
-    found = []
-    for x, y, says in marks:
-        width = len(says) * _LETTER
-        spots = [
-            (left, y + rise)
-            for rise in (-9, 19, -25, 35, -41, 51, -57, 67)
-            for left in (x > (_LEFT + WIDTH - _RIGHT) / 2, x <= (_LEFT + WIDTH - _RIGHT) / 2)
-        ]
-        left, height = next((spot for spot in spots if _is_free(x, width, *spot, taken)), spots[0])
-        start = x - 9 if left else x + 9
-        taken.append((start - width if left else start, start if left else start + width, height))
-        found.append(
-            PlacedLabel(x=x, y=y, says=says, text_x=start, text_y=round(height, 2), left=left)
-        )
-    return tuple(found)
-
-
-def _is_free(
-    x: float, width: float, left: bool, y: float, taken: list[tuple[float, float, float]]
-) -> bool:
-    start, end = (x - 9 - width, x - 9) if left else (x + 9, x + 9 + width)
-    inside = start >= _LEFT and end <= WIDTH and _TOP - 12 <= y <= HEIGHT - _BOTTOM
-    return inside and all(
-        end + 8 < a or start - 8 > b or abs(y - height) >= _APART for a, b, height in taken
-    )
-
-
-def _free(y: float, taken: list[float]) -> float:
-    """A height near *y* that no other name takes."""
-    for step in range(2 * len(taken) + 1):
-        tried = y + (1 if step % 2 else -1) * ((step + 1) // 2) * _APART
-        if all(abs(tried - other) >= _APART for other in taken):
-            return tried
-    return y
+def _named_at(series: Series, placed: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The point of a curve that its name is written at."""
+    return min(reversed(placed), key=lambda spot: spot[1]) if series.at_peak else placed[-1]

@@ -4,6 +4,7 @@ from functools import cache
 
 from app.charts.bars import Bars, bars_picture
 from app.charts.drawing import Drawing
+from app.charts.paper import WIDE, Paper
 from app.charts.plot import Plot, plot_picture
 from app.charts.timeline import Timeline
 from app.charts.timeline_layout import timeline_picture
@@ -12,17 +13,19 @@ from app.templating import environment
 Figure = Bars | Plot | Timeline | Drawing
 
 
-def to_svg(figure: Figure, *, alone: bool) -> str:
+def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
     """*figure* as SVG: a standalone file if *alone*, or part of a page that has the style sheet."""
     match figure:
         case Bars():
-            return _filled("bars", picture=bars_picture(figure), alone=alone)
+            return _filled("bars", picture=bars_picture(figure, paper), alone=alone)
         case Plot():
-            return _filled("plot", picture=plot_picture(figure), alone=alone)
+            return _filled("plot", picture=plot_picture(figure, paper), alone=alone)
         case Timeline():
-            return _filled("timeline" if alone else "schedule", picture=timeline_picture(figure))
+            name = "timeline" if alone else "schedule"
+            return _filled(name, picture=timeline_picture(figure, paper))
         case Drawing():
-            return _filled("drawing", drawing=figure, alone=alone)
+            sheet = figure.on(paper)
+            return _filled("drawing", drawing=figure, sheet=sheet, paper=paper, alone=alone)
 
 
 def _filled(name: str, **given: object) -> str:

@@ -4,14 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
-from app.charts.axes import Tick, even
+from app.charts.axes import Axis, PixelScale, Tick
+from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, text_width, widest, wrapped
 from app.charts.timeline import Lane, TimeBar, Timeline
-from app.units import SECOND, show
+from app.units import SECOND
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _GAP = 960, 64, 72, 34, 26, 5
-_NOTE = 22  # pixels, height of the line below the legend
-_LABEL = 7.2  # pixels, width of a digit in a bar
-_TICKS = 8
+_TOP, _GAP = 4, 5
+_ROWS = ((8, 26), (64, 18))  # at most this number of rows, and the height of each
+_BESIDE = 8  # pixels between a row and its name or note
+_TIMES, _LINE = 38, 16  # pixels, height of the numbers and of a line of the note
+_AXIS = Axis("time", SECOND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ class Track:
 
     y: float
     paths: tuple[tuple[str, str], ...]
-    labels: tuple[tuple[float, str], ...]
+    labels: tuple[tuple[float, str, str], ...]  # position, kind and text
     traced: str
     spans: str
     names: str
@@ -56,7 +58,7 @@ class TimelinePicture:
     """A timeline in pixels."""
 
     timeline: Timeline
-    width: int
+    paper: Paper
     height: int
     left: int
     right: int
@@ -64,92 +66,95 @@ class TimelinePicture:
     scale: float
     lines: tuple[LaneLabel, ...]
     ticks: tuple[Tick, ...]
-    foot: int  # bottom of the legend; the note is below it
+    foot: int  # bottom of the rows
+    legend: Legend
+    note: tuple[str, ...]
 
     @property
     def boxes(self) -> tuple[PlacedBar, ...]:
         """Every bar separately."""
         return tuple(
-            _box(line.y, bar, self.scale) for line, row in self._rows() for bar in row.bars
+            PlacedBar(
+                x=round(self._x(bar), 2),
+                y=line.y,
+                width=round(self._width(bar), 2),
+                bar=bar,
+                labeled=self._fits(bar),
+            )
+            for line, row in self._rows()
+            for bar in row.bars
         )
 
     @property
     def tracks(self) -> tuple[Track, ...]:
         """The bars of each row."""
-        traced = self.timeline.traced
-        return tuple(_track(line.y, row.bars, self.scale, traced) for line, row in self._rows())
+        return tuple(self._track(line.y, row.bars) for line, row in self._rows())
 
     def _rows(self) -> Iterator[tuple[LaneLabel, Lane]]:
         return zip(self.lines, self.timeline.rows, strict=True)
 
+    def _track(self, y: float, bars: Sequence[TimeBar]) -> Track:
+        paths: dict[str, list[str]] = {}
+        spans, labels, traced = [], [], []
+        followed = self.timeline.traced
+        for bar in bars:
+            place, width = self._x(bar), self._width(bar)
+            x, wide = f"{place:.1f}", f"{width:.1f}"
+            spans.append(f"{x} {wide}")
+            box = f"M{x} {y}h{wide}v{self.row}h-{wide}z"
+            paths.setdefault(bar.kind, []).append(box)
+            if followed and bar.label.rstrip(ascii_lowercase) == followed:
+                traced.append(box)
+            if self._fits(bar):
+                labels.append((round(place + width / 2, 2), bar.kind, bar.label))
+        return Track(
+            y=y,
+            paths=tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
+            labels=tuple(labels),
+            traced="".join(traced),
+            spans=",".join(spans),
+            names=" ".join(bar.label for bar in bars),
+            says="|".join(bar.says for bar in bars),
+        )
 
-def timeline_picture(timeline: Timeline) -> TimelinePicture:
+    def _x(self, bar: TimeBar) -> float:
+        return self.left + bar.start * self.scale
+
+    def _width(self, bar: TimeBar) -> float:
+        return max(0.0, (bar.end - bar.start) * self.scale - 1)
+
+    def _fits(self, bar: TimeBar) -> bool:
+        """Whether the label of *bar* fits in it."""
+        return (bar.end - bar.start) * self.scale >= text_width(bar.label) + 3
+
+
+def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture:
     """*timeline* in pixels."""
-    scale = (_WIDTH - _LEFT - _RIGHT) / timeline.end if timeline.end else 0.0
+    left = round(widest([row.name for row in timeline.rows])) + _BESIDE
+    notes = [row.note for row in timeline.rows if row.note]
+    right = paper.width - (round(widest(notes)) + _BESIDE if notes else 2)
+    row = next(height for most, height in _ROWS if len(timeline.rows) <= most)
+    if paper is NARROW:
+        row = min(row, 20)
     lines = tuple(
-        LaneLabel(_TOP + place * (_ROW + _GAP), row.name, row.note)
-        for place, row in enumerate(timeline.rows)
+        LaneLabel(_TOP + place * (row + _GAP), one.name, one.note)
+        for place, one in enumerate(timeline.rows)
     )
-    foot = _TOP + len(timeline.rows) * (_ROW + _GAP) + 52
-    height = foot + (_NOTE if timeline.note else 0)
-    times = even(0.0, timeline.end, _TICKS) if timeline.end else [0.0]
-    ticks = tuple(Tick(_place(time, scale), show(time, SECOND)) for time in times)
+    foot = _TOP + len(timeline.rows) * (row + _GAP)
+    own = legend([(kind, says) for kind, says in timeline.kinds], left, paper.width)
+    note = wrapped(timeline.note, paper.width)
+    end = timeline.end or 1.0
     return TimelinePicture(
         timeline=timeline,
-        width=_WIDTH,
-        height=height,
-        left=_LEFT,
-        right=_WIDTH - _RIGHT,
-        row=_ROW,
-        scale=scale,
+        paper=paper,
+        height=foot + _TIMES + own.height + len(note) * _LINE,
+        left=left,
+        right=right,
+        row=row,
+        scale=(right - left) / timeline.end if timeline.end else 0.0,
         lines=lines,
-        ticks=ticks,
+        ticks=PixelScale(_AXIS, low=0.0, high=end, start=left, end=right).ticks(),
         foot=foot,
+        legend=own,
+        note=note,
     )
-
-
-def _track(y: float, bars: Sequence[TimeBar], scale: float, followed: str) -> Track:
-    paths: dict[str, list[str]] = {}
-    spans, labels, traced = [], [], []
-    for bar in bars:
-        place, width = _LEFT + bar.start * scale, _width(bar, scale)
-        x, wide = f"{place:.1f}", f"{width:.1f}"
-        spans.append(f"{x} {wide}")
-        box = f"M{x} {y}h{wide}v{_ROW}h-{wide}z"
-        paths.setdefault(bar.kind, []).append(box)
-        if followed and bar.label.rstrip(ascii_lowercase) == followed:
-            traced.append(box)
-        if _fits(bar, scale):
-            labels.append((round(place + width / 2, 2), bar.label))
-    return Track(
-        y=y,
-        paths=tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
-        labels=tuple(labels),
-        traced="".join(traced),
-        spans=",".join(spans),
-        names=" ".join(bar.label for bar in bars),
-        says="|".join(bar.says for bar in bars),
-    )
-
-
-def _box(y: float, bar: TimeBar, scale: float) -> PlacedBar:
-    return PlacedBar(
-        x=_place(bar.start, scale),
-        y=y,
-        width=round(_width(bar, scale), 2),
-        bar=bar,
-        labeled=_fits(bar, scale),
-    )
-
-
-def _place(time: float, scale: float) -> float:
-    return round(_LEFT + time * scale, 2)
-
-
-def _width(bar: TimeBar, scale: float) -> float:
-    return max(0.0, (bar.end - bar.start) * scale - 1)
-
-
-def _fits(bar: TimeBar, scale: float) -> bool:
-    """Whether the label of *bar* fits in it."""
-    return (bar.end - bar.start) * scale >= len(bar.label) * _LABEL + 3

@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from app.charts.svg import Figure
-from app.explorers.base import Explored, Explorer, Explorers, KeyFigure, Values
+from app.explorers.base import Explored, Explorer, Explorers, Foreseen, KeyFigure, Values
 from app.explorers.controls import (
     Control,
     ControlValue,
@@ -17,7 +17,7 @@ from app.explorers.controls import (
     shown_text,
     slider_place,
 )
-from app.explorers.guessing import Guess, judged, predicted, question, untold
+from app.explorers.guessing import predicted, question, untold
 from app.explorers.opening import Opened, opened
 
 
@@ -31,8 +31,7 @@ def _written() -> Iterator[Explorer]:
 EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
-    "EXPLORERS", "Control", "Explored", "Explorer", "Figure", "Guess", "KeyFigure", "Opened",
-    "Select",
-    "Slider", "ControlValue", "Values", "address_text", "judged", "opened", "predicted", "question",
-    "read_controls", "shown_text", "slider_place", "untold",
+    "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
+    "KeyFigure", "Opened", "Select", "Slider", "Values", "address_text", "opened", "predicted",
+    "question", "read_controls", "shown_text", "slider_place", "untold",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The types that every explorer is made of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.charts.axes import percent_text
@@ -56,6 +56,11 @@ def left(whole: float, part: float) -> float:
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
 
+def divisor(total: int, most: int) -> int:
+    """The largest divisor of *total* that is at most *most*."""
+    return next(part for part in range(min(most, total), 0, -1) if total % part == 0)
+
+
 def plain(label: str, value: float, digits: int = 4) -> KeyFigure:
     """A number without a unit."""
     return KeyFigure(label, figures(value, digits), value)
@@ -70,13 +75,39 @@ def summary_of(says: str) -> str:
 class Explored:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
-    *ended*: a control that plays has reached its last value.
+    *ended*: a control that plays has reached its last value. *notice*: the values do not go
+    together, and what is shown instead.
     """
 
     says: str
     facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
     ended: bool = False
+    notice: str = ""
+
+
+def _numbers(values: Values) -> Mapping[str, float]:
+    return {name: value for name, value in values.items() if not isinstance(value, str)}
+
+
+def _none(values: Values) -> Iterable[tuple[float, str]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """Wrong predictions whose cause is known.
+
+    *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
+    wrong answers have the same causes; *given* is what it is given, by its own names and in base
+    units: the controls, if they bear the same names. *others* are more wrong numbers, with what to
+    say of each.
+    """
+
+    exercise: str = ""
+    answer: str = "answer"
+    given: Callable[[Values], Mapping[str, float]] = _numbers
+    others: Callable[[Values], Iterable[tuple[float, str]]] = _none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +133,7 @@ class Explorer:
     explore: Callable[[Values], Explored]
     asks: str = ""
     open: tuple[int, ...] = ()
+    foreseen: Foreseen = Foreseen()
 
 
 Explorers = Mapping[str, Explorer]

@@ -2,8 +2,16 @@
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, quantity, share, summary_of
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
 from app.simulators.faults import run_until
@@ -43,7 +51,12 @@ def _checkpoints(values: Values) -> Explored:
     )
     marks = (
         LabeledPoint(young, best, f"Young: {percent_text(best)}"),
-        LabeledPoint(min(max(interval, taken[0]), taken[-1]), own, f"yours: {percent_text(own)}"),
+        LabeledPoint(
+            min(max(interval, taken[0]), taken[-1]),
+            own,
+            f"yours: {percent_text(own)}",
+            Grip("interval"),
+        ),
     )
     plot = Plot(
         title="Time wasted",
@@ -72,7 +85,14 @@ CHECKPOINTS = Explorer(
     formulas=("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
     controls=(
         Slider(
-            "mtbf", "Time between failures", (0.5, 500), default=24, unit="h", log=True, whole=False
+            "interval",
+            "Interval",
+            (1, 1440),
+            default=60,
+            unit="min",
+            log=True,
+            whole=False,
+            aside=True,
         ),
         Slider(
             "checkpoint",
@@ -83,18 +103,12 @@ CHECKPOINTS = Explorer(
             log=True,
             whole=False,
         ),
-        Slider("restart", "Time of a restart", (0, 3600), default=0, unit="s", aside=True),
         Slider(
-            "interval",
-            "Interval",
-            (1, 1440),
-            default=60,
-            unit="min",
-            log=True,
-            whole=False,
-            aside=True,
+            "mtbf", "Time between failures", (0.5, 500), default=24, unit="h", log=True, whole=False
         ),
+        Slider("restart", "Time of a restart", (0, 3600), default=0, unit="s", aside=True),
     ),
     explore=_checkpoints,
     asks="What is the best interval between checkpoints, by Young's formula?",
+    foreseen=Foreseen(exercise="checkpoints/young-interval", answer="interval"),
 )

@@ -1,11 +1,11 @@
 """All-reduce algorithms compared over the size of the array."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, quantity, summary_of
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.explorers.base import Explored, Explorer, Foreseen, Values, quantity, summary_of
 from app.explorers.controls import Slider
 from app.formulas.collectives import (
     double_binary_tree_all_reduce_time,
@@ -38,7 +38,8 @@ def _race(values: Values) -> Explored:
     crossover = ring_double_tree_crossover_size(
         ranks, values.number("bandwidth"), values.number("latency")
     )
-    marks = [LabeledPoint(size, own[fastest], f"{show(size, BYTE)}: {show(own[fastest], SECOND)}")]
+    says = f"{show(size, BYTE)}: {show(own[fastest], SECOND)}"
+    marks = [LabeledPoint(size, own[fastest], says, Grip("size"))]
     if _SIZES[0] < crossover < _SIZES[-1]:
         label = f"ring = double tree at {show(crossover, BYTE)}"
         marks.append(LabeledPoint(crossover, algorithms["ring"](crossover), label))
@@ -91,6 +92,23 @@ def _algorithms(values: Values) -> dict[str, _TimeOfSize]:
     return found
 
 
+def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
+    """Sizes that are taken for the one where a ring and a double tree are equally fast."""
+    ranks = values.count("ranks")
+    chunk = values.number("latency") * values.number("bandwidth")
+    yield (
+        ranks * chunk,
+        "There the ring spends as much time on latency as on transfer. The double tree is ahead "
+        "until the ring's shorter transfer makes up for its extra steps.",
+    )
+    yield chunk, "That is the size of one chunk; the array has as many chunks as there are ranks."
+    yield (
+        chunk * (ring_all_reduce_steps(ranks) - tree_all_reduce_steps(ranks)),
+        "That is the product of bandwidth and the extra latency of the ring. A ring sends only "
+        "1/N of the array less than a double tree, so the size is N times as large.",
+    )
+
+
 RACE = Explorer(
     name="all-reduce",
     title="Which all-reduce is fastest?",
@@ -108,7 +126,6 @@ RACE = Explorer(
         "collectives.hierarchical_all_reduce_time",
     ),
     controls=(
-        Slider("ranks", "Ranks", (2, 16384), default=64, doubles=True),
         Slider(
             "size",
             "Size",
@@ -119,6 +136,7 @@ RACE = Explorer(
             whole=False,
             aside=True,
         ),
+        Slider("ranks", "Ranks", (2, 16384), default=64, doubles=True),
         Slider(
             "bandwidth",
             "Bandwidth between nodes",
@@ -127,6 +145,9 @@ RACE = Explorer(
             unit="GB/s",
             log=True,
             whole=False,
+        ),
+        Slider(
+            "latency", "Latency per step", (0.1, 100), default=5, unit="us", log=True, whole=False
         ),
         Slider("node", "GPUs per node", (1, 72), default=8, aside=True),
         Slider(
@@ -139,10 +160,8 @@ RACE = Explorer(
             whole=False,
             aside=True,
         ),
-        Slider(
-            "latency", "Latency per step", (0.1, 100), default=5, unit="us", log=True, whole=False
-        ),
     ),
     explore=_race,
     asks="Above which size does a ring beat the double tree?",
+    foreseen=Foreseen(others=_not_the_crossover),
 )

@@ -1,14 +1,17 @@
 """Gaps in a utilization trace, and which technique lowers which toll (bottleneck)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Words
+from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.paper import WIDE, Paper, wrapped
 from app.charts.plot import Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
+    Foreseen,
     KeyFigure,
     Values,
     plain,
@@ -137,7 +140,7 @@ TECHNIQUES = (
     Technique("zero bubble", ("bubble",), "pipelines", "2401.10241"),
     Technique("FlashAttention", ("inch", "scratchpad"), "attention", "2205.14135"),
 )
-_WIDTH, _ROW = 720, 29
+_ROW = 29
 
 
 def _tolls(values: Values) -> Explored:
@@ -154,39 +157,40 @@ def _tolls(values: Values) -> Explored:
         if name
         else f"Each technique lowers one or two tolls, and most raise another.\n\n{links}"
     )
-    return Explored(says, (plain("techniques", len(found)),), (_map(chosen),))
+    drawing = Drawing(
+        title="Five tolls (bottlenecks)",
+        summary="Which technique lowers which of five tolls, and which chapter covers it",
+        on=lambda paper: _map(chosen, paper),
+        table=(("Technique", "Lowers", "Chapter", "Paper"), *map(_row, TECHNIQUES)),
+    )
+    return Explored(says, (plain("techniques", len(found)),), (drawing,))
 
 
-def _map(chosen: str) -> Drawing:
+def _map(chosen: str, paper: Paper) -> Sheet:
     """Tolls on the left, techniques on the right, a line where one lowers the other."""
     height = 16 + len(TECHNIQUES) * _ROW
     gap = height / len(_TOLLS)
+    wide = paper is WIDE
+    box, right = (190, 350) if wide else (128, 190)
     heights = {toll: round(gap * (place + 0.5)) for place, toll in enumerate(_TOLLS)}
     rects, arrows, words = [], [], []
     for toll, (name, meaning) in _TOLLS.items():
         lit, y = chosen in ("all", toll), heights[toll] - 22
         color, says = _color(lit), f"{name}: {meaning}"
-        rects.append(Rect(8, y, 176, 44, color=color, label="", says=says, outlined=True))
-        words.append(Words(96, y + 19, name, anchor="middle", strong=lit))
-        words.append(Words(96, y + 35, meaning, anchor="middle", quiet=True))
+        rects.append(Rect(1, y, box, 44, color=color, label="", says=says, outlined=True))
+        lines = (meaning,) if wide else wrapped(meaning, box - 6)
+        words.append(Words(box / 2, y + 19 - (0 if wide else 2), name, anchor="middle", strong=lit))
+        words.append(Words(box / 2, y + 35, lines[0], anchor="middle", quiet=True))
     for place, one in enumerate(TECHNIQUES):
         lit, y = chosen in ("all", *one.tolls), 20 + place * _ROW
         for toll in one.tolls:
             color = _color(chosen in ("all", toll))
-            arrows.append(Arrow(186, heights[toll], 330, y, color=color, head=False))
-        arrows.append(Arrow(500, y, 540, y, color=_color(lit), head=False))
-        words.append(Words(336, y + 4, one.name, strong=lit and chosen != "all"))
-        words.append(Words(548, y + 4, f"chapter “{one.chapter}”", quiet=True))
-    return Drawing(
-        title="Five tolls (bottlenecks)",
-        summary="Which technique lowers which of five tolls, and which chapter covers it",
-        width=_WIDTH,
-        height=height,
-        rects=tuple(rects),
-        arrows=tuple(arrows),
-        words=tuple(words),
-        table=(("Technique", "Lowers", "Chapter", "Paper"), *map(_row, TECHNIQUES)),
-    )
+            arrows.append(Arrow(box + 2, heights[toll], right, y, color=color, head=False))
+        words.append(Words(right + 6, y + 4, one.name, strong=lit and chosen != "all"))
+        if wide:
+            arrows.append(Arrow(520, y, 560, y, color=_color(lit), head=False))
+            words.append(Words(568, y + 4, f"chapter “{one.chapter}”", quiet=True))
+    return Sheet(height=height, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
 
 def _color(lit: bool) -> Color:
@@ -196,6 +200,20 @@ def _color(lit: bool) -> Color:
 def _row(one: Technique) -> tuple[str, ...]:
     tolls = ", ".join(_TOLLS[toll][0] for toll in one.tolls)
     return one.name, tolls, one.chapter, f"arXiv:{one.paper}"
+
+
+def _not_busy(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for that of the busy time."""
+    stall, lost = values.word("stall"), values.number("lost")
+    work = values.number("interval") if stall == "checkpoint" else values.number("work")
+    waited = lost * values.count("micro") if stall == "data" else lost
+    yield waited / (work + waited), "That is the share of the time that is lost."
+    yield (
+        1 - waited / work,
+        "That compares the stall with the work. The stall comes on top: the period is both.",
+    )
+    if stall == "data":
+        yield work / (work + lost), "The loader stalls before every micro-batch, not once a step."
 
 
 COMB = Explorer(
@@ -225,6 +243,7 @@ COMB = Explorer(
     ),
     explore=_comb,
     asks="For what share of the time is the GPU busy?",
+    foreseen=Foreseen(others=_not_busy),
 )
 TOLLS = Explorer(
     name="tolls",

@@ -1,85 +1,43 @@
-"""The speed of GPUs: compute, memory and links."""
+"""The speed of GPUs and of the links between them."""
+
+from collections.abc import Iterator
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity, summary_of
+from app.charts.color import Tone
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
-from app.formulas.throughput import (
-    attainable_flops,
-    elementwise_intensity,
-    matmul_flops,
-    matmul_intensity,
-    ridge_intensity,
-    standard_attention_bytes,
-)
-from app.units import BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, figures, show
+from app.units import BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, show
 
 _ALL = {card.name: card for card in GPUS.values()}  # GPUS has short names, too
 _NEWEST_FIRST = sorted(_ALL, key=lambda name: (-_ALL[name].year, name))
 _CARDS = {name: f"{name} ({_ALL[name].year})" for name in ("H100 SXM", *_NEWEST_FIRST)}
-_INTENSITIES = tuple(10 ** (place / 4 - 1) for place in range(21))  # 0.1 to 10,000 FLOP/B
-_HEAD, _NODE = 128, 8  # size of an attention head, GPUs per node
+_NODE = 8  # GPUs
 _USES = {
     "HBM": "kernels",
     "NVLink": "tensor parallelism",
     "network": "pipeline and data parallelism",
     "across pods": "data parallelism",
 }
+_TONES = {
+    "HBM": Tone.HBM,
+    "NVLink": Tone.NVLINK,
+    "network": Tone.NETWORK,
+    "across pods": Tone.ACROSS_PODS,
+}
 _LATEST = "B200 SXM"
 _DENSE_ONLY = 2019  # structured sparsity came with the A100
-_GPU = Select("gpu", "GPU", _CARDS)
-
-
-def _roofline(values: Values) -> Explored:
-    card = GPUS[values.word("gpu")]
-    peak, bandwidth = card.peak, card.memory_bandwidth
-    kernels = _kernels(values.count("size"), values.count("sequence"))
-    ridge = ridge_intensity(peak, bandwidth)
-    reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
-    bound = [name for name, x in kernels.items() if x < ridge]
-    says = (
-        f"On the {card.name} a kernel needs **{_intensity(ridge)}** to reach "
-        f"{show(peak, FLOP_PER_SECOND)}. "
-        + (f"Memory-bound: {', '.join(bound)}." if bound else "None of these is memory-bound.")
-    )
-    facts = (
-        KeyFigure("ridge", _intensity(ridge), ridge, FLOP_PER_BYTE),
-        *(
-            KeyFigure(name, f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
-            for name, x in kernels.items()
-        ),
-    )
-    roof = tuple((x, attainable_flops(x, peak, bandwidth)) for x in _INTENSITIES)
-    plot = Plot(
-        title="Roofline",
-        summary=summary_of(says),
-        x=Axis("arithmetic intensity", FLOP_PER_BYTE, log=True),
-        y=Axis("attainable", FLOP_PER_SECOND, log=True),
-        series=(Series(Color.BLUE, card.name, roof),),
-        marks=(
-            *(LabeledPoint(x, reached[name], name) for name, x in kernels.items()),
-            LabeledPoint(ridge, peak, f"ridge {_intensity(ridge)}"),
-        ),
-    )
-    return Explored(says, facts, (plot,))
-
-
-def _kernels(size: int, sequence: int) -> dict[str, float]:
-    """The arithmetic intensity of some kernels."""
-    attention = 2 * matmul_flops(sequence, sequence, _HEAD)
-    return {
-        "ReLU": elementwise_intensity(2.0, 1, 1),
-        "attention, unfused": attention / standard_attention_bytes(sequence, _HEAD),
-        "attention, fused": attention / (4 * sequence * _HEAD * 2),
-        f"{size}³ product": matmul_intensity(size, size, size, 2.0),
-    }
-
-
-def _intensity(value: float) -> str:
-    return f"{figures(value)} FLOP/B"
+GPU = Select("gpu", "GPU", _CARDS)
 
 
 def _hierarchy(values: Values) -> Explored:
@@ -129,7 +87,7 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
     return tuple(
         Bar(
             name,
-            (Part(Color.BLUE if name == "HBM" else Color.GREEN, _USES[name], rates[name]),),
+            (Part(_TONES[name], _USES[name], rates[name]),),
             f"{show(rates[name], BYTE_PER_SECOND)}, {rates[name] / rates['HBM']:.2g} of HBM",
         )
         for name in shown
@@ -166,14 +124,14 @@ def _generations(values: Values) -> Explored:
         title="Peaks in 16 bits",
         summary=summary_of(says),
         axis=Axis("peak", FLOP_PER_SECOND),
-        bars=tuple(Bar(name, (Part(Color.BLUE, "", peak),)) for name, peak in peaks.items()),
+        bars=tuple(Bar(name, (Part(Tone.COMPUTE, "", peak),)) for name, peak in peaks.items()),
     )
     ridges = Bars(
         title="FLOPs per byte at the ridge",
         summary="Peak over memory bandwidth",
         axis=Axis("ridge", FLOP_PER_BYTE),
         bars=tuple(
-            Bar(card.name, (Part(Color.ORANGE, "", card.peak / card.memory_bandwidth),))
+            Bar(card.name, (Part(Tone.HBM, "", card.peak / card.memory_bandwidth),))
             for card in cards
         ),
     )
@@ -185,34 +143,19 @@ def _skips_zeros(card: Gpu) -> bool:
     return card.year > _DENSE_ONLY and not card.name.startswith("TPU")
 
 
-ROOFLINE = Explorer(
-    name="roofline",
-    title="Compute-bound or memory-bound?",
-    summary="The roofline of a GPU, with a matrix product, a ReLU, and attention.",
-    question="From which arithmetic intensity on is a kernel on an H100 compute-bound?",
-    predicts="ridge",
-    chapter="hardware",
-    formulas=(
-        "throughput.ridge_intensity",
-        "throughput.attainable_flops",
-        "throughput.matmul_intensity",
-        "throughput.elementwise_intensity",
-    ),
-    controls=(
-        _GPU,
-        Slider("size", "Side of the product", (16, 32768), default=4096, doubles=True, aside=True),
-        Slider(
-            "sequence",
-            "Sequence length of the attention",
-            (128, 131072),
-            default=4096,
-            doubles=True,
-            aside=True,
-        ),
-    ),
-    explore=_roofline,
-    asks="From which arithmetic intensity on is a kernel on this GPU compute-bound?",
-)
+def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:
+    """Bandwidths that are taken for that of NVLink, as it is counted here."""
+    card, both = GPUS[values.word("gpu")], values.word("direction") == "both"
+    gpus = _NODE if values.word("of") == "node" else 1
+    nvlink = card.nvlink * gpus
+    if both:
+        yield nvlink, "That is one direction. Here, both are counted, as in a datasheet."
+    else:
+        yield 2 * nvlink, "That is the datasheet's number: both directions together."
+    yield card.memory_bandwidth * gpus, "That is HBM, the memory of the GPU itself."
+    yield values.number("network") * gpus * (2 if both else 1), "That is the network card."
+
+
 HIERARCHY = Explorer(
     name="bandwidth",
     title="How much slower is the network?",
@@ -222,19 +165,8 @@ HIERARCHY = Explorer(
     chapter="hardware",
     formulas=("collectives.link_utilization",),
     controls=(
-        _GPU,
+        GPU,
         Select("direction", "Count", {"one": "one direction", "both": "both directions"}),
-        Select(
-            "zoom",
-            "Show",
-            {
-                "all": "all levels",
-                "NVLink": "NVLink and below",
-                "network": "the network and below",
-                "across pods": "across pods",
-            },
-            aside=True,
-        ),
         Select("of", "Bandwidth of", {"gpu": "one GPU", "node": f"a node of {_NODE}"}),
         Slider(
             "network",
@@ -247,9 +179,21 @@ HIERARCHY = Explorer(
             aside=True,
         ),
         Slider("over", "Oversubscription across pods", (1, 16), default=7, aside=True),
+        Select(
+            "zoom",
+            "Show",
+            {
+                "all": "all levels",
+                "NVLink": "NVLink and below",
+                "network": "the network and below",
+                "across pods": "across pods",
+            },
+            aside=True,
+        ),
     ),
     explore=_hierarchy,
     asks="How fast is NVLink?",
+    foreseen=Foreseen(others=_not_nvlink),
 )
 GPUS_SHOWN = Explorer(
     name="gpus",
@@ -266,4 +210,7 @@ GPUS_SHOWN = Explorer(
     ),
     explore=_generations,
     asks="How many times the peak of the oldest GPU is the peak of the newest?",
+    foreseen=Foreseen(
+        exercise="hardware/a-decade", given=lambda values: {"peak": GPUS[_LATEST].peak}
+    ),
 )

@@ -1,19 +1,30 @@
 """A model laid out over a cluster: memory per GPU, traffic, step time."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
-from app.explorers.base import Explored, Explorer, Values, plain, quantity, share, summary_of
+from app.charts.color import Tone
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
+from app.explorers.placements import RECOMPUTE, STAGES, placement
 from app.explorers.traffic import traffic_bars
-from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.layout import fits, projected_utilization, step_time
 from app.formulas.memory import memory_budget
 from app.formulas.pipeline import bubble_fraction
-from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
+from app.formulas.presets import Cluster, Layout, ModelShape
 from app.units import BYTE, SECOND, show
 
 _MODELS = (
@@ -24,58 +35,33 @@ _MODELS = (
     "Mixtral-8x7B",
     "DeepSeek-V3",
 )
-_NODE = 8
 _CARDS = ("H100", "A100", "B200")
-_STAGES: tuple[ZeroStage, ...] = (1, 0, 2, 3)
-_RECOMPUTE: tuple[Recompute, ...] = ("selective", "none", "full")
-_MEMORY_COLORS = (Color.BLUE, Color.ORANGE, Color.PURPLE, Color.GREEN, Color.GRAY)
-_TIME_COLORS = {
-    "compute": Color.BLUE,
-    "recompute": Color.ORANGE,
-    "bubble": Color.GRAY,
-    "data": Color.PURPLE,
-    "optimizer": Color.ORANGE,
+_MEMORY_TONES = (
+    Tone.WEIGHTS,
+    Tone.GRADIENTS,
+    Tone.OPTIMIZER,
+    Tone.ACTIVATIONS,
+    Tone.BUFFERS,
+)
+_TIME_TONES = {
+    "compute": Tone.COMPUTE,
+    "recompute": Tone.RECOMPUTE,
+    "bubble": Tone.IDLE,
+    "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
+# Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4
+_MEASURED = {
+    "Llama 3 405B on 8192 GPUs": 0.43,
+    "Llama 3 405B on 16384 GPUs": 0.41,
+    "Llama 3 405B, 128K tokens": 0.38,
+}
+_MEASURED_ON = ("Llama-3.1-405B", "H100 SXM")
 _NEIGHBORS = 3  # faster layouts that are named
 
 
-def _layout(values: Values, sequences: int) -> Layout:
-    """The layout that the controls describe; the remaining degree is data parallelism.
-
-    Raises:
-        ValueError: the degrees do not divide the GPUs, or the data-parallel ranks the batch.
-    """
-    gpus = values.count("gpus")
-    tensor, stages, context = (values.count(name) for name in ("tensor", "pipeline", "context"))
-    copy = tensor * stages * context
-    if gpus % copy:
-        shown = f"{tensor} · {stages} · {context} = {copy}"
-        raise ValueError(f"a copy of the model takes {shown} GPUs, which do not divide {gpus}")
-    data = gpus // copy
-    if sequences % data:
-        raise ValueError(
-            f"a batch of {sequences} sequences does not divide over {data} data-parallel ranks"
-        )
-    stage = next(known for known in _STAGES if str(known) == values.word("stage"))
-    recompute = next(known for known in _RECOMPUTE if known == values.word("recompute"))
-    return Layout(
-        tensor=tensor,
-        pipeline=stages,
-        context=context,
-        expert=values.count("expert"),
-        data=data,
-        virtual=values.count("virtual"),
-        microbatches=sequences // data,
-        sequence=values.count("sequence"),
-        zero_stage=stage,
-        recompute=recompute,
-    )
-
-
 def _explored(values: Values) -> Explored:
-    model = ModelShape.named(values.word("model"))
-    cluster = _cluster(values)
-    layout = _layout(values, values.count("batch"))
+    placed = placement(values)
+    model, cluster, layout = placed.model, placed.cluster, placed.layout
     memory, times = memory_budget(model, layout), step_time(model, cluster, layout)
     room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
     largest = max(memory._fields, key=lambda part: float(getattr(memory, part)))
@@ -86,7 +72,8 @@ def _explored(values: Values) -> Explored:
         f"most of it {largest}."
     )
     says = (
-        f"{layout.data} data-parallel ranks, {layout.microbatches} micro-batches each. {verdict} "
+        f"{_counted(layout.data, 'data-parallel rank')}, "
+        f"{_counted(layout.microbatches, 'micro-batch', 'es')} each. {verdict} "
         f"A step of {layout.tokens:,} tokens takes {show(times.total, SECOND)}, "
         f"**{percent_text(used)}** of the peak.{_better(model, cluster, layout)}"
     )
@@ -96,20 +83,37 @@ def _explored(values: Values) -> Explored:
         quantity("step", times.total, SECOND),
         share("projected MFU", used),
         share("bubble", bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
+        *_measured(model, cluster, layout),
     )
     figures = (
         _memory_bars(model, cluster, layout, summary_of(verdict)),
         _time_bars(model, cluster, layout),
         traffic_bars(model, cluster, layout),
     )
-    return Explored(says, facts, figures)
+    return Explored(says, facts, figures, notice=placed.notice)
+
+
+def _measured(model: ModelShape, cluster: Cluster, layout: Layout) -> Iterator[KeyFigure]:
+    """The utilization that was measured with this very layout."""
+    for name, used in _MEASURED.items():
+        known = Layout.named(name)
+        alike = replace(
+            known, name=layout.name, source=layout.source, zero_stage=layout.zero_stage,
+            recompute=layout.recompute,
+        )  # fmt: skip
+        if (model.name, cluster.gpu.name) == _MEASURED_ON and alike == layout:
+            yield share("measured, Llama 3 paper", used)
+
+
+def _counted(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def _memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
     memory, room = memory_budget(model, layout), cluster.gpu.memory
     parts = tuple(
-        Part(color, name, float(size))
-        for color, name, size in zip(_MEMORY_COLORS, memory._fields, memory, strict=True)
+        Part(tone, name, float(size))
+        for tone, name, size in zip(_MEMORY_TONES, memory._fields, memory, strict=True)
     )
     return Bars(
         title="Memory of the fullest GPU",
@@ -129,23 +133,10 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         summary="Where the time of a step goes",
         axis=Axis("time", SECOND),
         bars=tuple(
-            Bar(name, (Part(_TIME_COLORS.get(name, Color.GREEN), name, time),))
+            Bar(name, (Part(_TIME_TONES.get(name, Tone.COMMUNICATION), name, time),))
             for name, time in spent.items()
             if time
         ),
-    )
-
-
-def _cluster(values: Values) -> Cluster:
-    """GPUs in nodes of eight, one network card per GPU."""
-    card, count = GPUS[values.word("gpu")], values.count("gpus")
-    return Cluster(
-        name=f"{count} {card.name}",
-        gpu=card,
-        gpus=count,
-        gpus_per_node=min(_NODE, count),
-        intra_bandwidth=card.nvlink,
-        inter_bandwidth=values.number("network"),
     )
 
 
@@ -175,17 +166,36 @@ def _neighbors(layout: Layout) -> Iterator[tuple[str, Layout]]:
             copies = layout.data * degree
             if changed and copies % changed == 0 and sequences % (copies // changed) == 0:
                 data = copies // changed
-                yield (
-                    f"{name} {changed}",
-                    replace(layout, **{name: changed}, data=data, microbatches=sequences // data),
-                )
+                degrees = {name: changed, "data": data, "microbatches": sequences // data}
+                with suppress(ValueError):  # chunks that interleave go into fewer micro-batches
+                    yield f"{name} {changed}", replace(layout, **degrees)
+
+
+def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for the projected utilization."""
+    placed = placement(values)
+    layout = placed.layout
+    bubble = bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
+    yield (
+        1 - bubble,
+        "That counts the bubble alone. Communication that is not hidden and recomputation take "
+        "time as well, and kernels do not reach the peak.",
+    )
+    yield bubble, "That is the bubble: the share of the step in which a GPU waits."
+    times = step_time(placed.model, placed.cluster, layout)
+    yield (
+        times.compute / times.total,
+        "That is the share of the step that computes; while it computes, a GPU does not reach "
+        "its peak.",
+    )
 
 
 CONFIGURATOR = Explorer(
     name="layout",
     title="Which parallel layout is fastest?",
     summary="Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors.",
-    question="Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16: what MFU does it reach?",
+    question="Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16, 8 chunks: what MFU does it "
+    "reach?",
     predicts="projected MFU",
     chapter="meshes",
     formulas=(
@@ -196,27 +206,28 @@ CONFIGURATOR = Explorer(
     ),
     controls=(
         Select("model", "Model", {name: name for name in _MODELS}),
-        Select("gpu", "GPU", {name: name for name in _CARDS}),
         Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
+        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
+        Slider("pipeline", "Pipeline stages", (1, 32), default=16, doubles=True),
+        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
+        Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
+        Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
+        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True),
+        Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
+        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
+        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
+        Select("gpu", "GPU", {name: name for name in _CARDS}),
         Slider(
             "network",
-            "Network bandwidth per GPU",
+            "Network per GPU",
             (1, 400),
             default=50,
             unit="GB/s",
             log=True,
             whole=False,
         ),
-        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
-        Slider("pipeline", "Pipeline stages", (1, 32), default=16, doubles=True),
-        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=1),
-        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
-        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
-        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True),
-        Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
-        Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in _STAGES}),
-        Select("recompute", "Recomputation", {name: name for name in _RECOMPUTE}),
     ),
     explore=_explored,
     asks="What MFU does the layout reach?",
+    foreseen=Foreseen(others=_not_the_utilization),
 )

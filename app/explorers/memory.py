@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
-from app.explorers.base import Explored, Explorer, Values, quantity, summary_of
+from app.charts.color import Tone
+from app.explorers.base import Explored, Explorer, Foreseen, Values, quantity, summary_of
 from app.explorers.controls import Select, Slider
 from app.formulas.checks import ZeroStage
 from app.formulas.memory import (
@@ -62,13 +62,13 @@ def _parts(
         parameters * each / (ranks if stage >= sharded_from else 1)
         for each, sharded_from in zip(split, (3, 2, 1), strict=True)
     )
-    yield Part(Color.BLUE, "weights", weights)
-    yield Part(Color.ORANGE, "gradients", gradients)
+    yield Part(Tone.WEIGHTS, "weights", weights)
+    yield Part(Tone.GRADIENTS, "gradients", gradients)
     moment = optimizer * _MOMENT / split[2]
     if master := optimizer - 2 * moment:
-        yield Part(Color.PURPLE, "master", master)
-    yield Part(Color.PURPLE, "m", moment)
-    yield Part(Color.PURPLE, "v", moment)
+        yield Part(Tone.MASTER, "master", master)
+    yield Part(Tone.FIRST_MOMENT, "m", moment)
+    yield Part(Tone.SECOND_MOMENT, "v", moment)
 
 
 def _hybrid(values: Values) -> Explored:
@@ -80,8 +80,8 @@ def _hybrid(values: Values) -> Explored:
     for size in (2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0):
         sent = hybrid_shard_traffic(weights, size, gpus // size)
         parts = (
-            Part(Color.BLUE, "in groups", sent.intra_bytes),
-            Part(Color.GREEN, "across", sent.inter_bytes),
+            Part(Tone.NVLINK, "in groups", sent.intra_bytes),
+            Part(Tone.NETWORK, "across", sent.inter_bytes),
         )
         bars.append(Bar(f"groups of {size}" + (" ◀" if size == group else ""), parts))
     own = hybrid_shard_traffic(weights, group, groups)
@@ -109,6 +109,36 @@ def _hybrid(values: Values) -> Explored:
     return Explored(says, facts, (chart,))
 
 
+def _not_stage_three(values: Values) -> Iterator[tuple[float, str]]:
+    """Bytes that are taken for the state on a GPU at stage 3."""
+    parameters, ranks = round(values.number("parameters")), values.count("ranks")
+    split = _SPLIT[values.word("recipe")]
+    yield (
+        parameters * sum(split),
+        "That is the whole state. Stage 3 shards all of it over the data-parallel GPUs.",
+    )
+    yield (
+        parameters * split[0] / ranks,
+        "That is the weights alone. Stage 3 shards the gradients and the optimizer state as well, "
+        "and each GPU holds its shard of all three.",
+    )
+    for stage in (1, 2):
+        says = f"That is stage {stage}. Stage 3 shards the weights too."
+        yield zero_state_bytes(parameters, ranks, stage, *split), says
+
+
+def _groups(values: Values) -> dict[str, float]:
+    """The group size, the number of groups and the rest, as the exercise calls them."""
+    group = min(values.count("group"), values.count("gpus"))
+    return {
+        "weights": values.number("weights"),
+        "shard": group,
+        "groups": values.count("gpus") // group,
+        "inside": values.number("inside"),
+        "across": values.number("across"),
+    }
+
+
 STATE = Explorer(
     name="memory",
     title="What fits on a GPU?",
@@ -133,6 +163,7 @@ STATE = Explorer(
     ),
     explore=_state,
     asks="How much state does each GPU hold at ZeRO stage 3?",
+    foreseen=Foreseen(exercise="memory/llama-405b-stage-3", others=_not_stage_three),
 )
 HYBRID = Explorer(
     name="hybrid-sharding",
@@ -171,4 +202,5 @@ HYBRID = Explorer(
     ),
     explore=_hybrid,
     asks="How much does a GPU send inside its group?",
+    foreseen=Foreseen(exercise="sharding/hybrid-traffic", answer="within", given=_groups),
 )

@@ -36,4 +36,7 @@ def opened(
     values, corrections = read_controls(explorer.controls, state)
     if corrections:
         raise ValueError(" ".join(corrections))
-    return Opened(explorer, Values(values), explorer.explore(Values(values)))
+    shown = explorer.explore(Values(values))
+    if shown.notice:
+        raise ValueError(shown.notice)
+    return Opened(explorer, Values(values), shown)

@@ -1,10 +1,10 @@
 """Communication overlapped with computation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from app.charts.axes import percent_text
 from app.charts.timeline import Lane, TimeBar, Timeline
-from app.explorers.base import Explored, Explorer, Values, left, quantity, share
+from app.explorers.base import Explored, Explorer, Foreseen, Values, left, quantity, share
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
 from app.simulators.overlap import Span, buckets, gathers
@@ -118,6 +118,18 @@ def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tupl
     )
 
 
+def _not_hidden(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for that of the hidden communication."""
+    compute, message = values.number("compute"), values.number("reduce")
+    if message > compute:
+        yield (
+            compute / message,
+            "That is what one layer hides of the next one's communication. Messages queue up, and "
+            "the last one has nothing to hide behind.",
+        )
+    yield 0.0, "Each message but the last can run while the next layer is computed."
+
+
 OVERLAP = Explorer(
     name="overlap",
     title="How much communication is hidden?",
@@ -157,5 +169,6 @@ OVERLAP = Explorer(
     ),
     explore=_overlap,
     asks="What share of the communication is hidden?",
+    foreseen=Foreseen(exercise="overlap/buckets", answer="hidden", others=_not_hidden),
     open=(0,),
 )

@@ -1,5 +1,6 @@
 """Pipeline schedules, simulated pass by pass."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -7,8 +8,17 @@ from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.timeline import schedule_timeline
-from app.explorers.base import Explored, Explorer, Values, plain, quantity, share
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    plain,
+    quantity,
+    share,
+)
 from app.explorers.controls import Select, Slider
+from app.formulas.pipeline import bubble_fraction
 from app.simulators.pipeline import SCHEDULES, Played, Times, build, kept_over_time, play
 from app.units import RATIO, SECOND, show
 
@@ -121,6 +131,21 @@ def _held(name: str, played: Played) -> Plot:
     )
 
 
+def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for the bubble of the step."""
+    played, _ = _played(values.word("schedule"), values)
+    stages, microbatches = values.count("stages"), values.count("microbatches")
+    yield played.bubble_ratio, "That is idle over the ideal time. Here it is the whole step."
+    yield (
+        bubble_fraction(stages, microbatches),
+        f"That is the bubble of 1F1B and GPipe; this is {_NAMES[values.word('schedule')]}.",
+    )
+    yield (
+        1 - bubble_fraction(stages, microbatches),
+        "That is the share of the step in which a device works.",
+    )
+
+
 SCHEDULES_SHOWN = Explorer(
     name="pipeline",
     title="How large is a pipeline's bubble?",
@@ -140,6 +165,8 @@ SCHEDULES_SHOWN = Explorer(
             "Schedule",
             {n: _NAMES[n] for n in _NAMES if n in SCHEDULES or n == "interleaved"},
         ),
+        Slider("stages", "Stages", (2, 16), default=4),
+        Slider("microbatches", "Micro-batches", (1, 64), default=8),
         Select("against", "Compare with", {"none": "nothing", **_NAMES}, aside=True),
         Select(
             "follow",
@@ -152,8 +179,6 @@ SCHEDULES_SHOWN = Explorer(
             },
             aside=True,
         ),
-        Slider("stages", "Stages", (2, 16), default=4),
-        Slider("microbatches", "Micro-batches", (1, 64), default=8),
         Slider("virtual", "Chunks per GPU (interleaved)", (1, 8), default=2),
         Slider("forward", "Forward", (0.1, 1000), default=10, unit="ms", log=True, whole=False),
         Slider(
@@ -166,5 +191,6 @@ SCHEDULES_SHOWN = Explorer(
     ),
     explore=_schedules,
     asks="What share of the step is bubble?",
+    foreseen=Foreseen(exercise="pipelines/fraction-of-a-step", others=_not_the_bubble),
     open=(0,),
 )

@@ -1,14 +1,23 @@
 """The spacing of number formats, and a dynamic loss scale."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.drawing import Drawing, Rect, Words
-from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, plain, summary_of
+from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.paper import NARROW, Paper
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.explorers.base import Explored, Explorer, Foreseen, Values, plain, summary_of
 from app.explorers.controls import Select, Slider
-from app.formulas.precision import epsilon, loss_scale, round_to, spacing, update_survives
+from app.formulas.precision import (
+    epsilon,
+    largest_finite,
+    loss_scale,
+    round_to,
+    spacing,
+    update_survives,
+)
 from app.formulas.precision.formats import Format, NumberFormat
 from app.units import RATIO, figures
 
@@ -27,12 +36,16 @@ _COLORS: Mapping[Format, Color] = {
     "fp8_e4m3": Color.PURPLE,
 }
 _VALUES = tuple(10 ** (place / 4 - 4) for place in range(29))  # 1e-4 to 1,000
+_BITS_IN_A_LINE = 16  # where the paper is narrow
 _PLACES = 6  # significant digits of a spacing
 
 
 def _formats(values: Values) -> Explored:
     name = next(known for known in _FORMATS if known == values.word("format"))
-    weight, update = values.number("weight"), values.number("update")
+    weight, update = _weight(values, name), values.number("update")
+    notice = ""
+    if weight != values.number("weight"):
+        notice = f"{_FORMATS[name]} ends at {figures(weight)}; shown with that weight."
     step, kept = spacing(weight, name), round_to(weight, name)
     after = round_to(kept + update, name)
     survives = update_survives(weight, update, name)
@@ -58,53 +71,68 @@ def _formats(values: Values) -> Explored:
         x=Axis("value", RATIO, log=True),
         y=Axis("spacing", RATIO, log=True),
         series=series,
-        marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}"),),
+        marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}", Grip("weight")),),
     )
-    return Explored(says, facts, (plot, _bits(name, kept)))
+    return Explored(says, facts, (plot, _bits(name, kept)), notice=notice)
+
+
+def _weight(values: Values, name: Format) -> float:
+    """The weight, or the largest number of the format."""
+    return min(values.number("weight"), largest_finite(name))
 
 
 def _bits(name: Format, value: float) -> Drawing:
     """The bits of *value*: sign, exponent, mantissa."""
     format_ = NumberFormat.named(name)
-    groups = (
-        ("sign", Color.ORANGE, 1),
+    digits, at, groups = format_.bits(value), 0, []
+    for part, color, count in (
+        ("sign", Color.BLUE, 1),
         ("exponent", Color.PALE, format_.exponent_bits),
         ("mantissa", Color.GRAY, format_.mantissa_bits),
-    )
-    digits = format_.bits(value)
-    side = min(34.0, 660 / len(digits))
-    rects, words, table = [], [], [("Part", "Bits", "Value")]
-    at = 0
-    for part, color, count in groups:
-        held = digits[at : at + count]
-        x = 20 + at * side
-        words.append(Words(x, 20, f"{part}, {count}" if count > 1 else part, quiet=True))
-        for place, digit in enumerate(held):
-            says = f"{part}, bit {count - 1 - place}: {digit}"
-            rects.append(
-                Rect(
-                    round(x + place * side, 2),
-                    30,
-                    round(side - 2, 2),
-                    34,
-                    color=color,
-                    label=digit,
-                    says=says,
-                )
-            )
-        table.append((part, held, str(int(held, 2))))
+    ):
+        groups.append((part, color, digits[at : at + count]))
         at += count
-    ends = Words(20, 86, f"{figures(value, 8)} in {_FORMATS[name]}", strong=True)
+    shown = f"{figures(value, 8)} in {_FORMATS[name]}"
     return Drawing(
         title="Its bits",
         summary=f"{digits} is {figures(value, 8)}",
-        width=720,
-        height=96,
-        rects=tuple(rects),
-        arrows=(),
-        words=(*words, ends),
-        table=tuple(table),
+        on=lambda paper: _placed_bits(groups, shown, paper),
+        table=(
+            ("Part", "Bits", "Value"),
+            *((part, held, str(int(held, 2))) for part, _, held in groups),
+        ),
     )
+
+
+def _placed_bits(groups: Sequence[tuple[str, Color, str]], shown: str, paper: Paper) -> Sheet:
+    """The *groups* of bits in a line, or one below another where that is too wide."""
+    bits = sum(len(held) for _, _, held in groups)
+    below = paper is NARROW
+    side = min(34.0, (paper.width - 4) / (_BITS_IN_A_LINE if below else bits))
+    rects, words = [], []
+    x, y = 0.0, 0.0
+    for part, color, held in groups:
+        words.append(Words(x, y + 14, f"{part}, {len(held)}" if held[1:] else part, quiet=True))
+        for place, digit in enumerate(held):
+            line, column = divmod(place, _BITS_IN_A_LINE) if below else (0, place)
+            rects.append(
+                Rect(
+                    round(x + column * side, 2),
+                    y + 22 + line * 36,
+                    round(side - 2, 2),
+                    32,
+                    color=color,
+                    label=digit,
+                    says=f"{part}, bit {len(held) - 1 - place}: {digit}",
+                )
+            )
+        if below:
+            y += 26 + 36 * -(-len(held) // _BITS_IN_A_LINE)
+        else:
+            x += len(held) * side
+    height = (y if below else 58) + 22
+    words.append(Words(0, height - 5, shown, strong=True))
+    return Sheet(height=height, rects=tuple(rects), words=tuple(words))
 
 
 def _in_range(name: Format) -> list[float]:
@@ -122,8 +150,9 @@ def _in_range(name: Format) -> list[float]:
 def _loss_scale(values: Values) -> Explored:
     steps, interval = values.count("steps"), values.count("interval")
     initial, every = values.number("initial"), values.count("every")
-    overflows = tuple(every > 0 and (step + 1) % every == 0 for step in range(steps))
-    scales = loss_scale(overflows, initial, interval)
+    asked, steps = steps, _steps_in_range(values, steps)
+    notice = "" if asked == steps else f"Shown up to step {steps}, where the scale leaves 1e±30."
+    overflows, scales = _scales(values, steps)
     points = tuple((float(step), scale) for step, scale in enumerate(scales, 1))
     last = scales[-1]
     trend = (
@@ -149,7 +178,60 @@ def _loss_scale(values: Values) -> Explored:
         y=Axis("scale", RATIO, log=True),
         series=(Series(Color.BLUE, "scale", points),),
     )
-    return Explored(says, facts, (plot,))
+    return Explored(says, facts, (plot,), notice=notice)
+
+
+def _scales(values: Values, steps: int) -> tuple[Sequence[bool], Sequence[float]]:
+    """Whether each step overflows, and the scale after it."""
+    every = values.count("every")
+    overflows = tuple(every > 0 and (step + 1) % every == 0 for step in range(steps))
+    return overflows, loss_scale(overflows, values.number("initial"), values.count("interval"))
+
+
+def _steps_in_range(values: Values, steps: int) -> int:
+    """The steps, up to *steps*, after which the scale is still one that a scaler may have."""
+
+    def leaves(tried: int) -> bool:
+        try:
+            _scales(values, tried)
+        except ValueError:
+            return True
+        return False
+
+    return bisect_left(range(1, steps + 1), True, key=leaves)
+
+
+def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
+    """Numbers that are taken for the spacing at a weight."""
+    name = next(known for known in _FORMATS if known == values.word("format"))
+    weight = _weight(values, name)
+    yield (
+        epsilon(name),
+        "That is the spacing at 1. It halves with every power of two below, and doubles above.",
+    )
+    yield (
+        weight * epsilon(name),
+        "That is the spacing relative to the weight. All numbers between two powers of two are "
+        "equally far apart, so only the power of two below the weight counts.",
+    )
+    step = spacing(weight, name)
+    yield step / 2, "That is the largest error of rounding, half of the spacing."
+
+
+def _not_the_scale(values: Values) -> Iterator[tuple[float, str]]:
+    """Scales that are taken for the one at the end."""
+    initial, every = values.number("initial"), values.count("every")
+    overflows = values.count("steps") // every if every else 0
+    yield initial, "That is the scale at the start: overflows halve it, clean steps double it."
+    yield (
+        initial / 2**overflows,
+        "That counts the overflows alone. Between them, enough clean steps double the scale.",
+    )
+    yield (
+        initial * 2.0 ** (values.count("steps") // values.count("interval")),
+        "That counts the clean steps alone. Each overflow halves the scale, and the count of clean "
+        "steps starts again.",
+    )
 
 
 FORMATS_SHOWN = Explorer(
@@ -172,6 +254,9 @@ FORMATS_SHOWN = Explorer(
     ),
     explore=_formats,
     asks="What is the spacing of the format's numbers at this weight?",
+    foreseen=Foreseen(
+        exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing
+    ),
 )
 LOSS_SCALE = Explorer(
     name="loss-scale",
@@ -189,4 +274,5 @@ LOSS_SCALE = Explorer(
     ),
     explore=_loss_scale,
     asks="What is the loss scale at the end?",
+    foreseen=Foreseen(others=_not_the_scale),
 )

@@ -1,18 +1,29 @@
 """A ring all-reduce, step by step."""
 
 import math
+from dataclasses import dataclass
 
-from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Words
-from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
+from app.charts.color import Color, Tone
+from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.paper import NARROW, Paper, widest, wrapped
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    plain,
+    quantity,
+)
 from app.explorers.controls import Slider
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.simulators.collectives.ring import Moment, moments
 from app.units import BYTE, SECOND, figures, show
 
 _MOST = 12  # ranks
-_WIDTH, _CIRCLE = 720, 400
-_CELL, _LEFT, _TOP = 26, 92, 40
+_RADII = (255.0, 140.0)  # of the circle, at most
+_ROOM = 22  # pixels around the circle, for the boxes of the ranks
+_CELL, _TOP = 26, 40
 
 
 def _ring(values: Values) -> Explored:
@@ -72,8 +83,6 @@ def _phase(step: int, ranks: int) -> str:
 def _circle(now: Moment, step: int, ranks: int) -> Drawing:
     """The ranks in a circle, and what they sent in the last step."""
     phase = _phase(step, ranks)
-    note = f"step {step}; arrows show chunk numbers" if step else "step 0"
-    middle, center = _WIDTH / 2, _CIRCLE / 2
     table = [("From", "To", "Chunk", "Content")]
     content = "partial sum, to be added" if now.adding else "complete sum"
     for rank, chunk in enumerate(now.sent):
@@ -81,63 +90,88 @@ def _circle(now: Moment, step: int, ranks: int) -> Drawing:
     return Drawing(
         title="Sent in this step",
         summary=phase,
-        width=_WIDTH,
-        height=_CIRCLE,
-        rects=tuple(_rank_box(now, rank, ranks) for rank in range(ranks)),
-        arrows=tuple(_sent_arrow(now, rank, ranks) for rank in range(len(now.sent))),
-        words=(
-            Words(middle, center - 4, phase, anchor="middle", strong=True),
-            Words(middle, center + 16, note, anchor="middle", quiet=True),
-        ),
+        on=lambda paper: _Circle(now, step, ranks, paper).sheet(),
         table=tuple(table),
     )
 
 
-def _place(rank: int, ranks: int) -> tuple[float, float]:
-    angle, radius = 2 * math.pi * rank / ranks - math.pi / 2, _CIRCLE / 2 - 34
-    x, y = _WIDTH / 2 + radius * math.cos(angle) * 1.5, _CIRCLE / 2 + radius * math.sin(angle)
-    return round(x, 2), round(y, 2)
+@dataclass(frozen=True, slots=True)
+class _Circle:
+    """The places of the ranks on a paper."""
+
+    now: Moment
+    step: int
+    ranks: int
+    paper: Paper
+
+    def sheet(self) -> Sheet:
+        """The boxes, the arrows, and the phase in the middle."""
+        middle, center = self.paper.width / 2, _RADII[1] + _ROOM
+        phase = _phase(self.step, self.ranks)
+        note = f"step {self.step}; arrows show chunk numbers" if self.step else "step 0"
+        return Sheet(
+            height=2 * center,
+            rects=tuple(self._box(rank) for rank in range(self.ranks)),
+            arrows=tuple(self._arrow(rank) for rank in range(len(self.now.sent))),
+            words=(
+                Words(middle, center - 4, phase, anchor="middle", strong=True),
+                Words(middle, center + 16, note, anchor="middle", quiet=True),
+            ),
+        )
+
+    @property
+    def _half(self) -> float:
+        """Half the width of a box."""
+        return _longest(self.ranks) / 2 + (4 if self.paper is NARROW else 12)
+
+    def _place(self, rank: int) -> tuple[float, float]:
+        angle = 2 * math.pi * rank / self.ranks - math.pi / 2
+        across = min(_RADII[0], self.paper.width / 2 - self._half - 1)
+        x, y = across * math.cos(angle), _RADII[1] * math.sin(angle)
+        return round(self.paper.width / 2 + x, 2), round(_RADII[1] + _ROOM + y, 2)
+
+    def _box(self, rank: int) -> Rect:
+        (x, y), half = self._place(rank), self._half
+        done = sum(len(share) == self.ranks for share in self.now.held[rank])
+        return Rect(
+            round(x - half, 2),
+            y - 14,
+            round(2 * half, 2),
+            28,
+            color=Color.GRAY,
+            label=f"rank {rank}",
+            says=f"rank {rank} holds {done} of {self.ranks} sums",
+            outlined=True,
+        )
+
+    def _arrow(self, rank: int) -> Arrow:
+        """The arrow of what *rank* sent, from the edge of one box to the edge of the next."""
+        to = (rank + 1) % self.ranks
+        (x1, y1), (x2, y2) = self._place(rank), self._place(to)
+        length = math.hypot(x2 - x1, y2 - y1)
+        x, y = (x2 - x1) / length, (y2 - y1) / length
+        inside = min(self._half / max(abs(x), 1e-9), 14 / max(abs(y), 1e-9))
+        room = min(inside + 4, length * 0.36)
+        what = "a partial sum of" if self.now.adding else "the sum of"
+        return Arrow(
+            round(x1 + room * x, 2),
+            round(y1 + room * y, 2),
+            round(x2 - room * x, 2),
+            round(y2 - room * y, 2),
+            color=Color.GREEN,
+            dashed=self.now.adding,
+            label=str(self.now.sent[rank]),
+            says=f"rank {rank} to rank {to}: {what} chunk {self.now.sent[rank]}",
+        )
 
 
-def _rank_box(now: Moment, rank: int, ranks: int) -> Rect:
-    x, y = _place(rank, ranks)
-    done = sum(len(share) == ranks for share in now.held[rank])
-    says = f"rank {rank} holds {done} of {ranks} sums"
-    label = f"rank {rank}"
-    return Rect(x - 34, y - 16, 68, 32, color=Color.GRAY, label=label, says=says, outlined=True)
-
-
-def _sent_arrow(now: Moment, rank: int, ranks: int) -> Arrow:
-    """The arrow of what *rank* sent, with room for the boxes at both ends."""
-    to = (rank + 1) % ranks
-    (x1, y1), (x2, y2) = _place(rank, ranks), _place(to, ranks)
-    length = math.hypot(x2 - x1, y2 - y1)
-    x, y = (x2 - x1) / length, (y2 - y1) / length
-    room = min(40 if abs(x) > abs(y) else 22, length / 3)
-    what = "a partial sum of" if now.adding else "the sum of"
-    return Arrow(
-        round(x1 + room * x, 2),
-        round(y1 + room * y, 2),
-        round(x2 - room * x, 2),
-        round(y2 - room * y, 2),
-        color=Color.ORANGE if now.adding else Color.GREEN,
-        label=str(now.sent[rank]),
-        says=f"rank {rank} to rank {to}: {what} chunk {now.sent[rank]}",
-    )
+def _longest(ranks: int) -> float:
+    """Pixels that the longest name of a rank takes."""
+    return widest([f"rank {rank}" for rank in range(ranks)])
 
 
 def _grid(now: Moment, step: int, ranks: int) -> Drawing:
     """What each rank holds of each chunk."""
-    wide = max(_CELL, min(64, (_WIDTH - _LEFT - 20) // ranks))
-    height = _TOP + ranks * (_CELL + 4) + 30
-    words = [Words(_LEFT, 14, "chunk", quiet=True)]
-    for chunk in range(ranks):
-        x = _LEFT + (chunk + 0.5) * wide
-        words.append(Words(x, _TOP - 10, f"{chunk}", anchor="middle", quiet=True))
-    for rank in range(ranks):
-        words.append(Words(_LEFT - 10, _row(rank) + 17, f"rank {rank}", anchor="end"))
-    note = "Number of ranks whose values are summed; outlined: received in this step."
-    words.append(Words(_LEFT, height - 8, note, quiet=True))
     table = [("Rank", *(f"chunk {chunk}" for chunk in range(ranks)))]
     table += [
         (f"rank {rank}", *(_holds(share, ranks) for share in now.held[rank]))
@@ -146,14 +180,33 @@ def _grid(now: Moment, step: int, ranks: int) -> Drawing:
     return Drawing(
         title="Held by each rank",
         summary=f"After step {step}",
-        width=_WIDTH,
-        height=height,
-        rects=tuple(
-            _cell(now, rank, chunk, wide) for rank in range(ranks) for chunk in range(ranks)
-        ),
-        arrows=(),
-        words=tuple(words),
+        on=lambda paper: _cells(now, ranks, paper),
         table=tuple(table),
+    )
+
+
+def _cells(now: Moment, ranks: int, paper: Paper) -> Sheet:
+    """A row for each rank, a column for each chunk, and what the numbers mean below."""
+    left = round(_longest(ranks)) + 10
+    wide = min(64, (paper.width - left) // ranks)
+    words = [Words(left, 14, "chunk", quiet=True)]
+    for chunk in range(ranks):
+        x = left + chunk * wide + (wide - 4) / 2
+        words.append(Words(x, _TOP - 10, f"{chunk}", anchor="middle", quiet=True))
+    for rank in range(ranks):
+        words.append(Words(left - 10, _row(rank) + 17, f"rank {rank}", anchor="end"))
+    says = "Number of ranks whose values are summed; outlined: received in this step."
+    notes = wrapped(says, paper.width)
+    below = _row(ranks) + 18
+    words += [Words(0, below + 17 * at, line, quiet=True) for at, line in enumerate(notes)]
+    return Sheet(
+        height=below + 17 * len(notes) - 8,
+        rects=tuple(
+            _cell(now, rank, chunk, left + chunk * wide, wide - 4)
+            for rank in range(ranks)
+            for chunk in range(ranks)
+        ),
+        words=tuple(words),
     )
 
 
@@ -161,17 +214,18 @@ def _row(rank: int) -> int:
     return _TOP + rank * (_CELL + 4)
 
 
-def _cell(now: Moment, rank: int, chunk: int, wide: int) -> Rect:
+def _cell(now: Moment, rank: int, chunk: int, x: float, width: float) -> Rect:
     share, ranks = now.held[rank][chunk], len(now.held)
     full, own = len(share) == ranks, len(share) == 1
     return Rect(
-        _LEFT + chunk * wide,
+        x,
         _row(rank),
-        wide - 4,
+        width,
         _CELL,
-        color=Color.GREEN if full else Color.PALE if own else Color.ORANGE,
+        color=Tone.IDLE if own else Tone.COMMUNICATION,
         label="all" if full else str(len(share)),
         says=f"rank {rank}, chunk {chunk}: {_holds(share, ranks)}",
+        outlined=not full and not own,
         marked=bool(now.sent) and chunk == now.sent[rank - 1],
     )
 
@@ -224,4 +278,5 @@ RING = Explorer(
     explore=_ring,
     asks="How much does each rank send until every rank has the sum?",
     open=(0, 1),
+    foreseen=Foreseen(exercise="collectives/bytes-sent-by-a-ring"),
 )

@@ -1,13 +1,23 @@
 """Tokens routed to experts: load, dropped tokens and traffic."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Values, plain, quantity, share, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    divisor,
+    plain,
+    quantity,
+    share,
+    summary_of,
+)
 from app.explorers.controls import Slider
 from app.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
 from app.simulators.sharding.routing import route
@@ -18,12 +28,8 @@ _SEED = 1
 
 
 def _routing(values: Values) -> Explored:
-    experts, active = values.count("experts"), values.count("active")
-    ranks, tokens = values.count("ranks"), values.count("tokens")
-    if active > experts:
-        raise ValueError(f"a token cannot go to {active} of {experts} experts")
-    if experts % ranks:
-        raise ValueError(f"{experts} experts do not divide evenly over {ranks} GPUs")
+    experts, tokens = values.count("experts"), values.count("tokens")
+    active, ranks = min(values.count("active"), experts), divisor(experts, values.count("ranks"))
     chosen = _chosen(tokens, experts, active, values.number("skew"))
     per_rank = -(-tokens // ranks)
     batches = [chosen[at : at + per_rank] for at in range(0, tokens, per_rank)]
@@ -47,7 +53,25 @@ def _routing(values: Values) -> Explored:
         quantity("sent by the busiest GPU", sent, BYTE),
         quantity("sent with even routing", even, BYTE),
     )
-    return Explored(says, facts, (_loads(unlimited.loads, capacity, summary_of(says)),))
+    notice = _notice(values, experts, active, ranks)
+    figures = (_loads(unlimited.loads, capacity, summary_of(says)),)
+    return Explored(says, facts, figures, notice=notice)
+
+
+def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
+    """What differs from what was asked for, because it does not divide."""
+    says = []
+    if active != values.count("active"):
+        says.append(
+            f"A token cannot go to {values.count('active')} of {experts} experts; shown with all."
+        )
+    if ranks != values.count("ranks"):
+        over = "one GPU" if ranks == 1 else f"{ranks} GPUs"
+        says.append(
+            f"{experts} experts do not divide evenly over {values.count('ranks')} GPUs; shown on "
+            f"{over}."
+        )
+    return " ".join(says)
 
 
 def _loads(loads: Sequence[int], capacity: int, summary: str) -> Plot:
@@ -86,6 +110,16 @@ def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[in
     return found
 
 
+def _not_the_capacity(values: Values) -> Iterator[tuple[float, str]]:
+    """Numbers of copies that are taken for the capacity of an expert."""
+    share = values.count("tokens") / values.count("experts")
+    yield (
+        share * values.number("factor"),
+        f"Each token goes to {values.count('active')} experts, so there are as many copies.",
+    )
+    yield share, "That is the tokens per expert, without their copies and without the factor."
+
+
 ROUTING = Explorer(
     name="routing",
     title="Which expert overflows?",
@@ -116,4 +150,15 @@ ROUTING = Explorer(
     ),
     explore=_routing,
     asks="What is the capacity of an expert, in copies of tokens?",
+    foreseen=Foreseen(
+        exercise="experts/capacity",
+        answer="capacity",
+        given=lambda values: {
+            "tokens": values.count("tokens"),
+            "experts": values.count("experts"),
+            "top": min(values.count("active"), values.count("experts")),
+            "factor": values.number("factor"),
+        },
+        others=_not_the_capacity,
+    ),
 )

@@ -1,11 +1,14 @@
 """A whole training run: duration, cost, and learning rate."""
 
+from collections.abc import Iterator
+
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
+    Foreseen,
     KeyFigure,
     Values,
     plain,
@@ -38,8 +41,13 @@ def _run(values: Values) -> Explored:
     took = values.number("days") * _DAY
     if took:
         used = flops / (gpus * peak * took)
+    notice = ""
     if used > 1:
-        raise ValueError(f"{took / _DAY:g} days would take {used:.3g} times the peak of these GPUs")
+        notice = (
+            f"{show(took, SECOND)} would take {used:.3g} times the peak of these GPUs. Shown at "
+            "the full peak, the shortest time."
+        )
+        took, used = 0.0, 1.0
     time = took or training_time(flops, gpus, peak, used)
     data, waiting = _laid_out(values, gpus)
     rent = rental_cost(gpus, time, values.number("price"))
@@ -47,11 +55,11 @@ def _run(values: Values) -> Explored:
     power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
     says = (
         f"{show(flops, FLOP)} on {gpus:,} GPUs at {percent_text(used)} of their peak take "
-        f"**{time / _DAY:,.3g} days** and cost {show(rent, DOLLAR, 3)} to rent. They use "
+        f"**{show(time, SECOND, 3)}** and cost {show(rent, DOLLAR, 3)} to rent. They use "
         f"{joules / _GIGAWATT_HOUR:,.3g} GWh, {show(power, DOLLAR, 3)} of electricity. " + waiting
     )
     facts = (
-        plain("days", time / _DAY, 3),
+        quantity("time", time, SECOND, 3),
         share("utilization", used),
         _hours(gpus, time),
         quantity("rent", rent, DOLLAR, 3),
@@ -66,9 +74,16 @@ def _run(values: Values) -> Explored:
         x=Axis("model FLOPs utilization", RATIO, percent=True),
         y=Axis("time", SECOND, log=True),
         series=(Series(Color.BLUE, "this run", curve),),
-        marks=(LabeledPoint(used, time, f"{percent_text(used)}: {show(time, SECOND)}"),),
+        marks=(
+            LabeledPoint(
+                used,
+                time,
+                f"{percent_text(used)}: {show(time, SECOND)}",
+                None if took else Grip("mfu", 100),
+            ),
+        ),
     )
-    return Explored(says, facts, (plot,))
+    return Explored(says, facts, (plot,), notice=notice)
 
 
 def _hours(gpus: int, time: float) -> KeyFigure:
@@ -160,9 +175,19 @@ def _batches(values: Values) -> Plot:
         series=(Series(Color.BLUE, "steps", steps), Series(Color.ORANGE, "examples", examples)),
         marks=(
             LabeledPoint(critical, 2.0, "critical batch: 2 × both"),
-            LabeledPoint(batch, own, f"{own:.3g} ×"),
+            LabeledPoint(batch, own, f"{own:.3g} ×", Grip("batch")),
         ),
     )
+
+
+def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
+    """Times that are taken for the length of the run."""
+    flops = training_flops(round(values.number("parameters")), values.number("tokens"))
+    gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
+    forward = training_time(flops, gpus, peak, used) / 3
+    yield forward, "That is 2 FLOP per parameter and token: the forward pass alone."
+    yield training_time(flops, gpus, peak, 1.0), "That is at full peak."
+    yield training_time(flops, gpus, 2 * peak, used), "That is at twice the peak, with sparsity."
 
 
 RUN = Explorer(
@@ -170,7 +195,7 @@ RUN = Explorer(
     title="How long does a run take, and what does it cost?",
     summary="A training run from FLOPs to days, rent and electricity.",
     question="How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?",
-    predicts="days",
+    predicts="time",
     chapter="capstone",
     formulas=(
         "transformer.training_flops",
@@ -192,15 +217,7 @@ RUN = Explorer(
             "tokens", "Tokens", (0.01, 100), default=15.6, unit="trillion", log=True, whole=False
         ),
         Slider("gpus", "GPUs", (1, 100_000), default=16384, log=True),
-        Slider("peak", "Peak per GPU", (50, 5000), default=989, unit="TFLOP/s", log=True),
         Slider("mfu", "Utilization in percent", (5, 70), default=40, whole=False),
-        Slider(
-            "days",
-            "Or days taken (0: use the utilization)",
-            (0, 1000),
-            default=0,
-            whole=False,
-        ),
         Slider(
             "price",
             "Dollars per GPU-hour",
@@ -210,15 +227,34 @@ RUN = Explorer(
             whole=False,
             aside=True,
         ),
+        Slider("peak", "Peak per GPU", (50, 5000), default=989, unit="TFLOP/s", log=True),
+        Slider(
+            "days",
+            "Or days taken (0: use the utilization)",
+            (0, 1000),
+            default=0,
+            whole=False,
+        ),
+        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True, aside=True),
+        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True, aside=True),
+        Slider("pipeline", "Pipeline stages", (1, 64), default=16, doubles=True, aside=True),
+        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True, aside=True),
         Slider("watts", "Power per GPU", (100, 2000), default=700, unit="W", aside=True),
         Slider("electricity", "Cents per kWh", (1, 60), default=5, whole=False, aside=True),
-        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True, aside=True),
-        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True, aside=True),
-        Slider("pipeline", "Pipeline stages", (1, 64), default=16, doubles=True, aside=True),
-        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True, aside=True),
     ),
     explore=_run,
     asks="How many days does the run take?",
+    foreseen=Foreseen(
+        exercise="capstone/days-of-the-run",
+        answer="days",
+        given=lambda values: {
+            "parameters": values.number("parameters"),
+            "tokens": values.number("tokens"),
+            "gpus": values.count("gpus"),
+            "mfu": values.number("mfu") / 100,
+        },
+        others=_not_the_days,
+    ),
 )
 RATES = Explorer(
     name="learning-rate",
@@ -243,4 +279,5 @@ RATES = Explorer(
     ),
     explore=_rates,
     asks="What is the new rate by the linear rule?",
+    foreseen=Foreseen(exercise="rates/linear-rule"),
 )

@@ -1,15 +1,28 @@
 """The two matrices of an MLP, split over GPUs by columns or by rows."""
 
-from app.charts.color import Color
-from app.charts.drawing import Drawing, Rect, Words
-from app.explorers.base import Explored, Explorer, KeyFigure, Values, plain, quantity
+import math
+from collections.abc import Iterator
+
+from app.charts.color import Tone
+from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.paper import Paper
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    divisor,
+    plain,
+    quantity,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
 from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_size
 from app.formulas.sharding.shapes import Shard
 from app.units import BYTE, show
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 720, 190, 60, 46
+_HEIGHT, _TOP, _BETWEEN = 190, 42, 20
 _ELEMENT = 2  # bytes of an activation
 _ORDERS = {
     "column-row": "columns, then rows",
@@ -21,7 +34,8 @@ _ORDERS = {
 
 def _split(values: Values) -> Explored:
     hidden, wide = values.count("hidden"), values.count("wide")
-    ranks, tokens = values.count("ranks"), values.count("tokens")
+    tokens = values.count("tokens")
+    ranks = _ranks(values)
     first, second = values.word("order").split("-")
     shards = (_shard(first, hidden, wide, ranks), _shard(second, wide, hidden, ranks))
     between = tensor_all_reduce_size(1, tokens, wide, _ELEMENT)
@@ -39,7 +53,18 @@ def _split(values: Values) -> Explored:
         quantity("sent, forward", sent, BYTE),
         KeyFigure("collectives, forward", str(len(steps) if ranks > 1 else 0)),
     )
-    return Explored(says, facts, (_drawing((first, second), shards, hidden, wide, ranks),))
+    notice = (
+        f"{values.count('ranks')} GPUs do not divide both sizes; shown on {ranks}."
+        if ranks != values.count("ranks")
+        else ""
+    )
+    figures = (_drawing((first, second), shards, hidden, wide, ranks),)
+    return Explored(says, facts, figures, notice=notice)
+
+
+def _ranks(values: Values) -> int:
+    """The GPUs that both sizes divide over, as many as asked for or the next fewer."""
+    return divisor(math.gcd(values.count("hidden"), values.count("wide")), values.count("ranks"))
 
 
 def _shard(how: str, rows: int, columns: int, ranks: int) -> Shard:
@@ -86,29 +111,30 @@ def _drawing(
     how: tuple[str, str], shards: tuple[Shard, Shard], hidden: int, wide: int, ranks: int
 ) -> Drawing:
     """Both matrices at the same scale, the shard of GPU 0 filled."""
-    scale = min(_HEIGHT / max(hidden, wide), (_WIDTH - 160) / (hidden + wide))
-    rects, words = [], []
-    table = [("Matrix", "Shape", "Split by", "Per GPU")]
-    left = float(_LEFT)
     wholes = (("first", hidden, wide), ("second", wide, hidden))
-    for (name, rows, columns), split, shard in zip(wholes, how, shards, strict=True):
-        rects += [_part(name, split, shard, rank, left, scale) for rank in range(ranks)]
-        words.append(Words(left, 18, f"{name}: [{rows}, {columns}]", strong=True))
-        words.append(Words(left, 36, f"split by {split}s into {_shape(shard)}", quiet=True))
-        table.append((name, f"[{rows}, {columns}]", f"{split}s", _shape(shard)))
-        left += max(columns * scale + 60, 240)
-    height = round(_TOP + max(hidden, wide) * scale + 34)
-    note = "Filled: the shard of GPU 0. Rows are inputs, columns are outputs."
-    words.append(Words(_LEFT, height - 10, note, quiet=True))
+    rows = [
+        (name, f"[{rows}, {columns}]", f"{split}s", _shape(shard))
+        for (name, rows, columns), split, shard in zip(wholes, how, shards, strict=True)
+    ]
+
+    def on(paper: Paper) -> Sheet:
+        half = (paper.width - _BETWEEN) / 2
+        scale = min(_HEIGHT / max(hidden, wide), half / max(hidden, wide))
+        rects, words, left = [], [], 0.0
+        for (name, shape, split, part), shard in zip(rows, shards, strict=True):
+            rects += [_part(name, split[:-1], shard, rank, left, scale) for rank in range(ranks)]
+            words.append(Words(left, 14, f"{name}: {shape}", strong=True))
+            words.append(Words(left, 32, f"{split}: {part}", quiet=True))
+            left += half + _BETWEEN
+        height = round(_TOP + max(hidden, wide) * scale + 28)
+        words.append(Words(0, height - 6, "Filled: the shard of GPU 0.", quiet=True))
+        return Sheet(height=height, rects=tuple(rects), words=tuple(words))
+
     return Drawing(
-        title=f"An MLP on {ranks} GPUs",
+        title=f"An MLP on {ranks} GPUs" if ranks > 1 else "An MLP on one GPU",
         summary=_ORDERS["-".join(how)],
-        width=_WIDTH,
-        height=height,
-        rects=tuple(rects),
-        arrows=(),
-        words=tuple(words),
-        table=tuple(table),
+        on=on,
+        table=(("Matrix", "Shape", "Split by", "Per GPU"), *rows),
     )
 
 
@@ -121,11 +147,18 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
         round(y, 2),
         round(width, 2),
         round(height, 2),
-        color=Color.PALE if rank else Color.BLUE,
+        color=Tone.IDLE if rank else Tone.WEIGHTS,
         label="",
         says=f"{name} matrix, GPU {rank}: {_shape(shard)}",
         marked=not rank,
     )
+
+
+def _not_sent(values: Values) -> Iterator[tuple[float, str]]:
+    """Bytes that are taken for those that a GPU sends."""
+    after = tensor_all_reduce_size(1, values.count("tokens"), values.count("hidden"), _ELEMENT)
+    yield after, "That is the size of the result. A ring sends each part of it twice, but its own."
+    yield 0.0, "Columns, then rows, saves the exchange between the two, but not the one at the end."
 
 
 SPLITTER = Explorer(
@@ -145,5 +178,16 @@ SPLITTER = Explorer(
     ),
     explore=_split,
     asks="How much does each GPU send in the forward pass?",
+    foreseen=Foreseen(
+        exercise="tensor/all-reduce-of-a-layer",
+        answer="sent",
+        given=lambda values: {
+            "ranks": _ranks(values),
+            "hidden": values.count("hidden"),
+            "sequence": values.count("tokens"),
+            "batch": 1,
+        },
+        others=_not_sent,
+    ),
     open=(0,),
 )

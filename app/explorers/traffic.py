@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
+from app.charts.color import Tone
 from app.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
 from app.formulas.memory import zero_traffic_bytes
 from app.formulas.memory.placing import ParameterShare
@@ -23,8 +23,8 @@ def traffic_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
             continue
         span *= degree  # ranks of a group are as close together as the order of the degrees allows
         inside = span <= cluster.gpus_per_node
-        color, link = (Color.BLUE, "NVLink") if inside else (Color.GREEN, "network")
-        bars.append(Bar(name, (Part(color, link, sent),), f"{show(sent, BYTE)}, {link}"))
+        tone, link = (Tone.NVLINK, "NVLink") if inside else (Tone.NETWORK, "network")
+        bars.append(Bar(name, (Part(tone, link, sent),), f"{show(sent, BYTE)}, {link}"))
     return Bars(
         title="Sent by a GPU in a step",
         summary="; ".join(f"{bar.name} {bar.note}" for bar in bars) or "A single GPU sends nothing",

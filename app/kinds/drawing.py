@@ -48,6 +48,23 @@ def draw(
     raise ExpressionError(f"no drawing meets {where!r}")
 
 
+def redrawn(drawn: Draw, values: Mapping[str, float], let: Mapping[str, DrawnValue]) -> Draw:
+    """*drawn* with *values*, in base units, in place of some of its own.
+
+    Raises:
+        ExpressionError: a value of *let* cannot be worked out from them.
+    """
+    names = {
+        name: Quantity(values.get(name, quantity.value), quantity.dimension)
+        for name, quantity in drawn.names.items()
+        if name not in let
+    }
+    for name, expression in let.items():
+        names[name] = evaluate(str(expression), names)
+    shown = {name: text for name, text in drawn.shown.items() if name not in values}
+    return Draw(drawn.seed, shown, names)
+
+
 def _drawn(
     source: random.Random,
     given: Mapping[str, Sequence[DrawnValue]],

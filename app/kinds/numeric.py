@@ -10,7 +10,7 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, names_in, parse
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Remembered, UnitName, Where
-from app.kinds.drawing import Draw
+from app.kinds.drawing import Draw, redrawn
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
 from app.units import Dimension, Reading
@@ -227,9 +227,18 @@ class Numeric(Base):
         Raises:
             ExpressionError: an expression has no value for what *seed* draws.
         """
-        drawn = self.draw(seed)
+        return self._keys.of(seed, lambda: self._keys_of(self.draw(seed)))
 
+    def keys_at(self, values: Mapping[str, float]) -> Mapping[str, AnswerKey]:
+        """The key of each box if *values*, in base units, had been drawn.
+
+        Raises:
+            ExpressionError: an expression has no value for them.
+        """
+        return self._keys_of(redrawn(self.draw(0), values, self.let))
+
+    def _keys_of(self, drawn: Draw) -> Mapping[str, AnswerKey]:
         def filled(text: str, names: Names) -> str:
             return self.fill(text, replace(drawn, names=names))
 
-        return self._keys.of(seed, lambda: keys_of(self._asked, drawn.names, filled))
+        return keys_of(self._asked, drawn.names, filled)

@@ -75,6 +75,15 @@ class AskedQuantity(Strict):
         """*value* as a person writes it, in the unit of this answer."""
         return show_in(value, self.scale)
 
+    def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]]) -> str:
+        """What to say of *value* if it is one of *mistakes*, else nothing."""
+        for wrong, says in mistakes:
+            # A tolerance in points is wide beside a small value, and says nothing beside 0.
+            near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
+            if abs(value - wrong) <= near:
+                return says
+        return ""
+
     def read(self, text: str) -> Reading:
         """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
 
@@ -198,22 +207,20 @@ class AnswerKey:
     def blame(self, reading: Reading) -> str:
         """Feedback on a wrong answer: the mistake behind it, where its value gives it away."""
         return (
-            self._foreseen(reading)
-            or self._common(reading)
-            or self._too_coarse(reading)
-            or self._not_whole(reading)
-            or self._no_factor(reading)
+            self.diagnosis(reading)
             or f"{self.asked.shown(reading.value)} is "
             f"too {'large' if reading.value > self.right else 'small'}."
         )
 
-    def _foreseen(self, reading: Reading) -> str:
-        for value, says in self.mistakes:
-            # A tolerance in points is wide beside a small value, and says nothing beside 0.
-            near = min(self.asked.slack(value), abs(value) * _NEAR_A_MISTAKE)
-            if abs(reading.value - value) <= near:
-                return says
-        return ""
+    def diagnosis(self, reading: Reading) -> str:
+        """The mistake behind a wrong answer; empty where its value does not give it away."""
+        return (
+            self.asked.foreseen(reading.value, self.mistakes)
+            or self._common(reading)
+            or self._too_coarse(reading)
+            or self._not_whole(reading)
+            or self._no_factor(reading)
+        )
 
     def _common(self, reading: Reading) -> str:
         shown = self.asked.scale

@@ -55,11 +55,11 @@ def _use(page: Page, name: str) -> None:
     if name in SAMPLES:
         page.get_by_role("button", name="Show the solution").click()
         page.wait_for_selector(".solution")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     if page.locator(".slide").count():
         page.locator(".slide").first.focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(400)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     if page.locator(".canvas").count():
         page.locator(".canvas").first.focus()
         page.keyboard.press("ArrowRight")

@@ -12,7 +12,7 @@ from tests.bench.figures import Figure
 from tests.bench.load import server
 
 _RUNS = 15
-_HEADERS = {"X-Fragment": "1", "Accept-Encoding": "gzip"}
+_HEADERS = {"X-Fragment": "1", "X-Paper": "wide", "Accept-Encoding": "gzip"}
 _LARGE = "/explore/pipeline?stages=16&microbatches=64"
 
 

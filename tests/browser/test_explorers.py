@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from app.explorers import EXPLORERS
 from tests.browser.conftest import MakePage
@@ -15,6 +15,13 @@ from tests.browser.test_pages import (
 pytestmark = pytest.mark.slow(80)
 
 
+def unfold(page: Page) -> None:
+    """Open the settings, where they are folded."""
+    summary = page.get_by_text("Settings", exact=True)
+    if summary.is_visible():
+        summary.click()
+
+
 @pytest.mark.parametrize("name", sorted(EXPLORERS))
 def test_every_explorer_is_accessible_and_fits_every_screen(open_page: MakePage, name: str) -> None:
     assert_good_on_every_screen(open_page(f"/explore/{name}?show=1"))
@@ -25,6 +32,7 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     page = open_page("/explore/memory?show=1", theme, width)
     page.evaluate("document.body.dataset.same = 'yes'")
     expect(page.locator(".facts")).to_contain_text("101.2 GB")
+    unfold(page)
     slide = page.get_by_label("Data-parallel GPUs, slider")
     slide.focus()
     page.keyboard.press("End")
@@ -49,7 +57,7 @@ def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:
     page.fill("#c-microbatches", "12")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".said")).to_contain_text("GPipe takes 450 ms")
-    expect(page.locator("svg.schedule")).to_be_visible()
+    expect(page.locator("svg.schedule:visible")).to_be_visible()
 
 
 def test_a_micro_batch_is_traced_through_a_schedule(open_page: MakePage) -> None:
@@ -62,10 +70,10 @@ def test_a_micro_batch_is_traced_through_a_schedule(open_page: MakePage) -> None
     assert (page.locator("#figure-pipeline-0 .traced").get_attribute("d") or "").count("M") == 8
     page.keyboard.press("ArrowLeft")
     expect(readout).to_contain_text("backward of micro-batch 7")  # the last of the last GPU
-    box = page.locator("#figure-pipeline-0 svg").bounding_box()
+    box = page.locator("#figure-pipeline-0 svg:visible").bounding_box()
     assert box
-    scale = box["width"] / 960
-    page.mouse.move(box["x"] + 70 * scale, box["y"] + 45 * scale)
+    scale = box["width"] / 760
+    page.mouse.move(box["x"] + 50 * scale, box["y"] + 15 * scale)
     expect(readout).to_have_text("forward of micro-batch 0, 0 s to 10 ms")
     plot = page.locator("#figure-pipeline-1 .canvas")
     plot.focus()
@@ -87,14 +95,16 @@ def test_a_ring_plays_to_its_end(open_page: MakePage) -> None:
     expect(page.locator(".facts")).to_contain_text("4 of 6")
 
 
-def test_a_figure_has_a_link_of_its_own(open_page: MakePage) -> None:
+def test_a_state_has_a_link_and_so_has_a_figure_on_another_page(open_page: MakePage) -> None:
     page = open_page("/explore/memory?ranks=8")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy link to Training state").click()
+    page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    link = page.evaluate("navigator.clipboard.readText()")
-    assert "ranks=8" in link
-    assert link.endswith("#figure-memory-0")
+    assert "ranks=8" in page.evaluate("navigator.clipboard.readText()")
+    page.goto("/chapters/tensor")
+    page.get_by_role("button", name="Copy link to An MLP").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").endswith("#figure-split-0")
 
 
 def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
@@ -104,7 +114,7 @@ def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
     expect(page.locator("#guessed")).to_contain_text(
         "bubble over the step is 27.3 %. Your prediction is 10 % too high"
     )
-    expect(page.locator("svg.schedule")).to_be_visible()
+    expect(page.locator("svg.schedule:visible")).to_be_visible()
     expect(page.get_by_label("Bubble over the step")).to_have_count(0)
 
 
@@ -118,6 +128,7 @@ def test_the_question_follows_the_sliders_until_it_is_answered(
     expect(facts).to_have_count(0)
     assert_fits(page, width)
     assert_accessible(page)
+    unfold(page)
     page.get_by_label("Sent in total").fill("1.5 GB")
     page.fill("#c-ranks", "4")
     expect(asked).to_contain_text("Settings: Ranks 4.")
@@ -146,6 +157,21 @@ def test_the_question_follows_the_sliders_until_it_is_answered(
     expect(facts).to_contain_text("1 GB")
 
 
+@over_screens
+def test_a_wrong_prediction_is_told_its_mistake(
+    open_page: MakePage, theme: str, width: int
+) -> None:
+    page = open_page("/explore/ring", theme, width)
+    page.get_by_label("Sent in total").fill("(8-1)/8 * 1 GB")
+    page.keyboard.press("Enter")
+    expect(page.locator("#guessed")).to_contain_text("(0.875 GB); sent in total is 1.75 GB")
+    expect(page.locator("#guessed")).to_contain_text("That is one phase")
+    expect(page.locator("[data-live]")).to_contain_text("That is one phase")
+    assert_accessible(page)
+    page.get_by_role("link", name="Bytes sent in a ring").click()
+    expect(page).to_have_url(re.compile("/exercises/collectives/bytes-sent-by-a-ring"))
+
+
 def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     page = open_page("/explore/ring", script=False)
     page.fill("#c-ranks", "4")
@@ -169,14 +195,79 @@ def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:
     page.emulate_media(media="print")
     expect(page.locator(".controls")).to_be_hidden()
     expect(page.locator(".bar")).to_be_hidden()
-    expect(page.locator("svg.bars")).to_be_visible()
+    expect(page.locator("svg.bars:visible")).to_be_visible()
     expect(page.locator(".facts")).to_be_visible()
 
 
 def test_figures_keep_their_colors_where_colors_are_forced(open_page: MakePage) -> None:
     page = open_page("/explore/pipeline?show=1")
     page.emulate_media(forced_colors="active")
-    kinds = page.locator("svg.schedule .track path").evaluate_all(
+    kinds = page.locator("svg.schedule.wide .track path").evaluate_all(
         "paths => new Set(paths.map(path => getComputedStyle(path).fill)).size"
     )
     assert kinds == 2
+
+
+DRAGGED = {  # explorer: the control that a point of its figure moves, and where it starts
+    "checkpoints": ("interval", "60"),
+    "all-reduce": ("size", "100"),
+    "roofline": ("size", "4096"),
+    "learning-rate": ("batch", "2048"),
+    "formats": ("weight", "0.02"),
+    "run": ("mfu", "40"),
+}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", DRAGGED)
+def test_a_point_that_is_dragged_moves_its_control(
+    open_page: MakePage, name: str, width: int
+) -> None:
+    control, start = DRAGGED[name]
+    page = open_page(f"/explore/{name}?show=1", width=width)
+    box = page.locator(f"#c-{control}")
+    expect(box).to_have_value(start)
+    handle = page.locator(".handle")
+    expect(handle).to_have_count(1)
+    handle.scroll_into_view_if_needed()
+    at = handle.bounding_box()
+    assert at
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    dot = page.locator("svg.figure .draggable circle:visible").bounding_box()
+    assert dot
+    assert abs(dot["x"] + dot["width"] / 2 - x) < 2  # the handle lies over its point
+    assert abs(dot["y"] + dot["height"] / 2 - y) < 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 45, y, steps=6)
+    expect(box).not_to_have_value(start)
+    page.mouse.up()
+    value = box.input_value()
+    assert float(value) < float(start)
+    expect(page).to_have_url(re.compile(rf"[?&]{control}={re.escape(value)}(\+|&|$)"))
+    page.wait_for_timeout(100)
+    moved = handle.bounding_box()
+    assert moved
+    assert abs(moved["x"] + moved["width"] / 2 - (x - 45)) < 25  # a power of two may be a bit off
+    page.mouse.move(x + 60, y)
+    expect(box).to_have_value(value)  # it was let go
+
+
+def test_a_point_moves_with_the_keys_and_is_heard(open_page: MakePage) -> None:
+    page = open_page("/explore/checkpoints?show=1")
+    handle = page.get_by_role("slider", name="Interval, on the figure")
+    expect(handle).to_have_attribute("aria-valuetext", "60 min")
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#c-interval")).to_have_value("63")
+    expect(handle).to_have_attribute("aria-valuetext", "63 min")
+    expect(handle).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#c-interval")).to_have_value("65")
+    expect(page.locator("[data-live]")).to_contain_text("Saving every 65 min wastes")
+    page.keyboard.press("End")
+    expect(page.locator("#c-interval")).to_have_value("1440")
+    expect(page).to_have_url(re.compile("interval=1440"))
+    assert_accessible(page)
+    page.get_by_role("link", name="Hide the answer").click()
+    expect(handle).to_have_count(0)

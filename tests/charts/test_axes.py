@@ -1,17 +1,21 @@
 """Where values go on an axis: at their place, in order, beside round numbers."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.charts.axes import Axis, even, percent_text, scale
+from app.charts.paper import text_width
 from app.units import BYTE, RATIO, SECOND
 
 BYTES = Axis(label="Bytes", unit=BYTE)
 LOG = Axis(label="Bytes", unit=BYTE, log=True)
 TIME = Axis(label="Time", unit=SECOND, log=True)
+DOUBLES = Axis(label="Scale", unit=RATIO, log=True, base=2)
+CLOCK = Axis(label="Time", unit=SECOND)
 SHARE = Axis(label="Share", unit=RATIO, percent=True)
 
 
@@ -68,7 +72,15 @@ def test_a_scale_is_made_of_whatever_there_is(axis: Axis, values: list[float]) -
     ("axis", "values", "labels"),
     [
         (BYTES, [1e9], ["0 B", "200 MB", "400 MB", "600 MB", "800 MB", "1 GB"]),
-        (LOG, [28.0, 150.0], ["50 B", "100 B"]),
+        (LOG, [28.0, 150.0], ["50 B", "100 B", "150 B"]),
+        (LOG, [2.0, 60.0], ["2 B", "5 B", "10 B", "20 B", "50 B"]),
+        (DOUBLES, [32768.0, 131072.0], ["32,768", "65,536", "131,072"]),
+        (
+            TIME,
+            [40 * 86400.0, 180 * 86400.0],
+            ["40 days", "50 days", "60 days", "80 days", "100 days", "150 days"],
+        ),
+        (CLOCK, [4 * 3600.0], ["0 h", "1 h", "2 h", "3 h", "4 h"]),
         (LOG, [1e3, 1e6], ["1 kB", "10 kB", "100 kB", "1 MB"]),
         (SHARE, [0.25], ["0 %", "5 %", "10 %", "15 %", "20 %", "25 %"]),
         (TIME, [1.0, 7200.0], ["1 s", "10 s", "60 s", "10 min", "60 min"]),
@@ -77,12 +89,25 @@ def test_a_scale_is_made_of_whatever_there_is(axis: Axis, values: list[float]) -
 def test_marks_are_written_in_the_unit_of_the_axis(
     axis: Axis, values: list[float], labels: list[str]
 ) -> None:
-    assert [tick.label for tick in scale(axis, values, 0, 100).ticks()] == labels
+    assert [tick.label for tick in scale(axis, values, 0, 500).ticks()] == labels
 
 
 def test_marks_stand_where_their_values_are() -> None:
     across = scale(BYTES, [1e9], 0, 500)
     assert [tick.at for tick in across.ticks()] == [0, 100, 200, 300, 400, 500]
+
+
+@pytest.mark.parametrize("end", [120, 300, 700])
+@pytest.mark.parametrize("values", [[1e3, 1e11], [28.0, 150.0], [7e9, 7.2e9]])
+def test_no_tick_stands_on_another(end: float, values: list[float]) -> None:
+    for axis in (BYTES, LOG):
+        ticks = scale(axis, values, 0, end).ticks()
+        assert len(ticks) >= (3 if end == 700 else 1)
+        for before, after in pairwise(ticks):
+            widths = text_width(before.label) + text_width(after.label)
+            assert after.at - before.at >= widths / 2 + 8
+    up = scale(LOG, values, end, 0).ticks()
+    assert all(before.at - after.at >= 14 for before, after in pairwise(up))
 
 
 def test_many_decades_are_not_all_marked() -> None:

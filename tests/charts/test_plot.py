@@ -1,12 +1,15 @@
 """Curves at their places, and names that do not run into one another."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.drawing import Arrow
+from app.charts.labels import PlacedLabel
+from app.charts.paper import NARROW, WIDE, text_width
 from app.charts.plot import LabeledPoint, Plot, Series, plot_picture
 from app.units import BYTE, SECOND
 
@@ -75,10 +78,45 @@ def test_a_linear_axis_begins_at_the_first_value_across() -> None:
 
 def test_names_of_marks_stay_inside_and_apart() -> None:
     marks = tuple(LabeledPoint(x=1e6 * (1 + n / 50), y=1e-4, says=f"model {n}") for n in range(6))
-    placed = plot_picture(replace(CHART, marks=marks)).marks
-    spots = {(mark.text_x, mark.text_y) for mark in placed}
-    assert len(spots) == 6
-    assert all(0 < mark.text_x < 720 and 0 < mark.text_y < 380 for mark in placed)
+    for paper in (WIDE, NARROW):
+        picture = plot_picture(replace(CHART, marks=marks), paper)
+        boxes = [box_of(mark) for mark in picture.marks]
+        for index, (left, top, right, bottom) in enumerate(boxes):
+            assert picture.left <= left
+            assert right <= paper.width
+            assert top > 0
+            assert bottom < picture.bottom + 2
+            for a, b, c, d in boxes[:index]:
+                assert right < a or left > c or bottom <= b + 1 or top >= d - 1
+
+
+def box_of(mark: PlacedLabel) -> tuple[float, float, float, float]:
+    width = text_width(mark.says)
+    left = mark.text_x - width if mark.left else mark.text_x
+    return left, mark.text_y - 10, left + width, mark.text_y + 3
+
+
+def test_the_name_of_a_point_on_a_curve_stands_beside_the_curve() -> None:
+    for paper in (WIDE, NARROW):
+        mark = LabeledPoint(x=SIZES[6], y=LINE.points[6][1], says="where latency ends")
+        picture = plot_picture(replace(CHART, marks=(mark,)), paper)
+        left, top, right, bottom = box_of(picture.marks[0])
+        for (x1, y1), (x2, y2) in pairwise(places(picture.curves[0].path)):
+            for share in (0, 0.25, 0.5, 0.75):
+                x, y = x1 + share * (x2 - x1), y1 + share * (y2 - y1)
+                assert not (left < x < right and top < y < bottom)
+
+
+def test_curves_are_named_in_a_legend_where_the_paper_is_narrow() -> None:
+    two = replace(CHART, series=(LINE, replace(LINE, name="double tree")))
+    wide, narrow = plot_picture(two, WIDE), plot_picture(two, NARROW)
+    assert [curve.name for curve in wide.curves] == ["ring", "double tree"]
+    assert wide.right + text_width("double tree") < 760
+    assert wide.legend.entries == ()
+    assert [curve.name for curve in narrow.curves] == ["", ""]
+    assert [entry.name for entry in narrow.legend.entries] == ["ring", "double tree"]
+    assert narrow.right - narrow.left > 250
+    assert plot_picture(CHART, NARROW).legend.entries == ()
 
 
 def test_the_table_has_a_row_for_each_value_across_and_gaps_where_a_curve_has_none() -> None:

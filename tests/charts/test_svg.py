@@ -7,7 +7,7 @@ import pytest
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Words
+from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.charts.svg import Figure, to_svg
 from app.charts.timeline import Lane, TimeBar, Timeline
@@ -49,11 +49,12 @@ FIGURES: dict[str, Figure] = {
     "drawing": Drawing(
         title=HOSTILE,
         summary=HOSTILE,
-        width=100,
-        height=100,
-        rects=(Rect(x=0, y=0, width=9, height=9, color=Color.PURPLE, label=HOSTILE, says=HOSTILE),),
-        arrows=(Arrow(x1=0, y1=0, x2=9, y2=9, color=Color.PURPLE, label=HOSTILE, says=HOSTILE),),
-        words=(Words(x=0, y=0, text=HOSTILE),),
+        on=lambda _: Sheet(
+            height=100,
+            rects=(Rect(x=0, y=0, width=9, height=9, color=Color.PURPLE, label=HOSTILE, says=HOSTILE),),
+            arrows=(Arrow(x1=0, y1=0, x2=9, y2=9, color=Color.PURPLE, label=HOSTILE, says=HOSTILE),),
+            words=(Words(x=0, y=0, text=HOSTILE),),
+        ),
         table=((HOSTILE,),),
     ),
 }  # fmt: skip
@@ -72,7 +73,7 @@ def test_a_hostile_name_is_text_and_nothing_else(name: str, alone: bool) -> None
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_file_names_what_it_shows(name: str) -> None:
     root = ET.fromstring(to_svg(FIGURES[name], alone=True))
-    assert root.attrib["viewBox"].startswith("0 0 ")
+    assert root.attrib["viewBox"].split()[2:] == [root.attrib["width"], root.attrib["height"]]
     assert all(one.attrib.get("href", "#").startswith("#") for one in root.iter())
 
 

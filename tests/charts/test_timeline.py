@@ -2,6 +2,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.charts.svg import to_svg
 from app.charts.text import gantt
 from app.charts.timeline import schedule_timeline
@@ -68,8 +69,11 @@ def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
     assert len(titles) == 1 + 4 * 8 * 2
 
 
-def test_bars_in_the_picture_lie_inside_and_do_not_overlap() -> None:
-    placed = timeline_picture(FOUR)
+@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+def test_bars_in_the_picture_lie_inside_and_do_not_overlap(paper: Paper) -> None:
+    placed = timeline_picture(FOUR, paper)
+    assert text_width("4 held") <= paper.width - placed.right
+    assert text_width("GPU 3") <= placed.left
     by_row: dict[float, list[tuple[float, float]]] = {}
     for box in placed.boxes:
         by_row.setdefault(box.y, []).append((box.x, box.x + box.width))
@@ -80,5 +84,24 @@ def test_bars_in_the_picture_lie_inside_and_do_not_overlap() -> None:
         assert spans[-1][1] <= placed.right
 
 
+@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+def test_names_and_notes_are_on_the_paper(paper: Paper) -> None:
+    timeline = schedule_timeline(play(build("zb_h2", 4, 8), EQUAL))
+    placed = timeline_picture(timeline, paper)
+    assert " ".join(placed.note) == timeline.note
+    assert max(map(text_width, placed.note)) <= paper.width
+    names = [entry.x + 17 + text_width(entry.name) for entry in placed.legend.entries]
+    assert len(names) == 3
+    assert max(names) <= paper.width
+    assert len({entry.y for entry in placed.legend.entries}) == (1 if paper is WIDE else 2)
+    assert placed.foot + placed.legend.height + 16 * len(placed.note) < placed.height
+
+
+def test_many_rows_are_lower_than_a_few() -> None:
+    sixteen = timeline_picture(schedule_timeline(play(build("1f1b", 16, 16), EQUAL)))
+    assert sixteen.row < timeline_picture(FOUR).row
+    assert sixteen.height < 450
+
+
 def test_the_axis_has_round_times() -> None:
-    assert [tick.label for tick in timeline_picture(FOUR).ticks][:3] == ["0 s", "5 s", "10 s"]
+    assert [tick.label for tick in timeline_picture(FOUR).ticks][:3] == ["0 s", "10 s", "20 s"]

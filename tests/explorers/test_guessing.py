@@ -11,7 +11,6 @@ from app.explorers import (
     Slider,
     Values,
     address_text,
-    judged,
     predicted,
     question,
     read_controls,
@@ -42,31 +41,11 @@ def fragment(client: TestClient, name: str, **query: str) -> str:
     return answer.text
 
 
-@pytest.mark.parametrize(
-    ("typed", "near", "says"),
-    [
-        ("27.3 %", True, "Right"),
-        ("3/11", True, "Right"),
-        ("0.375", False, "37 % too high"),
-        ("3", False, "too low by a factor of 9.09"),
-        ("90", False, "too high by a factor of 3.3"),
-        ("a third", None, "Cannot read"),
-        ("5 GB", None, "B"),
-    ],
-)
-def test_a_prediction_is_compared(typed: str, near: bool | None, says: str) -> None:
-    (fact,) = (f for f in explored("pipeline").facts if f.label == "bubble over the step")
-    guess = judged(fact, typed)
-    assert guess.near is near
-    assert says in guess.says
-
-
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_what_is_to_be_predicted_is_shown(name: str) -> None:
     explorer, told = EXPLORERS[name], explored(name)
     if explorer.predicts:
-        fact = next(fact for fact in told.facts if fact.label == explorer.predicts)
-        assert judged(fact, fact.value).near is True
+        assert predicted(explorer, told)
     else:
         assert name == "tolls"
 
@@ -145,8 +124,15 @@ def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> N
             assert fact is None or fact.exact == start.exact, (control.name, text)
 
 
-def test_a_state_that_cannot_be_drawn_asks_nothing_and_stays_hidden(client: TestClient) -> None:
+def test_a_state_that_does_not_exist_asks_for_the_one_that_is_shown(client: TestClient) -> None:
     page = fragment(client, "layout", tensor="3", predict="1")
-    assert "Nothing to draw" in page
+    assert "Shown with tensor parallelism 4" in page
     assert "data-hidden" in page
+    assert 'name="guess"' in page
+
+
+def test_a_state_without_the_number_asks_nothing_and_hides_nothing(client: TestClient) -> None:
+    page = fragment(client, "bandwidth", gpu="H100 PCIe", predict="1")
     assert 'name="guess"' not in page
+    assert "data-hidden" not in page
+    assert "Predict first" not in page

@@ -31,7 +31,7 @@ def test_an_exercise_shows_its_figures_once_it_is_solved(client: TestClient) -> 
     shown = client.post(f"{INTERLEAVED}?seed=2", data={"action": "solution"}).text
     assert shown.count("<figure") == 4
     links = [unescape(link) for link in re.findall(r'href="(/explore/pipeline\?[^"]*)"', shown)]
-    assert any("stages=8&microbatches=16&virtual=4" in link for link in links)
+    assert any("stages=8&microbatches=16" in link and "virtual=4" in link for link in links)
     assert all(client.get(link).status_code == 200 for link in links)
 
 
@@ -108,3 +108,16 @@ def test_one_figure_of_several_can_be_chosen() -> None:
     whole = embedded_view(Embedded(explorer="ring"), {})
     one = embedded_view(Embedded(explorer="ring", figure=1), {})
     assert one.figures == whole.figures[1:2]
+
+
+def test_a_page_has_each_figure_once_for_each_width_and_an_update_the_one_asked_for(
+    client: TestClient,
+) -> None:
+    page = client.get("/explore/layout?show=1").text
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
+    assert page.count("bars wide") == page.count("bars narrow") == page.count("<figure") == 3
+    for asked, wide, narrow in (("narrow", 0, 3), ("wide", 3, 0), ("huge", 3, 3)):
+        headers = {"X-Fragment": "1", "X-Paper": asked}
+        update = client.get("/explore/layout?show=1", headers=headers).text
+        assert (update.count("bars wide"), update.count("bars narrow")) == (wide, narrow)

@@ -52,14 +52,14 @@ def _ends(model: ModelShape, layout: Layout, stage: int) -> float:
 def fits_together(model: ModelShape, layout: Layout) -> None:
     """Refuse a layout that cannot divide *model*."""
     asked = (
-        ("tensor", layout.tensor, "heads", model.heads),
-        ("context", layout.context, "tokens of a sequence", layout.sequence),
-        ("expert", layout.expert, "experts", model.experts or 1),
+        ("a tensor", layout.tensor, "heads", model.heads),
+        ("a context", layout.context, "tokens of a sequence", layout.sequence),
+        ("an expert", layout.expert, "experts", model.experts or 1),
     )
     for name, degree, what, total in asked:
         if total % degree:
             raise ValueError(
-                f"layout must have a {name} degree that divides the {what}, {total}, not {degree}"
+                f"layout must have {name} degree that divides the {what}, {total}, not {degree}"
             )
     _enough_layers(model, layout)
     if layout.sequence_parallel and layout.sequence // layout.context % layout.tensor:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
+from app.charts.paper import NARROW, WIDE, Paper
 from app.charts.svg import to_svg
 from app.charts.timeline import Timeline
 from app.content.glossary import mark
@@ -28,6 +29,7 @@ from app.kinds.base import Embedded
 from app.markdown import inline_html
 from app.web.urls import explorer_url
 
+BOTH = (WIDE, NARROW)
 _KEPT = 64  # embedded views of chapters and exercises that are cached
 
 
@@ -103,12 +105,16 @@ def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
 
 
 def figure_views(
-    explorer: Explorer, values: Values, figures: Iterable[Figure]
+    explorer: Explorer,
+    values: Values,
+    figures: Iterable[Figure],
+    papers: Sequence[Paper] = BOTH,
 ) -> tuple[FigureView, ...]:
-    """Views of *figures* of *explorer*."""
+    """Views of *figures* of *explorer*, drawn on each of *papers*."""
     base, query = explorer_url(explorer.name), f"?{urlencode(state_of(explorer, values))}"
     return tuple(
-        figure_view(figure, base, n, query, explorer.name) for n, figure in enumerate(figures)
+        figure_view(figure, base, n, query, explorer.name, papers)
+        for n, figure in enumerate(figures)
     )
 
 
@@ -130,20 +136,31 @@ def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
 
 
 def figure_view(
-    figure: Figure, base: str, number: int, query: str = "", name: str = ""
+    figure: Figure,
+    base: str,
+    number: int,
+    query: str = "",
+    name: str = "",
+    papers: Sequence[Paper] = BOTH,
 ) -> FigureView:
     """The view of *figure*, which has the index *number* on the page at *base*."""
     anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
     return FigureView(
         anchor=anchor,
         title=figure.title,
-        svg=Markup(to_svg(figure, alone=False)),  # made by our own template, which escapes
+        svg=drawn_on(papers, figure),
         table=figure.table,
         href=f"{base}{query}#{anchor}",
         svg_href=f"{base}/{number}.svg{query}",
         csv_href=f"{base}/{number}.csv{query}",
         plays=isinstance(figure, Timeline),
     )
+
+
+def drawn_on(papers: Sequence[Paper], figure: Figure) -> Markup:
+    """*figure* on each of *papers*; the style sheet shows the one that fits."""
+    drawn = (to_svg(figure, alone=False, paper=paper) for paper in papers)
+    return Markup("").join(map(Markup, drawn))  # made by our own template, which escapes
 
 
 def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) -> Response:

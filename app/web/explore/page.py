@@ -1,12 +1,13 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.charts.paper import PAPERS, Paper
 from app.charts.svg import to_svg
 from app.content.glossary import mark
 from app.errors import InputError, NotFoundError, nearest
@@ -16,13 +17,11 @@ from app.explorers import (
     ControlValue,
     Explored,
     Explorer,
-    Guess,
     KeyFigure,
     Select,
     Slider,
     Values,
     address_text,
-    judged,
     opened,
     predicted,
     question,
@@ -33,6 +32,7 @@ from app.explorers import (
 from app.markdown import html, inline_html
 from app.site import Here
 from app.web.explore.figures import (
+    BOTH,
     FigureView,
     GuessForm,
     figure_file,
@@ -40,6 +40,7 @@ from app.web.explore.figures import (
     guess_form,
     state_of,
 )
+from app.web.explore.predicting import Guess, judged
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url, explorer_url, formula_url
 
@@ -63,12 +64,16 @@ class ControlView:
     scaling: str
     low: float
     high: float
+    factor: float = 1.0  # base units in one of its own
     plays: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorePage:
-    """An explorer in its current state; while *hidden*, it waits for an answer to *question*."""
+    """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
+
+    *asks*: there is something to predict in this state.
+    """
 
     name: str
     title: str
@@ -76,6 +81,7 @@ class ExplorePage:
     guess: GuessForm | None
     guessed: Guess | None
     typed: str
+    asks: bool
     hidden: bool
     question: Markup
     chapter: Hyperlink
@@ -143,8 +149,9 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     topic = site.catalog.topic(explorer.chapter)
     typed = request.query_params.get("guess", "").strip()[:_LONGEST]
     fact = predicted(explorer, shown)
-    guessed = judged(fact, typed) if typed and fact else None
-    hidden = _waits(explorer, request.query_params, guessed)
+    guessed = judged(site.catalog, explorer, values, fact, typed) if typed and fact else None
+    asks = bool(fact or problem or not explorer.predicts)
+    hidden = asks and _waits(explorer, request.query_params, guessed)
     figures = tuple(untold(explorer, shown)) if hidden and not problem else shown.figures
     page = ExplorePage(
         name=explorer.name,
@@ -153,16 +160,17 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         guess=guess_form(explorer, values) if fact else None,
         guessed=guessed,
         typed=typed,
+        asks=asks,
         hidden=hidden,
         question=mark(inline_html(question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
-        corrections=corrections,
+        corrections=(*corrections, *([shown.notice] if shown.notice else [])),
         problem=problem,
         says=html(shown.says),
         facts=shown.facts,
-        figures=figure_views(explorer, values, figures),
+        figures=figure_views(explorer, values, figures, _papers(request)),
         address=explorer_url(explorer.name, state_of(explorer, values)),
         ended=shown.ended,
     )
@@ -203,6 +211,12 @@ def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
         return explorer.explore(values), ""
     except ValueError as error:
         return Explored("", (), ()), str(error)
+
+
+def _papers(request: Request) -> Sequence[Paper]:
+    """What a script asks for: the paper that it shows. A page without scripts has them all."""
+    asked = PAPERS.get(request.headers.get("x-paper", ""))
+    return (asked,) if asked else BOTH
 
 
 def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) -> bool:
@@ -246,5 +260,6 @@ def _slider(control: Slider, value: float) -> ControlView:
         scaling="doubles" if control.doubles else "log" if control.log else "",
         low=control.low,
         high=control.high,
+        factor=control.scale.factor,
         plays=control.plays,
     )

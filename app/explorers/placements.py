@@ -1,0 +1,148 @@
+"""The layout that the controls describe, or the nearest one that exists."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from app.errors import sentence
+from app.explorers.base import Values
+from app.formulas.checks import Recompute, ZeroStage
+from app.formulas.layout import step_time
+from app.formulas.memory import memory_budget
+from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
+
+STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
+RECOMPUTE: Sequence[Recompute] = ("selective", "none", "full")
+_NODE = 8
+_DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
+_NAMES = {
+    "tensor": "tensor parallelism",
+    "pipeline": "pipeline stages",
+    "context": "context parallelism",
+    "expert": "expert parallelism",
+    "virtual": "pipeline chunks per GPU",
+    "batch": "sequences per step",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A model laid out over a cluster; *notice* says what differs from what was asked for."""
+
+    model: ModelShape
+    cluster: Cluster
+    layout: Layout
+    notice: str = ""
+
+
+def placement(values: Values) -> Placement:
+    """The layout that the controls describe, or the nearest one that exists.
+
+    Raises:
+        ValueError: there is none; the message says what is wrong with the one asked for.
+    """
+    model, cluster = ModelShape.named(values.word("model")), _cluster(values)
+    asked = {name: values.count(name) for name in _NAMES}
+    try:
+        layout = _layout(values, asked)
+        _refuse(model, cluster, layout)
+        return Placement(model=model, cluster=cluster, layout=layout)
+    except ValueError as error:
+        why = error
+    for other in _alternatives(asked, cluster.gpus):
+        try:
+            layout = _layout(values, other)
+            _refuse(model, cluster, layout)
+        except ValueError:
+            continue
+        notice = f"{sentence(str(why))} Shown with {_changes(asked, other)}."
+        return Placement(model=model, cluster=cluster, layout=layout, notice=notice)
+    raise why
+
+
+def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
+    """The layout with these *degrees*; the remaining degree is data parallelism.
+
+    Raises:
+        ValueError: the degrees do not divide the GPUs, or the data-parallel ranks the batch.
+    """
+    gpus, sequences = values.count("gpus"), degrees["batch"]
+    tensor, stages, context = (degrees[name] for name in ("tensor", "pipeline", "context"))
+    copy = tensor * stages * context
+    if gpus % copy:
+        shown = f"{tensor} · {stages} · {context} = {copy:,}"
+        raise ValueError(f"a copy of the model takes {shown} GPUs, which do not divide {gpus:,}")
+    data = gpus // copy
+    if sequences % data:
+        raise ValueError(
+            f"a batch of {sequences:,} sequences does not divide over {data:,} data-parallel ranks"
+        )
+    return Layout(
+        tensor=tensor,
+        pipeline=stages,
+        context=context,
+        expert=degrees["expert"],
+        data=data,
+        virtual=degrees["virtual"],
+        microbatches=sequences // data,
+        sequence=values.count("sequence"),
+        zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
+        recompute=next(known for known in RECOMPUTE if known == values.word("recompute")),
+    )
+
+
+def _refuse(model: ModelShape, cluster: Cluster, layout: Layout) -> None:
+    """Refuse a *layout* that cannot divide *model*."""
+    memory_budget(model, layout)
+    step_time(model, cluster, layout)
+
+
+def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, int]]:
+    """Other degrees: those that change the size of a copy least first, then the batch."""
+    copies = [
+        dict(zip(("tensor", "pipeline", "context"), degrees, strict=True))
+        for degrees in product(*(_near(asked[name]) for name in ("tensor", "pipeline", "context")))
+        if gpus % math.prod(degrees) == 0
+    ]
+    copies.sort(key=lambda copy: sum(_far(copy[name], asked[name]) for name in copy))
+    for copy in copies:
+        data = gpus // math.prod(copy.values())
+        for expert in dict.fromkeys((asked["expert"], _common(asked["expert"], data), 1)):
+            for virtual in dict.fromkeys((asked["virtual"], 1)):
+                whole = data * (copy["pipeline"] if virtual > 1 else 1)
+                for batch in dict.fromkeys((asked["batch"], -(-asked["batch"] // whole) * whole)):
+                    yield {**copy, "expert": expert, "virtual": virtual, "batch": batch}
+
+
+def _near(degree: int) -> Sequence[int]:
+    return tuple(dict.fromkeys((degree, *_DEGREES)))
+
+
+def _far(degree: int, asked: int) -> float:
+    return abs(math.log2(degree / asked))
+
+
+def _common(degree: int, data: int) -> int:
+    """The largest power of two that divides *data* and is not above *degree*."""
+    return min(data & -data, 1 << (degree.bit_length() - 1))
+
+
+def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
+    changed = [
+        f"{what} {chosen[name]:,}" for name, what in _NAMES.items() if chosen[name] != asked[name]
+    ]
+    return f"{', '.join(changed[:-1])} and {changed[-1]}" if changed[1:] else changed[0]
+
+
+def _cluster(values: Values) -> Cluster:
+    """GPUs in nodes of eight, or fewer where they are not a multiple; one network card per GPU."""
+    card, count = GPUS[values.word("gpu")], values.count("gpus")
+    return Cluster(
+        name=f"{count} {card.name}",
+        gpu=card,
+        gpus=count,
+        gpus_per_node=math.gcd(_NODE, count),
+        intra_bandwidth=card.nvlink,
+        inter_bandwidth=values.number("network"),
+    )

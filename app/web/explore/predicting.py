@@ -1,0 +1,132 @@
+"""A prediction, judged like the answer to an exercise that asks for the same number."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.content.catalog import Catalog
+from app.content.glossary import mark
+from app.errors import AnswerError, sentence
+from app.explorers import Explorer, KeyFigure, Values
+from app.expressions import ExpressionError
+from app.kinds.numeric import Numeric
+from app.kinds.quantity import AnswerKey, AskedQuantity
+from app.markdown import inline_html
+from app.units import Reading
+from app.web.frame.rendering import Hyperlink
+from app.web.urls import exercise_url
+
+_NEAR = "2 %"
+_SAME = 1e-3  # relative: an exercise asks for the number that is shown
+_FAR = 2.0  # times; from here on the feedback gives a factor, below a percentage
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """The verdict on a prediction; *near*: whether it is right, None if it is not a number.
+
+    *why* is the mistake behind a wrong one, where it is known; *practice* is the exercise that asks
+    for the same number.
+    """
+
+    near: bool | None
+    says: str
+    why: Markup = Markup("")
+    practice: Hyperlink | None = None
+
+
+def judged(
+    catalog: Catalog, explorer: Explorer, values: Values, fact: KeyFigure, text: str
+) -> Guess:
+    """The verdict on *text* as a prediction of *fact*; a bare number is in the unit of the fact."""
+    if fact.exact is None:
+        raise ValueError(f"{fact.label} is not a number")
+    key, typed = _key(fact, fact.exact), text[:_LONGEST].strip()
+    try:
+        reading = _read(key.asked, text[:_LONGEST])
+    except AnswerError as error:
+        return Guess(near=None, says=sentence(str(error)))
+    echo = f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
+    if key.holds(reading):
+        says = f"You predicted {typed}{echo}. Right: {fact.label} is {fact.value}."
+        return Guess(near=True, says=says)
+    mistakes = [*_of_the_exercise(catalog, explorer, values, fact.exact)]
+    mistakes += explorer.foreseen.others(values)
+    why = key.asked.foreseen(reading.value, mistakes) or key.diagnosis(reading)
+    says = f"You predicted {typed}{echo}; {fact.label} is {fact.value}."
+    return Guess(
+        near=False,
+        says=f"{says}{_apart(reading.value, fact.exact)}" if not why else says,
+        why=mark(inline_html(why)),
+        practice=_practice(catalog, explorer),
+    )
+
+
+def _key(fact: KeyFigure, right: float) -> AnswerKey:
+    """The range that counts as right."""
+    asked = AskedQuantity(answer=fact.label, unit=_unit_of(fact), tolerance=_NEAR)
+    slack = asked.slack(right)
+    return AnswerKey(
+        asked=asked,
+        right=right,
+        slack=slack,
+        low=right - slack,
+        high=right + slack,
+        names={},
+        fill=lambda says, _: says,
+    )
+
+
+def _unit_of(fact: KeyFigure) -> str:
+    """The unit that *fact* is shown in."""
+    unit = fact.value.rpartition(" ")[2]
+    return unit if unit and not unit[0].isdigit() else ""
+
+
+def _read(asked: AskedQuantity, text: str) -> Reading:
+    """The number in *text*; of a share, 0.27 is 27 %, and so is 27."""
+    if asked.unit == "%" and "%" not in text:
+        reading = AskedQuantity(answer=asked.answer).read(text)
+        if reading.value <= 1:
+            return reading
+    return asked.read(text)
+
+
+def _exercise(catalog: Catalog, explorer: Explorer) -> Numeric | None:
+    """The exercise that asks for the number, where the course has it."""
+    found = catalog.by_id.get(explorer.foreseen.exercise)
+    return found if isinstance(found, Numeric) else None
+
+
+def _of_the_exercise(
+    catalog: Catalog, explorer: Explorer, values: Values, right: float
+) -> Iterator[tuple[float, str]]:
+    """The wrong answers that the exercise knows, if it asks for the number in this state, too."""
+    exercise = _exercise(catalog, explorer)
+    if exercise is None:
+        return
+    try:
+        key = exercise.keys_at(explorer.foreseen.given(values))[explorer.foreseen.answer]
+        if math.isclose(key.right, right, rel_tol=_SAME):
+            yield from key.mistakes
+    except (ExpressionError, ValueError):
+        return  # the exercise has no answer there: its formulas are defined for fewer numbers
+
+
+def _practice(catalog: Catalog, explorer: Explorer) -> Hyperlink | None:
+    exercise = _exercise(catalog, explorer)
+    return Hyperlink(exercise_url(exercise.id), exercise.title) if exercise else None
+
+
+def _apart(value: float, exact: float) -> str:
+    """How far *value* is from *exact*, where that can be said."""
+    if exact == 0 or value / exact <= 0:
+        return ""
+    ratio = value / exact
+    far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
+    if far >= _FAR:
+        return f" Your prediction is too {way} by a factor of {far:.3g}."
+    return f" Your prediction is {100 * abs(ratio - 1):.2g} % too {way}."

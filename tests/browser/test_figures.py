@@ -1,0 +1,148 @@
+"""Where figures stand on a screen, and whether they can be read there."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.explorers import EXPLORERS, address_text, opened
+from tests.browser.conftest import MakePage
+
+pytestmark = pytest.mark.slow(60)
+
+HIGHEST = 560  # pixels from the top of the page to the first figure, at 1280 by 800
+BAR = 56  # pixels that the bar covers at the top
+SMALLEST = 10  # pixels, of letters
+LETTERS = """() => [...document.querySelectorAll("svg.figure")]
+  .filter((svg) => svg.getClientRects().length)
+  .flatMap((svg) => {
+    const scale = svg.getScreenCTM().a;
+    const edge = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
+      const box = text.getBoundingClientRect();
+      return {
+        says: text.textContent.trim(),
+        size: scale * parseFloat(getComputedStyle(text).fontSize),
+        out: Math.max(edge.left - box.left, box.right - edge.right, edge.top - box.top,
+          box.bottom - edge.bottom),
+      };
+    });
+  })"""
+TOP = """() => [...document.querySelectorAll(".drawn svg.figure")]
+  .find((svg) => svg.getClientRects().length).getBoundingClientRect().top"""
+BESIDE = """() => document.querySelector(".settings").getBoundingClientRect().right
+  < document.querySelector(".drawn").getBoundingClientRect().left"""
+SIDEWAYS = """() => [document.documentElement, ...document.querySelectorAll(".canvas")]
+  .some((box) => box.scrollWidth > box.clientWidth)"""
+
+
+def shared(name: str) -> str:
+    """The address of the explorer as it starts, as *Copy link* gives it."""
+    found = opened(EXPLORERS, name)
+    return "&".join(
+        f"{c.name}={address_text(c, found.values[c.name])}" for c in found.explorer.controls
+    ).replace(" ", "+")
+
+
+def top_of_the_first_figure(page: Page) -> float:
+    return float(page.evaluate(TOP))
+
+
+@pytest.mark.parametrize("name", sorted(EXPLORERS))
+def test_the_first_figure_is_in_sight_and_stays_there_while_a_control_moves(
+    open_page: MakePage, name: str
+) -> None:
+    page = open_page(f"/explore/{name}?show=1")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert top_of_the_first_figure(page) <= HIGHEST
+    page.goto(f"/explore/{name}?{shared(name)}")
+    assert top_of_the_first_figure(page) <= HIGHEST
+    control = page.locator(".control .slide, .control select").last
+    control.focus()  # this may scroll the settings, and the page a little
+    at_its_end = control.evaluate("control => control.value === control.max")
+    slides = control.get_attribute("type") == "range"
+    with page.expect_response(lambda answer: f"/explore/{name}?" in answer.url):
+        page.keyboard.press(("Home" if at_its_end else "End") if slides else "ArrowDown")
+    page.wait_for_timeout(50)
+    assert BAR <= top_of_the_first_figure(page) <= HIGHEST
+    assert page.evaluate(BESIDE)
+
+
+@pytest.mark.parametrize("name", sorted(EXPLORERS))
+def test_a_narrow_figure_is_whole_and_legible(open_page: MakePage, name: str) -> None:
+    page = open_page(f"/explore/{name}?show=1", width=390)
+    expect(page.locator(".control").first).to_be_hidden()  # folded
+    for width, height in ((390, 844), (320, 640)):
+        page.set_viewport_size({"width": width, "height": height})
+        figures = page.locator(".drawn svg.figure:visible")
+        assert figures.count() == page.locator(".drawn").count()
+        assert top_of_the_first_figure(page) <= 0.6 * height
+        assert_legible(page)
+
+
+def assert_legible(page: Page) -> None:
+    assert not page.evaluate(SIDEWAYS)
+    letters = page.evaluate(LETTERS)
+    assert letters
+    for text in letters:
+        assert text["size"] >= SMALLEST, text
+        assert text["out"] <= 1, text
+
+
+@pytest.mark.parametrize("path", ["/", "/chapters/tensor", "/labs/algorithms/board"])
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_figures_elsewhere_are_whole_and_legible_too(
+    open_page: MakePage, path: str, width: int
+) -> None:
+    assert_legible(open_page(path, width=width))
+
+
+def test_settings_on_a_phone_fold_and_stay_open_while_they_are_used(open_page: MakePage) -> None:
+    page = open_page("/explore/pipeline?show=1", width=390)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_text("Settings", exact=True).click()
+    stages = page.get_by_label("Stages, slider")
+    stages.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".drawn svg:visible").first).to_have_attribute(
+        "aria-label", re.compile("5 stages")
+    )
+    expect(stages).to_be_visible()
+    assert 0 < top_of_the_first_figure(page) < 400  # above the settings, in sight
+    page.get_by_text("Settings", exact=True).click()
+    expect(stages).to_be_hidden()
+
+
+def test_an_update_brings_the_width_that_is_shown_and_a_turn_brings_the_other(
+    open_page: MakePage,
+) -> None:
+    page = open_page("/explore/memory?show=1", width=390)
+    both = page.locator(".drawn svg.figure")
+    expect(both).to_have_count(2)
+    page.locator("#c-ranks").evaluate(
+        "box => { box.value = 8; box.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    expect(page.locator(".facts")).to_contain_text("810 GB")
+    expect(both).to_have_count(1)
+    expect(page.locator("svg.narrow")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.locator("svg.wide")).to_be_visible()
+    expect(both).to_have_count(1)
+
+
+def test_paper_gets_the_wide_figure(open_page: MakePage) -> None:
+    page = open_page("/explore/memory?show=1", width=390)
+    expect(page.locator("svg.narrow")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(page.locator("svg.wide")).to_be_visible()
+    expect(page.locator("svg.narrow")).to_be_hidden()
+
+
+def test_settings_unfold_without_scripts_and_without_a_wide_screen(open_page: MakePage) -> None:
+    page = open_page("/explore/memory?show=1", width=390, script=False)
+    expect(page.locator("svg.narrow")).to_be_visible()
+    page.get_by_text("Settings", exact=True).click()
+    page.fill("#c-ranks", "8")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("svg.narrow")).to_be_visible()
+    expect(page.locator(".facts")).to_contain_text("810 GB")

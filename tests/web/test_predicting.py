@@ -1,0 +1,157 @@
+"""A prediction is right within 2 %; a wrong one is told its mistake, as an exercise would tell it."""
+
+import re
+from html import unescape
+
+import pytest
+from fastapi.testclient import TestClient
+from markupsafe import Markup
+
+from app.content.catalog import Catalog
+from app.content.glossary import mark
+from app.explorers import EXPLORERS, KeyFigure, Values, opened, predicted, read_controls
+from app.explorers.base import left, plain, quantity, share
+from app.kinds.numeric import Numeric
+from app.markdown import inline_html
+from app.units import BYTE, SECOND
+from app.web.explore.predicting import Guess, judged
+from tests.explorers.test_guessing import GUESSED, OTHER
+
+TIME = quantity("time", 0.07, SECOND)
+SENT = quantity("sent", 1.75e9, BYTE)
+BUBBLE = share("bubble", 0.2727)
+STEPS = plain("steps", 14)
+WITH_EXERCISE = [name for name in GUESSED if EXPLORERS[name].foreseen.exercise]
+NO_EXERCISES = Catalog((), {})
+
+
+def guessed(fact: KeyFigure, text: str) -> Guess:
+    """The verdict where no mistake is foreseen."""
+    found = opened(EXPLORERS, "tolls")
+    return judged(NO_EXERCISES, found.explorer, found.values, fact, text)
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (TIME, "70 ms"), (TIME, "70"), (TIME, "0.07 s"), (TIME, "71"), (TIME, " 69ms "),
+        (TIME, "2 * 7 / 8 * 2 GB / (50 GB/s)"), (SENT, "2*(8-1)/8 * 1 GB"),
+        (SENT, "1.75 GB"), (SENT, "1.75"), (SENT, "1750 MB"),
+        (BUBBLE, "27.3 %"), (BUBBLE, "27.3"), (BUBBLE, "0.273"), (BUBBLE, "3/11"),
+        (STEPS, "14"), (STEPS, "14.2"), (STEPS, "2 * 7"),
+    ],
+)  # fmt: skip
+def test_a_prediction_within_two_percent_is_right(fact: KeyFigure, text: str) -> None:
+    guess = guessed(fact, text)
+    assert guess.near is True
+    assert "Right" in guess.says
+    assert guess.why == ""
+
+
+@pytest.mark.parametrize(
+    ("fact", "text", "apart"),
+    [
+        (TIME, "77.7 ms", "11 % too high"),
+        (TIME, "35 ms", "is a factor of 2 missing?"),
+        (TIME, "63.7 ms", "9 % too low"),
+        (SENT, "14 GB", "were bits counted as bytes?"),
+        (SENT, "7 GB", "too high by a factor of 4"),
+        (SENT, "1.75 MB", "check the unit prefixes"),
+        (STEPS, "3", "too low by a factor of 4.67"),
+        (STEPS, "-5", "steps is 14."),
+        (BUBBLE, "2.2 %", "too low by a factor of 12.4"),
+        (BUBBLE, "0.41", "50 % too high"),
+    ],
+)
+def test_another_is_told_its_mistake_or_by_how_much(fact: KeyFigure, text: str, apart: str) -> None:
+    guess = guessed(fact, text)
+    assert guess.near is False
+    assert apart in f"{guess.says} {guess.why}"
+
+
+@pytest.mark.parametrize("text", ["soon", "", "70 GB", "1 / 0", "2 *", "<b>"])
+def test_what_cannot_be_read_is_neither_right_nor_wrong(text: str) -> None:
+    assert guessed(TIME, text).near is None
+
+
+def test_arithmetic_is_told_its_value() -> None:
+    assert "(49 ms)" in guessed(TIME, "2 * 7 / 10 * 35 ms").says
+
+
+def test_a_fact_without_a_number_cannot_be_predicted() -> None:
+    with pytest.raises(ValueError, match="step"):
+        guessed(KeyFigure(label="step", value="3 of 14"), "3")
+
+
+def test_the_rest_of_a_sum_is_nothing_and_not_its_noise() -> None:
+    assert left(0.1 + 0.2, 0.3) == 0
+    assert left(10, 4) == 6
+
+
+@pytest.mark.parametrize("name", WITH_EXERCISE)
+@pytest.mark.parametrize("changed", [False, True], ids=["start", "other"])
+def test_a_wrong_prediction_is_told_what_the_exercise_tells(
+    catalog: Catalog, name: str, changed: bool
+) -> None:
+    explorer, foreseen = EXPLORERS[name], EXPLORERS[name].foreseen
+    values = Values(read_controls(explorer.controls, OTHER[name] if changed else {})[0])
+    fact = predicted(explorer, explorer.explore(values))
+    exercise = catalog.exercise(foreseen.exercise)
+    assert isinstance(exercise, Numeric)
+    assert fact
+    key = exercise.keys_at(foreseen.given(values))[foreseen.answer]
+    if changed and key.right != pytest.approx(fact.exact, rel=1e-3):
+        return  # in that state, the explorer asks for something else: another schedule, format
+    assert key.right == pytest.approx(fact.exact, rel=1e-3)
+    told = 0
+    for value, says in key.mistakes:
+        guess = judged(catalog, explorer, values, fact, f"{value!r} {fact.unit.symbol}".strip())
+        if guess.near:
+            continue  # in this state, the mistake is not one
+        told += guess.why == mark(inline_html(says))
+        assert guess.practice
+        assert guess.practice.text == exercise.title
+    assert told >= min(2, len(key.mistakes))
+
+
+@pytest.mark.parametrize("name", GUESSED)
+def test_every_explorer_foresees_a_mistake_and_names_each_apart(
+    catalog: Catalog, name: str
+) -> None:
+    explorer = EXPLORERS[name]
+    found = opened(EXPLORERS, name)
+    fact = predicted(explorer, found.shown)
+    assert fact
+    assert fact.exact
+    others = list(explorer.foreseen.others(found.values))
+    assert others or explorer.foreseen.exercise
+    apart = [value for value, _ in others if abs(value / fact.exact - 1) > 0.02]
+    for value, says in others:
+        guess = judged(
+            catalog, explorer, found.values, fact, f"{value!r} {fact.unit.symbol}".strip()
+        )
+        if value in apart and apart.count(value) == 1 and not _close(value, apart):
+            assert guess.near is False
+            assert guess.why, (value, says)
+    assert len({says for _, says in others}) == len(others)
+
+
+def _close(value: float, others: list[float]) -> bool:
+    near = [one for one in others if abs(one - value) <= 0.02 * abs(value)]
+    return len(near) > 1
+
+
+def test_the_page_tells_the_mistake_and_links_the_exercise(client: TestClient) -> None:
+    page = client.get("/explore/ring?predict=1&guess=875+MB").text
+    told = unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page)))
+    assert "You predicted 875 MB; sent in total is 1.75 GB. That is one phase." in told
+    assert "Practice: Bytes sent in a ring all-reduce." in told
+    assert '<a href="/exercises/collectives/bytes-sent-by-a-ring">' in page
+    half = client.get("/explore/ring?predict=1&guess=1.75+GB").text
+    assert "Practice:" not in half
+
+
+def test_what_a_visitor_types_is_text(client: TestClient) -> None:
+    page = client.get("/explore/ring?predict=1&guess=3+%2A+%3Cb%3E").text
+    assert "<b>" not in page.partition('id="explored"')[2]
+    assert isinstance(guessed(TIME, "7").why, Markup)
