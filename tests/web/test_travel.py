@@ -18,7 +18,7 @@ from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.db.tables import Attempt, LabRunRow, Prediction
 from app.db.writer import store
-from app.labs.archive import recorded
+from app.labs.results.archive import recorded
 from app.site import Site
 from app.web.frame.visitor import COOKIE
 from app.web.progress.file import FILE_LIMIT

@@ -15,8 +15,8 @@ from app.db.personal import Personal
 from app.db.run_state import State
 from app.db.tables import Attempt, LabRunRow, Prediction, Reveal, now
 from app.errors import InputError
-from app.labs.report import Report
-from app.labs.upload import read_sent
+from app.labs.results.report import Report
+from app.labs.results.upload import read_sent
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
