@@ -60,12 +60,17 @@ def operands(
     return _arranged(kind, one, other)
 
 
-def multiply(one: torch.Tensor, other: torch.Tensor, out: torch.Tensor) -> None:
-    """Write the product of *one* and *other*, of the same type, to *out*."""
+def multiply(
+    one: torch.Tensor, other: torch.Tensor, out: torch.Tensor, unit: torch.Tensor | None = None
+) -> None:
+    """Write the product of *one* and *other*, of the same type, to *out*.
+
+    *unit* is a one on their device, the scale of FP8: where it is made first, that takes a kernel.
+    """
     if one.element_size() > 1:
         torch.mm(one, other, out=out)
         return
-    unit = torch.ones((), device=one.device)
+    unit = torch.ones((), device=one.device) if unit is None else unit
     torch._scaled_mm(one, other, unit, unit, out_dtype=out.dtype, use_fast_accum=True, out=out)
 
 
