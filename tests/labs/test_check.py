@@ -252,6 +252,12 @@ def test_a_driver_that_is_down_is_told_once() -> None:
     assert told(only(world, 2), FAILED) == ""
 
 
+def test_of_two_gpus_in_different_collectives_none_is_blamed() -> None:
+    world = dgx(gpus=machine(2), faults={"skips": "rank 0 was in synchronize"})
+    assert told(only(world, 11), FAILED) == ""
+    assert "of two ranks in different collectives" in told(only(world, 11), UNKNOWN)
+
+
 def test_a_gpu_that_is_lost_does_not_hide_the_others() -> None:
     lost = "Unable to determine the device handle for GPU0000:1B:00.0: GPU is lost."
     said = Output(f"{queried(count=7, errors='2').text}\n{lost}\n")
