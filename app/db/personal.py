@@ -24,7 +24,7 @@ from app.db.tables import (
 )
 from app.errors import InputError
 
-MOST = 100_000  # answers that are stored about one learner by imports
+MOST = 20_000  # answers of one learner after an import: every page of theirs looks at all of them
 T = TypeVar("T")
 Key = tuple[object, ...]
 _PersonalTable = type[AttemptRow | RevealRow | PredictionRow | LabRunRow]
@@ -133,7 +133,7 @@ def _new(rows: Sequence[T], key: Callable[[T], Key], stored: Iterable[Key]) -> l
 
 def _of_attempt(row: Attempt) -> Key:
     """What makes an answer the same: when it was given to which drawing, and its text."""
-    # Not the text itself: a hundred thousand programs would not fit into memory.
+    # Not the text itself: thousands of programs would fill the memory.
     answer = sha256(row.answer.encode()).digest()
     return row.exercise, row.seed, row.at.astimezone(UTC), answer
 

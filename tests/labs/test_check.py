@@ -252,6 +252,29 @@ def test_a_driver_that_is_down_is_told_once() -> None:
     assert told(only(world, 2), FAILED) == ""
 
 
+def test_of_two_gpus_in_different_collectives_none_is_blamed() -> None:
+    world = dgx(gpus=machine(2), faults={"skips": "rank 0 was in synchronize"})
+    assert told(only(world, 11), FAILED) == ""
+    assert "of two ranks in different collectives" in told(only(world, 11), UNKNOWN)
+
+
+def test_a_gpu_that_is_lost_does_not_hide_the_others() -> None:
+    lost = "Unable to determine the device handle for GPU0000:1B:00.0: GPU is lost."
+    said = Output(f"{queried(count=7, errors='2').text}\n{lost}\n")
+    findings = only(dgx({MODES: said}), 1)
+    assert f"nvidia-smi: {lost}" in told(findings, FAILED)
+    assert "2 on GPU 0" in told(findings, FAILED)
+    assert "GPU is lost" in told(only(dgx({MODES: Output(lost)}), 1), FAILED)
+
+
+def test_gpus_that_are_linked_in_pairs_need_no_fabric_manager() -> None:
+    pairs = [["NV4" if a // 2 == b // 2 else "SYS" for b in range(8)] for a in range(8)]
+    topology = "\n".join("\t".join([f"GPU{n}", *row]) for n, row in enumerate(pairs))
+    bridged = replace(machine(8), topology=topology)
+    inactive = {"systemctl is-active": Output("", "systemctl failed: inactive")}
+    assert told(only(dgx(inactive, gpus=bridged), 4), FAILED) == ""
+
+
 def test_gpus_without_peers_are_usual_on_a_desktop() -> None:
     two = Output("GPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA GeForce RTX 4090\n")
     said = {NVLINK: Output(""), "nvidia-smi -L": two}

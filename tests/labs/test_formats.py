@@ -43,12 +43,13 @@ def test_right_products_pass_in_every_format_and_wrong_ones_in_none(name: str) -
 
 def test_a_format_sets_the_flags_whatever_they_were() -> None:
     matmul = torch.backends.cuda.matmul
-    matmul.fp32_precision = "tf32"
+    matmul.allow_tf32 = True  # as with TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1, in containers of NVIDIA
     matmul.allow_bf16_reduced_precision_reduction = True
     matmul.allow_fp16_reduced_precision_reduction = True
     assert flags() == "FP32 rounded to TF32, 16-bit products summed in FP32"
     assert use("fp32") is torch.float32
-    assert matmul.fp32_precision == "ieee"
+    assert not matmul.allow_tf32  # torch raises an error where its two flags disagree
+    assert torch.get_float32_matmul_precision() == "highest"
     assert not matmul.allow_bf16_reduced_precision_reduction
     assert not matmul.allow_fp16_reduced_precision_reduction
     assert flags() == "FP32 as it is, 16-bit products summed in FP32"

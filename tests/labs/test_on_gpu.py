@@ -1,12 +1,22 @@
 """Every worker of a real lab, on a GPU that is not there."""
 
+import faulthandler
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch.distributed import distributed_c10d
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from app.labs.evidence.blame import late_ranks
+from app.labs.evidence.stacks import stack_of
+from app.labs.library.check import worker
 from app.labs.spec import lab_called
-from tests.labs.fake_gpu import GPU, fake_gpu, run_on_fake_gpu, undeclared
+from tests.labs.fake_gpu import GPU, FakeGpuRank, fake_gpu, run_on_fake_gpu, undeclared
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")
 GIB = 2.0**30
@@ -108,3 +118,50 @@ def test_the_kernel_and_the_precision_are_told(tmp_path: Path) -> None:
     assert attention.told == {"kernel": "flash"}
     product = run_on_fake_gpu("matrix-product", tmp_path, {"format": "tf32", "sides": "128"})
     assert product.told == {"precision": "FP32 rounded to TF32, 16-bit products summed in FP32"}
+
+
+@pytest.mark.parametrize("form", ["bf16", "fp8"])
+def test_nothing_but_the_product_is_in_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    calls = Calls()
+
+    def timed(_: FakeGpuRank, call: Callable[[], object], *args: object) -> list[float]:
+        with calls:
+            call()
+        return [0.001]
+
+    monkeypatch.setattr(FakeGpuRank, "timed", timed)
+    run_on_fake_gpu("matrix-product", tmp_path, {"format": form, "sides": "128"})
+    assert calls.names
+    assert {name.partition(".out")[0] for name in calls.names} <= {"aten.mm", "aten._scaled_mm"}
+
+
+def test_the_rank_that_skips_a_collective_is_blamed_where_the_others_wait_for_their_gpus(
+    tmp_path: Path,
+) -> None:
+    """They have left the collective, which is in the queues of the GPUs."""
+    for number in range(4):
+        values = {"what": "skips", "bad": 3.0, "seconds": 20.0}
+        rank = FakeGpuRank(number, 4, tmp_path, values)
+        with stack_of(tmp_path, number).open("w") as file, pytest.MonkeyPatch.context() as patch:
+            wait = partial(faulthandler.dump_traceback, file=file)
+            with suppress(Exception), fake_gpu(4, number):
+                patch.setattr(torch.Tensor, "__bool__", wait)
+                patch.setattr(torch.cuda, "_lazy_init", wait)
+                patch.setattr(distributed_c10d, "BarrierOptions", wait)
+                worker.main(rank)
+    assert late_ranks(tmp_path).startswith("rank 3 was in barrier (worker.py line ")
+    assert "while ranks 0-2 were in synchronize (worker.py line " in late_ranks(tmp_path)
+
+
+class Calls(TorchDispatchMode):  # type: ignore[misc]
+    """Remembers the operations that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))

@@ -20,7 +20,7 @@ from app.labs.launch import addresses
 from app.labs.launch.addresses import Address, interface_of, own_addresses, usable_addresses
 from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.rendezvous import LOOPBACK, Reached, Rendezvous, listening, reach
-from app.labs.launch.store import await_all
+from app.labs.launch.store import address_of_own, await_all, note_way
 
 # Addresses for examples and for documentation: nobody has them, and nothing is sent to them.
 NOWHERE = ("192.0.2.77", "2001:db8::77")
@@ -255,6 +255,32 @@ def test_the_last_rank_to_come_lets_all_go_on() -> None:
     with pytest.raises(RuntimeError):
         await_all(store, 1, 2, 60)
     await_all(store, 0, 2, 60)
+
+
+THERE = [Address("lo", ip_address("127.0.0.1")), Address("ib1", ip_address("10.9.0.6"))]
+
+
+def reached(address: str, own: str) -> Reached:
+    return Reached(address=address, own=own, port=4321, is_same_machine=own == address, ahead=0.0)
+
+
+@pytest.mark.parametrize("last", ["near", "far"])
+def test_ranks_take_the_network_on_which_other_machines_reach_rank_0(last: str) -> None:
+    """On rank 0's own machine, its first address answers, whatever other machines reach."""
+    store, near, far = Shelf(), reached("10.1.0.5", "10.1.0.5"), reached("10.9.0.5", "10.9.0.6")
+    ways = [(KNOWN, near), (THERE, far)]
+    for known, way in ways if last == "far" else reversed(ways):
+        note_way(store, known, way)
+    assert interface_of(address_of_own(store, KNOWN), KNOWN) == "ib0"
+    assert interface_of(address_of_own(store, KNOWN, near), KNOWN) == "ib0"
+    assert interface_of(address_of_own(store, THERE, far), THERE) == "ib1"
+
+
+def test_ranks_that_are_all_on_one_machine_take_the_address_that_answered() -> None:
+    store, near = Shelf(), reached("10.1.0.5", "10.1.0.5")
+    assert address_of_own(store, KNOWN) == LOOPBACK  # rank 0 is alone
+    note_way(store, KNOWN, near)
+    assert address_of_own(store, KNOWN) == address_of_own(store, KNOWN, near) == "10.1.0.5"
 
 
 SLURM = {"SLURM_PROCID": "11", "SLURM_NTASKS": "16", "SLURM_LOCALID": "3", "SLURM_NNODES": "2"}

@@ -2,11 +2,13 @@
 
 import statistics
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
 
 from app.labs.ranks.gpu import GpuStream
+from app.labs.ranks.rank import Rank
 from app.labs.ranks.timing import Mark, Sampling, Timer
 from tests.labs.scripted import ScriptedGpu
 
@@ -70,6 +72,31 @@ def test_a_call_that_waits_for_the_gpu_is_timed_all_the_same() -> None:
     samples = machine.timer.by_events(waits, SAMPLING)
     assert len(samples) >= SAMPLING.least
     assert samples == pytest.approx([5e-6 + KERNEL + 20e-6] * len(samples), rel=0.05)
+
+
+def test_a_time_that_includes_launches_is_told_as_such(tmp_path: Path) -> None:
+    machine, blocking = ScriptedGpu(5e-6), ScriptedGpu(5e-6)
+
+    def waits() -> None:  # as every call does with CUDA_LAUNCH_BLOCKING=1
+        blocking.call(KERNEL)
+        blocking.synchronize()
+
+    for gpu, call, says in (
+        (machine, partial(machine.call, KERNEL), []),
+        (blocking, waits, ["some include launches, as a GPU had to wait for them"]),
+    ):
+        rank = ToldRank(1, 2, tmp_path, values={}, on_gpu=False, seconds=60)
+        rank.on_gpu, rank._timer, rank.told = True, gpu.timer, []
+        rank.timed(call, seconds=0.1)
+        rank.timed(call, seconds=0.1)
+        assert rank.told == says
+
+
+class ToldRank(Rank):
+    told: list[str]
+
+    def tell(self, name: str, says: str) -> None:
+        self.told.append(says)
 
 
 def test_no_gpu_is_held_for_seconds() -> None:

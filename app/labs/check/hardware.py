@@ -19,6 +19,7 @@ _FIELDS = (
 )  # fmt: skip
 _LINK = re.compile(r"Link \d+: (?P<rate>[\d.]+) GB/s")
 _BETWEEN = re.compile(r"\bNV(\d+)\b")
+_ROW = re.compile(r"^GPU\d+\s.*$", re.MULTILINE)  # of the matrix of links
 _SWITCHED = 8  # GPUs of one board, from which on they are connected by NVSwitches
 _SHARED_MEMORY = 2.0**30  # bytes that NCCL may need in /dev/shm
 _CONSUMER = re.compile(r"GeForce|RTX \d0[5-9]0")
@@ -44,8 +45,13 @@ def driver(world: World) -> Iterator[Finding]:
         yield unknown("modes", said.trouble)
         return
     rows = [[cell.strip() for cell in row] for row in csv.reader(said.text.splitlines()) if row]
-    columns = dict(zip(_FIELDS, zip(*rows, strict=True), strict=True))
-    yield from _modes(columns)
+    whole = [row for row in rows if len(row) == len(_FIELDS)]
+    for row in rows:
+        if row not in whole:
+            cure = cure_of("fallen off the bus")
+            yield failed("nvidia-smi", ", ".join(row), "a line for each GPU", cure)
+    if whole:
+        yield from _modes(dict(zip(_FIELDS, zip(*whole, strict=True), strict=True)))
     yield _others(world)
 
 
@@ -206,8 +212,14 @@ def _nvlinks(world: World, devices: Devices) -> Iterator[Finding]:
     yield least if not between else _with(least, between)
     lowest = min(min(rate) for rate in rates if rate) * scale_of("GB/s").factor
     yield compared("rate of a link", lowest, "GB/s", "NVLink", gpu)
-    if len(devices.devices) >= _SWITCHED:
+    if len(devices.devices) >= _SWITCHED and _is_linked_throughout(devices.topology):
         yield _fabric_manager(world)
+
+
+def _is_linked_throughout(topology: str) -> bool:
+    """Whether NVLink connects all pairs of GPUs, as switches do; bridges and a DGX-1 do not."""
+    rows = _ROW.findall(topology)
+    return sum(len(_BETWEEN.findall(row)) for row in rows) >= len(rows) * (len(rows) - 1)
 
 
 def _with(finding: Finding, more: str) -> Finding:

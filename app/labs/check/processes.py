@@ -15,6 +15,8 @@ _STARTING = 30.0  # seconds from which on the import of torch is slow
 _LIMIT, _QUICK_LIMIT = 20.0, 3.0  # seconds of a run in which a rank is missing
 _LATER = 5.0  # seconds after the limit in which everything is over
 _RANKS = 4
+_MAJORITY = 3  # ranks, of which two outnumber the one that went elsewhere
+_EVEN = "of two ranks in different collectives, neither is known to be wrong"
 _FIRST_NAMED = re.compile(r"\branks? (\d+)")
 
 
@@ -88,6 +90,9 @@ def failures(world: World) -> Iterator[Finding]:
     most = math.inf if world.is_slurm else limit + _LATER  # a job also waits for its nodes
     for fault in _FAULTS:
         rank = min(fault.rank, ranks - 1)
+        if fault.what == "skips" and ranks < _MAJORITY:
+            yield unknown("a rank skips a collective", _EVEN)
+            continue
         broke = world.fail(fault.what, rank, ranks, backend, limit)
         yield _judged(fault.name.format(rank=rank), broke, rank, most)
     after = world.fail("nothing", 0, ranks, backend, limit + _LATER)

@@ -11,11 +11,12 @@ from typing import Protocol
 from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.addresses import Address, interface_of, own_addresses, usable_addresses
 from app.labs.launch.position import Position
-from app.labs.launch.rendezvous import LOOPBACK, Rendezvous, listening, reach
+from app.labs.launch.rendezvous import LOOPBACK, Reached, Rendezvous, listening, reach
 from app.labs.run import JobRecord
 
 _LONGER = 30.0  # seconds that the others wait longer than rank 0, which can say who is missing
-_COUNT, _ALL, _AT = "how many are here", "all are here", "rank 0 is at"
+_COUNT, _ALL = "how many are here", "all are here"
+_AT, _NEAR = "rank 0 is at", "rank 0 is here at"  # for other machines, and for its own
 
 
 class Store(Protocol):
@@ -51,7 +52,7 @@ def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
         known = own_addresses()
     is_alone = position.nodes == 1
     if position.rank:
-        store, own = _joined(folder, job, position.rank)
+        store, own = _joined(folder, job, known, position.rank)
     else:
         store, own = _hosted(folder, job, known, LOOPBACK if is_alone else "")
     if is_alone:
@@ -84,8 +85,24 @@ def await_all(store: Store, rank: int, ranks: int, seconds: float) -> None:
         raise TimeoutError(late) from None
 
 
+def note_way(store: Store, known: Sequence[Address], reached: Reached) -> None:
+    """Tell the others at which address this rank, with the addresses *known*, reaches rank 0."""
+    store.set(_NEAR if interface_of(reached.address, known) else _AT, reached.address)
+
+
+def address_of_own(store: Store, known: Sequence[Address], reached: Reached | None = None) -> str:
+    """The address at which others reach this rank, once all have noted their ways to rank 0.
+
+    Rank 0 has not *reached* itself. On its machine every address of it seems to be reachable, so
+    there the one counts at which another machine has reached it.
+    """
+    if reached and not interface_of(reached.address, known):
+        return reached.own
+    return next((store.get(key).decode() for key in (_AT, _NEAR) if store.check([key])), LOOPBACK)
+
+
 def _hosted(folder: Path, job: JobRecord, known: Sequence[Address], host: str) -> tuple[Store, str]:
-    """A store on *host*, or on all addresses, and the one at which another rank has reached it."""
+    """A store on *host*, or on all addresses, and the one at which other ranks reach it."""
     from torch.distributed import TCPStore
 
     line = listening(host)
@@ -98,11 +115,11 @@ def _hosted(folder: Path, job: JobRecord, known: Sequence[Address], host: str) -
     with Rendezvous(host) as rendezvous:
         rendezvous.announce(folder, addresses, port)
         await_all(store, 0, job.ranks, job.starting)
-    return store, store.get(_AT).decode() if job.ranks > 1 else LOOPBACK
+    return store, address_of_own(store, known)
 
 
-def _joined(folder: Path, job: JobRecord, rank: int) -> tuple[Store, str]:
-    """The store of rank 0, and the address from which this rank has reached it."""
+def _joined(folder: Path, job: JobRecord, known: Sequence[Address], rank: int) -> tuple[Store, str]:
+    """The store of rank 0, and the address at which others reach this rank."""
     from torch.distributed import TCPStore
 
     reached = reach(folder, job.starting)
@@ -110,9 +127,9 @@ def _joined(folder: Path, job: JobRecord, rank: int) -> tuple[Store, str]:
         reached.require_one_clock()
     patience = timedelta(seconds=job.starting)
     store = TCPStore(reached.address, reached.port, job.ranks, is_master=False, timeout=patience)
-    store.set(_AT, reached.address)
+    note_way(store, known, reached)
     await_all(store, rank, job.ranks, job.starting)
-    return store, reached.own
+    return store, address_of_own(store, known, reached)
 
 
 def _published(known: Sequence[Address], network: str) -> Iterator[str]:

@@ -32,10 +32,9 @@ def use(name: str) -> torch.dtype:
     if trouble := _trouble(name):
         raise ValueError(f"{name}: {trouble}")
     matmul = torch.backends.cuda.matmul
-    if hasattr(matmul, "fp32_precision"):
-        matmul.fp32_precision = "tf32" if name == "tf32" else "ieee"
-    else:  # before torch 2.9
-        matmul.allow_tf32 = name == "tf32"
+    # Not the newer fp32_precision: this sets it too, and that leaves what the environment has set,
+    # upon which torch refuses to say which of the two counts.
+    matmul.allow_tf32 = name == "tf32"
     matmul.allow_bf16_reduced_precision_reduction = False
     matmul.allow_fp16_reduced_precision_reduction = False
     return _amd_fp8() or FORMATS[name] if name == "fp8" else FORMATS[name]
@@ -43,10 +42,7 @@ def use(name: str) -> torch.dtype:
 
 def flags() -> str:
     """How products are computed now, in words."""
-    matmul = torch.backends.cuda.matmul
-    rounded = (
-        matmul.fp32_precision == "tf32" if hasattr(matmul, "fp32_precision") else matmul.allow_tf32
-    )
+    rounded = torch.backends.cuda.matmul.allow_tf32
     return f"FP32 {'rounded to TF32' if rounded else 'as it is'}, 16-bit products summed in FP32"
 
 
@@ -64,12 +60,17 @@ def operands(
     return _arranged(kind, one, other)
 
 
-def multiply(one: torch.Tensor, other: torch.Tensor, out: torch.Tensor) -> None:
-    """Write the product of *one* and *other*, of the same type, to *out*."""
+def multiply(
+    one: torch.Tensor, other: torch.Tensor, out: torch.Tensor, unit: torch.Tensor | None = None
+) -> None:
+    """Write the product of *one* and *other*, of the same type, to *out*.
+
+    *unit* is a one on their device, the scale of FP8: where it is made first, that takes a kernel.
+    """
     if one.element_size() > 1:
         torch.mm(one, other, out=out)
         return
-    unit = torch.ones((), device=one.device)
+    unit = torch.ones((), device=one.device) if unit is None else unit
     torch._scaled_mm(one, other, unit, unit, out_dtype=out.dtype, use_fast_accum=True, out=out)
 
 

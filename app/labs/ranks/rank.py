@@ -29,6 +29,7 @@ WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
 _GIB = 2**30
+_STARVED = "some include launches, as a GPU had to wait for them"
 
 
 class Rank:
@@ -147,7 +148,11 @@ class Rank:
         """
         sampling = Sampling(seconds=seconds, least=least, most=most, warm=warm)
         if self.on_gpu:
-            return self._timer.by_events(call, sampling, warmed)
+            before = self._timer.has_launches
+            found = self._timer.by_events(call, sampling, warmed)
+            if self._timer.has_launches and not before:
+                self.tell("times", _STARVED)
+            return found
         return self._timer.by_host(call, sampling, warmed, at_once=at_once)
 
     def timed_by_host(

@@ -97,6 +97,7 @@ class Timer:
 
     def __init__(self, group: Group, clock: Clock, stream: Stream | None = None) -> None:
         self._group, self._clock, self._stream = group, clock, stream
+        self.has_launches = False  # in a time by events
 
     def by_host(
         self,
@@ -126,7 +127,8 @@ class Timer:
         """Means of batches of *call*, back to back on the GPU, without their launches.
 
         A batch takes 2 ms or more. One for whose launches a GPU had to wait is left out, unless
-        too few are left: a call that itself waits for the GPU cannot be launched ahead.
+        too few are left: a call that itself waits for the GPU cannot be launched ahead. Then
+        `has_launches` is set.
         """
         for _ in range(sampling.warm):
             call()
@@ -136,7 +138,10 @@ class Timer:
         times = self._group.largest([one.each for one in taken])
         starved = self._group.largest([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]
-        return fed if len(fed) >= sampling.least else times
+        if hold and len(fed) >= sampling.least:
+            return fed
+        self.has_launches = True
+        return times
 
     def _sample(self, call: Callable[[], object], at_once: bool) -> float:
         self._wait()

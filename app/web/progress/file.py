@@ -20,7 +20,7 @@ from app.labs.results.upload import read_sent
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
-_LISTS = {"attempts": 50_000, "reveals": 50_000, "predictions": 10_000, "runs": 500}  # at most
+_LISTS = {"attempts": 20_000, "reveals": 20_000, "predictions": 10_000, "runs": 500}  # at most
 _SHOWN = 5  # problems that are reported
 _QUOTED = 40  # characters of a value that is not valid
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before

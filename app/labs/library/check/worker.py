@@ -34,6 +34,8 @@ def main(rank: Rank) -> None:
         dist.barrier()
     ones = torch.ones(_COUNT, device=rank.device)
     dist.all_reduce(ones)
+    if rank.on_gpu:
+        torch.cuda.synchronize(rank.device)  # so that the stack shows who waits for others
     rank.check("sums", bool((ones == rank.world).all()))
 
 

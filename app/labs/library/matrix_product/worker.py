@@ -27,4 +27,5 @@ def main(rank: Rank) -> None:
 
 
 def _product(rank: Rank, kind: torch.dtype, side: int) -> Call:
-    return partial(formats.multiply, *formats.operands(kind, side, rank.device))
+    unit = torch.ones((), device=rank.device)
+    return partial(formats.multiply, *formats.operands(kind, side, rank.device), unit)
