@@ -167,7 +167,7 @@ def _powers(low: float, high: float, base: int) -> Iterator[Sequence[float]]:
     """Powers of *base* from *low* to *high*; of ten, also 2 and 5 times each, then 1 to 9 times.
 
     >>> [len(values) for values in _powers(28, 150, 10)]
-    [1, 2, 9]
+    [1, 2, 8]
     """
     first = math.ceil(math.log(low, base) - 1e-9)
     last = math.floor(math.log(high, base) + 1e-9)
