@@ -47,6 +47,7 @@ class Form:
     retry: str = ""  # a link to another drawing, under a wrong answer that stays as it is
     other: OtherForm | None = None
     script: str = ""  # a file of static/ that this form needs
+    has_code: bool = False  # it shows code as soon as the page opens
 
 
 class KindView(ABC, Generic[E]):

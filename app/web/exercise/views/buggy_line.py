@@ -27,6 +27,7 @@ class BuggyLineForm(Form):
     """The lines to choose from."""
 
     lines: tuple[LineView, ...]
+    has_code: bool = True
 
 
 class BuggyLineView(KindView[BuggyLine]):

@@ -25,6 +25,7 @@ class FunctionForm(Form):
     starter: str
     examples: tuple[Example, ...]
     health: SandboxHealth
+    has_code: bool = True
 
 
 class FunctionView(KindView[Function]):
