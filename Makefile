@@ -15,11 +15,11 @@ unexport PYTHONDONTWRITEBYTECODE
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable .
 	touch $@
 
 .venv/made-for-tests: .venv/made
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
 serve: .venv/made
