@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shlex
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from app.__main__ import main
 from app.db.run_state import State
 from app.labs.evidence.stacks import stack_of
 from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
+from app.labs.launch.limit import allow_connections
 from app.labs.results.analysis import report_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
@@ -112,6 +114,28 @@ def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
     assert run.outcome.state == "failed"
     assert "this run has 3 ranks, but 2 were started" in run.outcome.cause
     assert json.loads((run.folder / "job.json").read_text())["launcher"] == "by hand"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [((1024, 524_288), 4352), ((1024, 2048), 2048), ((8192, 524_288), 8192), ((1024, -1), 4352)],
+)
+def test_a_thousand_ranks_may_all_be_connected(
+    monkeypatch: pytest.MonkeyPatch, before: tuple[int, int], after: int
+) -> None:
+    held = [before]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: held[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: held.append(limits))
+    allow_connections(1024)
+    assert held[-1] == (after, before[1])
+
+
+@slow
+def test_a_rank_may_open_the_files_that_it_needs(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "ring-bytes", ranks="6")
+    own = [{"RANK": str(rank), "WORLD_SIZE": "6"} for rank in range(6)]
+    few = f"ulimit -Sn 16; exec {shlex.join([*RANK_MAIN, str(run.folder)])}"
+    assert started([["sh", "-c", few]] * 6, *own) == [0] * 6
 
 
 STACK = """\

@@ -120,6 +120,41 @@ def test_the_kernel_and_the_precision_are_told(tmp_path: Path) -> None:
     assert product.told == {"precision": "FP32 rounded to TF32, 16-bit products summed in FP32"}
 
 
+@pytest.mark.parametrize("source", ["device", "pinned"])
+def test_the_check_of_a_copy_needs_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """Where two arrays fit, a third may not."""
+    compared: list[int] = []
+
+    def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+        assert (one.device, one.shape) == (other.device, other.shape)
+        compared.append(one.numel())
+        return True
+
+    monkeypatch.setattr(torch, "equal", equal)
+    run_on_fake_gpu("memory-copy", tmp_path, {"source": source, "sizes": "1GiB"})
+    assert sum(compared) == GIB
+    assert max(compared) <= GIB / 16
+
+
+def test_a_sum_over_a_thousand_ranks_is_one_that_bf16_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert torch.tensor(256, dtype=torch.bfloat16) + 1 == 256  # so no rank may add more
+    values: list[float] = []
+    full = torch.full
+
+    def remembered(shape: tuple[int, ...], value: float, **kwargs: object) -> torch.Tensor:
+        values.append(value)
+        return full(shape, value, **kwargs)
+
+    monkeypatch.setattr(torch, "full", remembered)
+    for rank in (0, 255, 256, 1023):
+        run_on_fake_gpu("two-streams", tmp_path, {"ranks": "1024"}, rank)
+    assert values == [1.0, 1.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("form", ["bf16", "fp8"])
 def test_nothing_but_the_product_is_in_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str

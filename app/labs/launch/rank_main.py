@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.db.run_state import State
 from app.labs.launch.leader import record_error, work
-from app.labs.launch.limit import stop_after
+from app.labs.launch.limit import allow_connections, stop_after
 from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.store import shared_store
 from app.labs.machines.asking import forked
@@ -35,6 +35,7 @@ def main() -> int:
         if rank == 0:
             machine = describe_machine(_devices(job, own), own.nodes)
             run.write_event(MachineEvent(at=time.time(), machine=machine))
+        allow_connections(job.ranks)
         store = shared_store(run.folder, job, own)
         if rank == 0:
             run.note_start()
