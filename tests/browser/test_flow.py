@@ -143,4 +143,5 @@ def test_the_path_and_the_pad_fill_the_third_beside_the_exercise(open_page: Make
         page = open_page(path)
         page.set_viewport_size({"width": 1280, "height": 800})
         assert page.locator(".aside").evaluate("e => e.getBoundingClientRect().left") > 800
+        expect(page.get_by_label("Scratch pad")).to_be_visible()
         assert bottom(page, ".pad textarea") < 800

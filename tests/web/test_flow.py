@@ -84,6 +84,15 @@ def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: S
     assert not any(text.startswith("Review") for text in buttons(page))
 
 
+def test_what_was_answered_after_its_solution_is_not_offered_at_once(
+    client: TestClient, solve: Solve
+) -> None:
+    solve(RING, ago=30)
+    client.post(f"/exercises/{RING}", data={"action": "solution"})
+    page = client.post(f"/exercises/{RING}", data={"answer": "70 ms"}).text
+    assert not any(text.startswith("Review") for text in buttons(page))
+
+
 def test_one_continues_in_the_chapter_of_the_last_answer(client: TestClient, solve: Solve) -> None:
     solve(BYTES, ago=2)
     solve("hardware/speed-of-light", ago=1)

@@ -30,8 +30,7 @@ class Onward:
 def onward_for(site: Site, past: Past, chapter: str, current: str = "") -> Onward:
     """The ways on from *chapter* for a learner with that *past*, after the exercise *current*."""
     following = onward(site.catalog, past.solved(site.catalog), chapter, current)
-    reviews = due(site.catalog, past.memories, today())
-    waiting = [one for one in reviews if one.exercise.id != current]
+    waiting = due(site.catalog, past.memories, today())
     return Onward(
         begun=bool(past.answers),
         following=_suggested(following) if following else None,
