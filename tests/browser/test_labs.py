@@ -56,7 +56,7 @@ def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int
     page = open_page(RING, theme, width)
     page.get_by_label("Bytes sent by each rank").fill("1.5 MiB")
     page.get_by_role("button", name="Lock in").click()
-    expect(page.get_by_role("status")).to_contain_text("Messages: the prediction is empty")
+    expect(page.locator(".verdict")).to_contain_text("Messages: the prediction is empty")
     expect(page.get_by_label("Bytes sent by each rank")).to_have_value("1.5 MiB")
     page.get_by_label("Messages sent by each rank").fill("6")
     page.get_by_role("button", name="Lock in").click()

@@ -6,6 +6,7 @@ prints each rule that was broken.
 """
 
 import asyncio
+import contextlib
 import os
 import socket
 import sys
@@ -26,6 +27,7 @@ INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: no one can k
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
 WALL = 0.3
+LONGEST = 3 * WALL + 1.2  # seconds from the call to the answer
 LONGEST_STALL = 0.1  # seconds in which the event loop does nothing else
 LARGEST_WORKER = 250.0  # MB
 FOLDERS = (Path("/tmp"), Path("/dev/shm"), Path.cwd())
@@ -59,14 +61,11 @@ async def besiege(runner: Runner) -> list[str]:
 
 
 async def _attack(runner: Runner, source: str, listener: socket.socket) -> AsyncIterator[str]:
-    before, started = _processes(), time.perf_counter()
+    before = _processes()
     async with watched(runner) as watch:
         replied = await _replied(runner, source)
     for says in replied:
         yield says
-    took = time.perf_counter() - started
-    if took > 3 * WALL + 1.2:
-        yield f"took {took:.2f} s"
     for says in watch.broken():
         yield says
     if written := [p for folder in FOLDERS if folder.is_dir() for p in folder.glob("pwned*")]:
@@ -80,11 +79,19 @@ async def _attack(runner: Runner, source: str, listener: socket.socket) -> Async
 
 
 async def _replied(runner: Runner, source: str) -> list[str]:
-    try:
+    report, took = await _submitted(runner, source)
+    if took > LONGEST:  # the machine may have been busy with something else
+        report, took = await _submitted(runner, source)
+    late = [f"took {took:.2f} s"] if took > LONGEST else []
+    return [*late, *(_revealed(report) if report else ())]
+
+
+async def _submitted(runner: Runner, source: str) -> tuple[Execution | None, float]:
+    """What became of a program, and the seconds until that was known; None if it was refused."""
+    started, report = time.perf_counter(), None
+    with contextlib.suppress(AnswerError):
         report = await runner.run(source, "solve", [(x,) for x in INPUTS], "attacker")
-    except AnswerError:
-        return []
-    return list(_revealed(report))
+    return report, time.perf_counter() - started
 
 
 def _revealed(report: Execution) -> Iterator[str]:
