@@ -8,7 +8,15 @@ from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Foreseen, Values, plain, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    counted,
+    plain,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import (
     epsilon,
@@ -37,6 +45,7 @@ _COLORS: Mapping[Format, Color] = {
 }
 _VALUES = tuple(10 ** (place / 4 - 4) for place in range(29))  # 1e-4 to 1,000
 _BITS_IN_A_LINE = 16  # where the paper is narrow
+_MOST_STEPS = 400
 _PLACES = 6  # significant digits of a spacing
 
 
@@ -161,8 +170,9 @@ def _loss_scale(values: Values) -> Explored:
         else "There are enough clean steps between overflows for the scale to grow again."
     )
     says = (
-        f"After {steps} steps the scale is **{last:,.6g}**, from {initial:,.6g}. It halves on "
-        f"every overflow ({sum(overflows)} so far) and doubles after {interval} clean steps. "
+        f"After {counted(steps, 'step')} the scale is **{figures(last, 6)}**, from "
+        f"{figures(initial, 6)}. It halves on every overflow ({sum(overflows)} so far) and doubles "
+        f"after {counted(interval, 'clean step')}. "
         f"{trend}"
     )
     facts = (
@@ -175,10 +185,10 @@ def _loss_scale(values: Values) -> Explored:
         title="Loss scale",
         summary=summary_of(says),
         x=Axis("step", RATIO),
-        y=Axis("scale", RATIO, log=True),
+        y=Axis("scale", RATIO, log=True, base=2),
         series=(Series(Color.BLUE, "scale", points),),
     )
-    return Explored(says, facts, (plot,), notice=notice)
+    return Explored(says, facts, (plot,), notice=notice, ended=steps == _MOST_STEPS)
 
 
 def _scales(values: Values, steps: int) -> tuple[Sequence[bool], Sequence[float]]:
@@ -270,7 +280,7 @@ LOSS_SCALE = Explorer(
         Slider("initial", "Initial scale", (1, 1e6), default=65536, log=True),
         Slider("interval", "Clean steps before doubling", (1, 200), default=20),
         Slider("every", "Steps between overflows (0: none)", (0, 200), default=30),
-        Slider("steps", "Steps", (10, 400), default=200),
+        Slider("steps", "Steps", (10, _MOST_STEPS), default=200, plays=True),
     ),
     explore=_loss_scale,
     asks="What is the loss scale at the end?",
