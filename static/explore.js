@@ -214,4 +214,9 @@ function move(slide, value) {
   keepUp();
 }
 place(slideOf);
-follow(document.querySelector(".outcome"), slideOf, move);
+follow(document.querySelector(".outcome"), slideOf, move, (name, text) => {
+  form.elements[name].value = text;
+  placed(slideOf(name), text);
+  said(slideOf(name));
+  keepUp();
+});
