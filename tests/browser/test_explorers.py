@@ -29,7 +29,7 @@ def test_every_explorer_is_accessible_and_fits_every_screen(open_page: MakePage,
 
 @over_screens
 def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: int) -> None:
-    page = open_page("/explore/memory?show=1", theme, width)
+    page = open_page("/explore/memory?parameters=405", theme, width)
     page.evaluate("document.body.dataset.same = 'yes'")
     expect(page.locator(".facts")).to_contain_text("101.2 GB")
     unfold(page)
