@@ -188,12 +188,14 @@ form.addEventListener("click", (event) => {
   if (playing) return stop();
   button.textContent = "Stop";
   if (explored().dataset.ended) box.value = slide.value = slide.min;
+  // A long way takes larger steps, faster.
+  const stride = Math.max(1, Math.round((slide.max - slide.min) / 60));
   playing = setInterval(async () => {
-    slide.value = Number(box.value) + 1;
+    slide.value = Number(box.value) + stride;
     box.value = slide.value;
     await show();
     if (explored().dataset.ended) stop();
-  }, 700);
+  }, stride > 1 ? 120 : 700);
 });
 
 // A point of a figure moves its control: to whole numbers and powers of two where it has only those.
@@ -212,4 +214,9 @@ function move(slide, value) {
   keepUp();
 }
 place(slideOf);
-follow(document.querySelector(".outcome"), slideOf, move);
+follow(document.querySelector(".outcome"), slideOf, move, (name, text) => {
+  form.elements[name].value = text;
+  placed(slideOf(name), text);
+  said(slideOf(name));
+  keepUp();
+});

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.charts.paper import text_width
-from app.units import SECOND, Unit, figures, scale_of, show, show_in
+from app.units import DOLLAR, SECOND, Unit, figures, scale_of, show, show_in
 
 _TICKS = 6
 _TEN = 10
@@ -22,6 +22,7 @@ _FINER_TIMES = (
     *(step * _DAY for step in (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300)),
     *(step * _DAY for step in (500, 700, 1000, 2000)),
 )
+_NEARLY = 0.9995  # of a million, which is a million to three figures
 _NOISE = 9  # decimals of a percentage
 _FEW = 3  # an axis with fewer ticks cannot be read
 _MANY = 9  # with more, they are too close together
@@ -30,24 +31,44 @@ _GAP, _LINE = 10, 15  # pixels between two ticks: from text to text across, from
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what it measures, in which unit; *base* is that of a logarithmic one's ticks."""
+    """An axis: what it measures, in which unit; *base* is that of a logarithmic one's ticks.
+
+    A *year* is a number without a comma.
+    """
 
     label: str
     unit: Unit
     log: bool = False
     percent: bool = False
     base: int = _TEN
+    year: bool = False
 
     def text(self, value: float) -> str:
         """*value* as text, with its unit."""
         if self.unit is SECOND:
             return time_text(value)
+        if self.year:
+            return f"{value:.0f}"
+        if self.unit is DOLLAR:
+            return money_text(value)
         return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
 
 
 def percent_text(share: float) -> str:
     """*share* as a percentage; rounding noise becomes 0."""
     return f"{figures(round(100 * share, _NOISE), 3)} %"
+
+
+def money_text(dollars: float) -> str:
+    """*dollars* as a person says them.
+
+    >>> money_text(53_235_591), money_text(931_622)
+    ('$53.2 million', '$932,000')
+    """
+    for word, size in (("trillion", 1e12), ("billion", 1e9), ("million", 1e6)):
+        if dollars >= _NEARLY * size:
+            return f"${figures(float(f'{dollars / size:.3g}'), 3)} {word}"
+    return f"${figures(float(f'{dollars:.3g}'), 3)}"
 
 
 @lru_cache(maxsize=16_384)
@@ -136,9 +157,10 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelSca
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
     if axis.log:
-        return PixelScale(
-            axis, low=low, high=high if high > low else low * 10, start=start, end=end
-        )
+        high = high if high > low else low * 10
+        if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
+            low, high = low / axis.base, high * axis.base
+        return PixelScale(axis, low=low, high=high, start=start, end=end)
     return PixelScale(axis, low=min(0.0, low), high=high if high > 0 else 1.0, start=start, end=end)
 
 

@@ -33,7 +33,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars:
-    """A bar chart; bars longer than *limit*, if there is one, exceed it."""
+    """A bar chart; bars longer than *limit*, if there is one, exceed it.
+
+    The axis goes to *end*, if that is given; a longer bar is torn off there.
+    """
 
     title: str
     summary: str
@@ -41,6 +44,7 @@ class Bars:
     bars: tuple[Bar, ...]
     limit: float | None = None
     limit_says: str = ""
+    end: float | None = None
 
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
@@ -103,6 +107,7 @@ class BarsPicture:
     top: int  # of the grid
     foot: int  # of the grid
     boxes: tuple[PlacedPart, ...]
+    torn: tuple[str, ...]  # paths over the ends of the bars that go on
     names: tuple[PlacedText, ...]
     notes: tuple[PlacedText, ...]
     ticks: tuple[Tick, ...]
@@ -118,10 +123,12 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     placed = _scale(chart, paper, form, notes)
     top = _TOP + (_LIMIT if chart.limit else 0)
     boxes: list[PlacedPart] = []
-    names, said = [], []
+    names, said, torn = [], [], []
     for index, (bar, note) in enumerate(zip(chart.bars, notes, strict=True)):
         y = top + index * (form.name + form.row + form.gap)
         boxes += _parts(bar, y + form.name, placed)
+        if bar.value > placed.high * (1 + 1e-9):
+            torn.append(_tear(placed.end, y + form.name, form.row))
         name, after = _texts(bar, note, y, placed, paper)
         names.append(name)
         said.append(after)
@@ -136,6 +143,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
         top=top - 4,
         foot=foot,
         boxes=tuple(boxes),
+        torn=tuple(torn),
         names=tuple(names),
         notes=tuple(said),
         ticks=placed.ticks(),
@@ -145,9 +153,17 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     )
 
 
+def _tear(x: float, y: float, row: int) -> str:
+    """A jagged line down the end of a bar."""
+    step = row / 4
+    return f"M{x - 9} {y - 1}" + "".join(f"l{3 - 6 * (at % 2)} {step + 0.5}" for at in range(4))
+
+
 def _scale(chart: Bars, paper: Paper, form: _Form, notes: list[str]) -> PixelScale:
     """The scale of the bars, with room for the names before them and the notes after them."""
     largest = [bar.value for bar in chart.bars] + ([chart.limit] if chart.limit else [])
+    if chart.end:
+        largest = [min(value, chart.end) for value in largest]
     if form.above:
         return scale(chart.axis, largest, 4, paper.width - form.margin)
     start = max(_NAMES, widest([bar.name for bar in chart.bars]) + 14)

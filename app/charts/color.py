@@ -29,6 +29,7 @@ class Tone(StrEnum):
     ACROSS_PODS = "cx"
     HBM = "i"  # traffic inside a GPU
     IDLE = "e"
+    DROPPED = "rs"  # what does not fit
 
 
 class Color(StrEnum):

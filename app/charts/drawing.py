@@ -14,7 +14,8 @@ _TIP = 9  # pixels
 class Rect:
     """A box; an *outlined* one is not filled, a *marked* one has a heavier edge.
 
-    *label* is written inside; *says* is its tooltip.
+    *label* is written inside; *says* is its tooltip; *sets* is a control, and the text that a click
+    gives it.
     """
 
     x: float
@@ -25,6 +26,7 @@ class Rect:
     color: Tone | Color
     label: str
     says: str
+    sets: tuple[str, str] | None = None
     outlined: bool = False
     marked: bool = False
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from app.charts.axes import Axis, PixelScale, Tick, scale
-from app.charts.color import Color
+from app.charts.color import Color, Tone
 from app.charts.labels import PlacedLabel, clear_height, placed_labels
 from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, widest
 
@@ -19,7 +19,7 @@ _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
 class Series:
     """A curve; *color* is its color and dashes; its name stands at its end, or its peak."""
 
-    color: Color
+    color: Tone | Color
     name: str
     points: tuple[tuple[float, float], ...]
     _: KW_ONLY
@@ -78,7 +78,7 @@ class Curve:
     draws the points, empty if there are many. Its name is left out where the legend has it.
     """
 
-    color: Color
+    color: Tone | Color
     name: str
     path: str
     dots: str

@@ -10,6 +10,17 @@ from app.simulators.pipeline import Played, Slot
 from app.units import SECOND, show
 
 _NOISE = 12  # decimals of a second
+SCHEDULE_NAMES = {
+    "1f1b": "1F1B",
+    "gpipe": "GPipe",
+    "naive": "naive",
+    "interleaved": "interleaved 1F1B",
+    "zb_h1": "ZB-H1",
+    "zb_h2": "ZB-H2",
+    "zb_v": "ZB-V",
+    "dualpipe": "DualPipe",
+    "dualpipe_v": "DualPipeV",
+}
 SAID = {
     "F": "forward",
     "B": "backward",
@@ -62,10 +73,11 @@ class Timeline:
 def schedule_timeline(played: Played) -> Timeline:
     """The chart of a pipeline schedule."""
     schedule = played.schedule
-    shape = f"{schedule.devices} stages, {schedule.microbatches} micro-batches"
+    shape = f"{_count(schedule.devices, 'stage')}, {_count(schedule.microbatches, 'micro-batch')}"
+    name = SCHEDULE_NAMES.get(schedule.name, schedule.name)
     found = {slot.kind for own in played.slots for slot in own}
     return Timeline(
-        title=f"{schedule.name}, {shape}",
+        title=f"{name[:1].upper()}{name[1:]}, {shape}",
         summary=summary(played),
         rows=tuple(
             Lane(f"GPU {device}", f"{held:g} held", _bars(played, own))
@@ -75,6 +87,10 @@ def schedule_timeline(played: Played) -> Timeline:
         kinds=tuple((kind, says) for kind, says in SAID.items() if kind in found),
         note=_note(played),
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('h') else 's'}"
 
 
 def _note(played: Played) -> str:

@@ -32,12 +32,17 @@ class Values(dict[str, ControlValue]):
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """A number beside the figures, with its name; *exact* and *unit* if it can be predicted."""
+    """A number beside the figures, with its name; *exact* and *unit* if it can be predicted.
+
+    One that is not a number is predicted by choosing *among* some; *right* are those that are.
+    """
 
     label: str
     value: str
     exact: float | None = None
     unit: Unit = RATIO
+    among: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
 
 
 def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
@@ -54,6 +59,15 @@ def left(whole: float, part: float) -> float:
     """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
     rest = whole - part
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
+
+
+def counted(number: float, noun: str, plural: str = "") -> str:
+    """*number* of a thing, in words that agree with it.
+
+    >>> counted(1, "GPU"), counted(16384, "GPU"), counted(0, "copy", "copies")
+    ('1 GPU', '16,384 GPUs', '0 copies')
+    """
+    return f"{figures(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
 def divisor(total: int, most: int) -> int:
@@ -94,6 +108,10 @@ def _none(values: Values) -> Iterable[tuple[float, str]]:
     return ()
 
 
+def _nothing(chosen: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
     """Wrong predictions whose cause is known.
@@ -101,13 +119,14 @@ class Foreseen:
     *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
     wrong answers have the same causes; *given* is what it is given, by its own names and in base
     units: the controls, if they bear the same names. *others* are more wrong numbers, with what to
-    say of each.
+    say of each; *chosen* is what to say of a wrong choice.
     """
 
     exercise: str = ""
     answer: str = "answer"
     given: Callable[[Values], Mapping[str, float]] = _numbers
     others: Callable[[Values], Iterable[tuple[float, str]]] = _none
+    chosen: Callable[[str], str] = _nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

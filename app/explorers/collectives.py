@@ -51,7 +51,7 @@ def _race(values: Values) -> Explored:
         + (
             f"The hierarchical algorithm keeps most traffic inside the nodes of {node}."
             if "hierarchical" in own
-            else f"The hierarchical algorithm needs at least two full nodes of {node} GPUs."
+            else f"The hierarchical algorithm needs at least two full nodes of {max(node, 2)} GPUs."
         )
     )
     facts = (

@@ -49,7 +49,7 @@ class Slider:
     def text(self, value: float) -> str:
         """*value*, in base units, as written in the URL and in the text box."""
         if not self.unit:
-            return f"{int(value)}" if self.whole else f"{value:.6g}"
+            return f"{int(value)}" if self.whole else f"{value:.6g}".replace("e-0", "e-")
         return show_in(value, self.scale)
 
     def read(self, text: str) -> tuple[float, str]:

@@ -1,20 +1,16 @@
-"""Gaps in a utilization trace, and which technique lowers which toll (bottleneck)."""
+"""Gaps in a utilization trace, and what causes them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
-from app.charts.paper import WIDE, Paper, wrapped
-from app.charts.plot import Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
     KeyFigure,
     Values,
-    plain,
     quantity,
     share,
     summary_of,
@@ -43,11 +39,14 @@ _SEEN = {
     "asynchronous checkpoint shortens them; a better interval wastes less in total.",
     "none": "There are no gaps: what is missing from the peak is lost inside the kernels.",
 }
+_CASES = {"a": "bubble", "b": "all-reduce", "c": "data", "d": "checkpoint", "e": "none"}
+_CHOICES = {case: f"case {case.upper()}" for case in _CASES} | _STALLS
 _Piece = tuple[float, bool]  # duration, and whether the GPU is busy
 
 
 def _comb(values: Values) -> Explored:
-    stall, work = values.word("stall"), values.number("work")
+    stall = _CASES.get(values.word("stall"), values.word("stall"))
+    work = values.number("work")
     micro, lost = values.count("micro"), values.number("lost")
     interval = values.number("interval")
     pieces = _pieces(stall, work, micro, lost, interval)
@@ -57,6 +56,7 @@ def _comb(values: Values) -> Explored:
     period = useful + waited
     says = f"{_SEEN[stall]} The GPU is busy for **{percent_text(used)}** of the time."
     facts = (
+        *_to_find(values.word("stall")),
         share("busy", used),
         quantity("lost per period", waited, SECOND),
         quantity("period of the gaps", period, SECOND),
@@ -72,8 +72,24 @@ def _comb(values: Values) -> Explored:
             Series(Color.BLUE, "trace", _trace(pieces)),
             Series(Color.GRAY, "mean", ((0.0, used), (end, used))),
         ),
+        marks=_step_marks(stall, pieces),
     )
     return Explored(says, facts, (plot,))
+
+
+def _step_marks(stall: str, pieces: list[_Piece]) -> tuple[LabeledPoint, ...]:
+    """Where the steps begin; a trace of hours has too many."""
+    if stall == "checkpoint":
+        return ()
+    step = sum(long for long, _ in pieces) / _STEPS
+    return tuple(LabeledPoint(place * step, 1.0, f"step {place + 1}") for place in range(_STEPS))
+
+
+def _to_find(word: str) -> Iterator[KeyFigure]:
+    """The cause of a case, which is to be found; a cause that was set is not."""
+    if word in _CASES:
+        cause = _STALLS[_CASES[word]]
+        yield KeyFigure("cause", cause, among=tuple(_STALLS.values()), right=(cause,))
 
 
 _PERIODS = {
@@ -107,125 +123,22 @@ def _trace(pieces: list[_Piece]) -> tuple[tuple[float, float], ...]:
     return tuple(points)
 
 
-@dataclass(frozen=True, slots=True)
-class Technique:
-    """A technique, the *tolls* that it lowers, its chapter and its paper."""
-
-    name: str
-    tolls: tuple[str, ...]
-    chapter: str
-    paper: str
-
-
-_TOLLS = {
-    "state": ("the state shelf", "weights, gradients, optimizer"),
-    "scratchpad": ("the scratchpad", "activations"),
-    "cable": ("the cable", "traffic between GPUs"),
-    "bubble": ("the bubble", "waiting for a stage"),
-    "inch": ("the last inch", "memory to cores"),
-}
-TECHNIQUES = (
-    Technique("ZeRO", ("state",), "memory", "1910.02054"),
-    Technique("FSDP", ("state",), "sharding", "2304.11277"),
-    Technique("8-bit state", ("state",), "precision", "2110.02861"),
-    Technique("tensor parallelism", ("state", "scratchpad"), "tensor", "1909.08053"),
-    Technique("recomputation", ("scratchpad",), "memory", "2205.05198"),
-    Technique("sequence parallelism", ("scratchpad",), "tensor", "2205.05198"),
-    Technique("context parallelism", ("scratchpad",), "meshes", "2310.01889"),
-    Technique("hybrid sharding", ("cable",), "sharding", "2304.11277"),
-    Technique("overlapping buckets", ("cable",), "overlap", "2006.15704"),
-    Technique("accumulation", ("cable", "scratchpad"), "accumulation", "2006.15704"),
-    Technique("micro-batches", ("bubble", "state"), "pipelines", "1811.06965"),
-    Technique("1F1B", ("scratchpad",), "pipelines", "1806.03377"),
-    Technique("zero bubble", ("bubble",), "pipelines", "2401.10241"),
-    Technique("FlashAttention", ("inch", "scratchpad"), "attention", "2205.14135"),
-)
-_ROW = 29
-
-
-def _tolls(values: Values) -> Explored:
-    chosen = values.word("toll")
-    found = [one for one in TECHNIQUES if chosen in ("all", *one.tolls)]
-    name, meaning = _TOLLS.get(chosen, ("", ""))
-    links = "\n".join(
-        f"- [{one.name}](/chapters/{one.chapter}), from "
-        f"[arXiv:{one.paper}](https://arxiv.org/abs/{one.paper})"
-        for one in found
-    )
-    says = (
-        f"Techniques that lower **{name}** ({meaning}):\n\n{links}"
-        if name
-        else f"Each technique lowers one or two tolls, and most raise another.\n\n{links}"
-    )
-    drawing = Drawing(
-        title="Five tolls (bottlenecks)",
-        summary="Which technique lowers which of five tolls, and which chapter covers it",
-        on=lambda paper: _map(chosen, paper),
-        table=(("Technique", "Lowers", "Chapter", "Paper"), *map(_row, TECHNIQUES)),
-    )
-    return Explored(says, (plain("techniques", len(found)),), (drawing,))
-
-
-def _map(chosen: str, paper: Paper) -> Sheet:
-    """Tolls on the left, techniques on the right, a line where one lowers the other."""
-    height = 16 + len(TECHNIQUES) * _ROW
-    gap = height / len(_TOLLS)
-    wide = paper is WIDE
-    box, right = (190, 350) if wide else (128, 190)
-    heights = {toll: round(gap * (place + 0.5)) for place, toll in enumerate(_TOLLS)}
-    rects, arrows, words = [], [], []
-    for toll, (name, meaning) in _TOLLS.items():
-        lit, y = chosen in ("all", toll), heights[toll] - 22
-        color, says = _color(lit), f"{name}: {meaning}"
-        rects.append(Rect(1, y, box, 44, color=color, label="", says=says, outlined=True))
-        lines = (meaning,) if wide else wrapped(meaning, box - 6)
-        words.append(Words(box / 2, y + 19 - (0 if wide else 2), name, anchor="middle", strong=lit))
-        words.append(Words(box / 2, y + 35, lines[0], anchor="middle", quiet=True))
-    for place, one in enumerate(TECHNIQUES):
-        lit, y = chosen in ("all", *one.tolls), 20 + place * _ROW
-        for toll in one.tolls:
-            color = _color(chosen in ("all", toll))
-            arrows.append(Arrow(box + 2, heights[toll], right, y, color=color, head=False))
-        words.append(Words(right + 6, y + 4, one.name, strong=lit and chosen != "all"))
-        if wide:
-            arrows.append(Arrow(520, y, 560, y, color=_color(lit), head=False))
-            words.append(Words(568, y + 4, f"chapter “{one.chapter}”", quiet=True))
-    return Sheet(height=height, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
-
-
-def _color(lit: bool) -> Color:
-    return Color.GRAY if lit else Color.PALE
-
-
-def _row(one: Technique) -> tuple[str, ...]:
-    tolls = ", ".join(_TOLLS[toll][0] for toll in one.tolls)
-    return one.name, tolls, one.chapter, f"arXiv:{one.paper}"
-
-
-def _not_busy(values: Values) -> Iterator[tuple[float, str]]:
-    """Shares that are taken for that of the busy time."""
-    stall, lost = values.word("stall"), values.number("lost")
-    work = values.number("interval") if stall == "checkpoint" else values.number("work")
-    waited = lost * values.count("micro") if stall == "data" else lost
-    yield waited / (work + waited), "That is the share of the time that is lost."
-    yield (
-        1 - waited / work,
-        "That compares the stall with the work. The stall comes on top: the period is both.",
-    )
-    if stall == "data":
-        yield work / (work + lost), "The loader stalls before every micro-batch, not once a step."
+def _not_the_cause(chosen: str) -> str:
+    """What the trace would look like with the cause that was chosen."""
+    stall = next(stall for stall, says in _STALLS.items() if says == chosen)
+    return f"Then it would look like this. {_SEEN[stall]}"
 
 
 COMB = Explorer(
     name="comb",
     title="What causes the gaps?",
-    summary="A utilization trace with a stall: the pattern of gaps (the comb) reveals the cause.",
-    question="8 s of work, then 2 s of all-reduce: for what share of the time is the GPU busy?",
-    predicts="busy",
+    summary="A utilization trace with a stall: find the cause by its pattern of gaps, the comb.",
+    question="This is the utilization of one GPU over four steps. What causes the gaps?",
+    predicts="cause",
     chapter="diagnosis",
     formulas=("overlap.utilization_with_exposed",),
     controls=(
-        Select("stall", "Cause of the stall", _STALLS),
+        Select("stall", "Trace", _CHOICES),
         Slider("work", "Work per step", (0.1, 100), default=8, unit="s", log=True, whole=False),
         Slider("micro", "Micro-batches per step", (1, 32), default=8),
         Slider(
@@ -242,19 +155,7 @@ COMB = Explorer(
         ),
     ),
     explore=_comb,
-    asks="For what share of the time is the GPU busy?",
-    foreseen=Foreseen(others=_not_busy),
-)
-TOLLS = Explorer(
-    name="tolls",
-    title="Which bottleneck does it lower?",
-    summary="The five tolls (bottlenecks) of a training step, and the techniques that lower them.",
-    question="Which tolls does FlashAttention lower?",
-    predicts="",
-    chapter="diagnosis",
-    formulas=("memory.memory_budget",),
-    controls=(
-        Select("toll", "Toll", {"all": "all", **{t: name for t, (name, _) in _TOLLS.items()}}),
-    ),
-    explore=_tolls,
+    asks="What causes the gaps in this trace?",
+    open=(0,),
+    foreseen=Foreseen(chosen=_not_the_cause),
 )

@@ -5,19 +5,19 @@ from collections.abc import Iterator
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
+from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
     KeyFigure,
     Values,
-    plain,
     quantity,
     summary_of,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
-from app.units import BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, show
+from app.units import BYTE, BYTE_PER_SECOND, SECOND, figures, show
 
 _ALL = {card.name: card for card in GPUS.values()}  # GPUS has short names, too
 _NEWEST_FIRST = sorted(_ALL, key=lambda name: (-_ALL[name].year, name))
@@ -29,14 +29,13 @@ _USES = {
     "network": "pipeline and data parallelism",
     "across pods": "data parallelism",
 }
+_MESSAGES = tuple(10.0**power for power in range(6, 13))  # 1 MB to 1 TB
 _TONES = {
     "HBM": Tone.HBM,
     "NVLink": Tone.NVLINK,
     "network": Tone.NETWORK,
     "across pods": Tone.ACROSS_PODS,
 }
-_LATEST = "B200 SXM"
-_DENSE_ONLY = 2019  # structured sparsity came with the A100
 GPU = Select("gpu", "GPU", _CARDS)
 
 
@@ -65,18 +64,39 @@ def _hierarchy(values: Values) -> Explored:
         axis=Axis("bandwidth", BYTE_PER_SECOND),
         bars=_rate_bars(rates, values.word("zoom")),
     )
-    return Explored(says, facts, (chart,))
+    return Explored(says, facts, (_race(rates, values.number("message"), says), chart))
+
+
+def _race(rates: dict[str, float], size: float, says: str) -> Plot:
+    """The time to move a message down each link, over its size."""
+    took = {name: size / rate for name, rate in rates.items()}
+    grips = {"HBM": Grip("message")}
+    return Plot(
+        title=f"Time to move {show(size, BYTE)}",
+        summary=summary_of(says),
+        x=Axis("message", BYTE, log=True),
+        y=Axis("time", SECOND, log=True),
+        series=tuple(
+            Series(_TONES[name], name, tuple((each, each / rate) for each in _MESSAGES))
+            for name, rate in rates.items()
+        ),
+        marks=tuple(
+            LabeledPoint(size, time, f"{name}: {show(time, SECOND, 3)}", grips.get(name))
+            for name, time in took.items()
+        ),
+    )
 
 
 def _gap(card: Gpu, ways: int, network: float) -> str:
     """How much faster NVLink is than the network, by each convention."""
     if not card.nvlink:
         return "This card has no NVLink; traffic to other GPUs goes over PCIe and the network."
+    alike = card.nvlink / network
     return (
-        f"NVLink is **{card.nvlink * ways / (network * ways):.3g} times** as fast as the network "
-        f"of one GPU when both are counted the same way. It is {card.nvlink * 2 / network:.3g} "
-        "times if, as datasheets do, NVLink counts both directions and the network one; and "
-        f"{card.nvlink / (_NODE * network):.3g} times the network of all {_NODE} GPUs of a node."
+        f"NVLink is **{figures(alike, 3)} times** as fast as the network of one GPU when both are "
+        f"counted the same way. It is {figures(2 * alike, 3)} times if, as datasheets do, NVLink "
+        f"counts both directions and the network one; and {figures(alike / _NODE, 3)} times the "
+        f"network of all {_NODE} GPUs of a node."
     )
 
 
@@ -92,55 +112,6 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
         )
         for name in shown
     )
-
-
-def _generations(values: Values) -> Explored:
-    sparse = values.word("peak") == "sparse"
-    cards = sorted(_ALL.values(), key=lambda card: (card.year, card.peak))
-    first, last = GPUS["K40"], GPUS[_LATEST]
-    growth = last.peak / first.peak
-    says = (
-        f"From {first.name} ({first.year}) to {last.name} ({last.year}) dense peaks grew "
-        f"**{growth:.3g} times**, and memory bandwidth "
-        f"{last.memory_bandwidth / first.memory_bandwidth:.3g} times: the ridge moved from "
-        f"{show(first.peak / first.memory_bandwidth, FLOP_PER_BYTE)} to "
-        f"{show(last.peak / last.memory_bandwidth, FLOP_PER_BYTE)}."
-    )
-    if sparse:
-        says += " With sparsity every peak since 2020 is doubled, and no training run reaches it."
-    facts = (
-        plain("peak, newest over oldest", growth, 3),
-        *(
-            KeyFigure(
-                f"{card.name}, {card.year}",
-                f"{show(card.peak, FLOP_PER_SECOND)}, "
-                f"{show(card.memory_bandwidth, BYTE_PER_SECOND)}",
-            )
-            for card in cards
-        ),
-    )
-    peaks = {card.name: card.peak * (2 if sparse and _skips_zeros(card) else 1) for card in cards}
-    chart = Bars(
-        title="Peaks in 16 bits",
-        summary=summary_of(says),
-        axis=Axis("peak", FLOP_PER_SECOND),
-        bars=tuple(Bar(name, (Part(Tone.COMPUTE, "", peak),)) for name, peak in peaks.items()),
-    )
-    ridges = Bars(
-        title="FLOPs per byte at the ridge",
-        summary="Peak over memory bandwidth",
-        axis=Axis("ridge", FLOP_PER_BYTE),
-        bars=tuple(
-            Bar(card.name, (Part(Tone.HBM, "", card.peak / card.memory_bandwidth),))
-            for card in cards
-        ),
-    )
-    return Explored(says, facts, (chart, ridges))
-
-
-def _skips_zeros(card: Gpu) -> bool:
-    """Whether its peak doubles where two of every four weights are zero (2:4 sparsity)."""
-    return card.year > _DENSE_ONLY and not card.name.startswith("TPU")
 
 
 def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:
@@ -159,7 +130,7 @@ def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:
 HIERARCHY = Explorer(
     name="bandwidth",
     title="How much slower is the network?",
-    summary="HBM, NVLink, the network and links across pods, by each counting convention.",
+    summary="A message over HBM, NVLink, the network and across pods, by each way of counting.",
     question="How fast is NVLink on an H100, counted in one direction?",
     predicts="NVLink",
     chapter="hardware",
@@ -174,6 +145,16 @@ HIERARCHY = Explorer(
             (1, 400),
             default=50,
             unit="GB/s",
+            log=True,
+            whole=False,
+            aside=True,
+        ),
+        Slider(
+            "message",
+            "Message",
+            (1e-3, 1000),
+            default=1,
+            unit="GB",
             log=True,
             whole=False,
             aside=True,
@@ -194,23 +175,4 @@ HIERARCHY = Explorer(
     explore=_hierarchy,
     asks="How fast is NVLink?",
     foreseen=Foreseen(others=_not_nvlink),
-)
-GPUS_SHOWN = Explorer(
-    name="gpus",
-    title="How much faster did GPUs get?",
-    summary="Peaks and memory bandwidths over a decade, dense and sparse.",
-    question="How many times the peak of a K40 is the peak of a B200?",
-    predicts="peak, newest over oldest",
-    chapter="hardware",
-    formulas=("throughput.ridge_intensity",),
-    controls=(
-        Select(
-            "peak", "Peak", {"dense": "dense", "sparse": "with sparsity, as advertised"}, aside=True
-        ),
-    ),
-    explore=_generations,
-    asks="How many times the peak of the oldest GPU is the peak of the newest?",
-    foreseen=Foreseen(
-        exercise="hardware/a-decade", given=lambda values: {"peak": GPUS[_LATEST].peak}
-    ),
 )

@@ -13,6 +13,7 @@ from app.explorers.base import (
     Foreseen,
     KeyFigure,
     Values,
+    counted,
     plain,
     quantity,
     share,
@@ -72,8 +73,8 @@ def _explored(values: Values) -> Explored:
         f"most of it {largest}."
     )
     says = (
-        f"{_counted(layout.data, 'data-parallel rank')}, "
-        f"{_counted(layout.microbatches, 'micro-batch', 'es')} each. {verdict} "
+        f"{counted(layout.data, 'data-parallel rank')}, "
+        f"{counted(layout.microbatches, 'micro-batch', 'micro-batches')} each. {verdict} "
         f"A step of {layout.tokens:,} tokens takes {show(times.total, SECOND)}, "
         f"**{percent_text(used)}** of the peak.{_better(model, cluster, layout)}"
     )
@@ -103,10 +104,6 @@ def _measured(model: ModelShape, cluster: Cluster, layout: Layout) -> Iterator[K
         )  # fmt: skip
         if (model.name, cluster.gpu.name) == _MEASURED_ON and alike == layout:
             yield share("measured, Llama 3 paper", used)
-
-
-def _counted(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def _memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:

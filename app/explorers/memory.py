@@ -5,14 +5,21 @@ from collections.abc import Iterator, Mapping
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
-from app.explorers.base import Explored, Explorer, Foreseen, Values, quantity, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    counted,
+    quantity,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.checks import ZeroStage
 from app.formulas.memory import (
     hybrid_shard_state_bytes,
     hybrid_shard_traffic,
     zero_state_bytes,
-    zero_traffic_bytes,
 )
 from app.units import BYTE, SECOND, show
 
@@ -25,6 +32,9 @@ _STAGES: Mapping[ZeroStage, str] = {
     2: "ZeRO stage 2",
     3: "ZeRO stage 3",
 }
+_NODE = 8  # GPUs that NVLink connects
+_INSIDE = ("in groups, NVLink", "in groups, network")
+_LIMITS = 4  # times the memory of a GPU: what is longer is torn off
 _BYTES = Axis("bytes on each GPU", BYTE)
 
 
@@ -39,7 +49,8 @@ def _state(values: Values) -> Explored:
         fits += [name] if whole <= memory else []
     verdict = f"The lowest stage that fits is **{fits[0]}**." if fits else "**None of them fits.**"
     says = (
-        f"{parameters / 1e9:g} billion parameters on {ranks} GPUs of {show(memory, BYTE)}. "
+        f"{parameters / 1e9:g} billion parameters on {counted(ranks, 'GPU')} of "
+        f"{show(memory, BYTE)}. "
         f"{verdict} Activations are not included."
     )
     facts = tuple(quantity(bar.name, bar.value, BYTE) for bar in bars)
@@ -50,6 +61,7 @@ def _state(values: Values) -> Explored:
         bars=tuple(bars),
         limit=memory,
         limit_says=f"{show(memory, BYTE)} of memory",
+        end=_LIMITS * memory,
     )
     return Explored(says, facts, (chart,))
 
@@ -73,40 +85,54 @@ def _parts(
 
 def _hybrid(values: Values) -> Explored:
     weights, gpus = values.number("weights"), values.count("gpus")
-    inside, across = values.number("inside"), values.number("across")
     group = min(values.count("group"), gpus)
     groups = max(1, gpus // group)
-    bars = []
-    for size in (2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0):
-        sent = hybrid_shard_traffic(weights, size, gpus // size)
-        parts = (
-            Part(Tone.NVLINK, "in groups", sent.intra_bytes),
-            Part(Tone.NETWORK, "across", sent.inter_bytes),
-        )
-        bars.append(Bar(f"groups of {size}" + (" ◀" if size == group else ""), parts))
+    sizes = [2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0]
+    times = {size: _times(values, size, gpus // size) for size in sizes}
+    fastest = min(times, key=lambda size: sum(times[size]))
     own = hybrid_shard_traffic(weights, group, groups)
+    inside, across = _times(values, group, groups)
     state = hybrid_shard_state_bytes(round(weights / 2), group)
-    flat = zero_traffic_bytes(weights, gpus, 3)
     says = (
         f"In groups of **{group}**, a GPU sends {show(own.intra_bytes, BYTE)} inside its group and "
-        f"{show(own.inter_bytes, BYTE)} to {groups - 1} other groups, and holds "
-        f"{show(state, BYTE)} of state. Sharded over all {gpus} GPUs it would send "
-        f"{show(flat, BYTE)}, at the speed of the slowest link."
+        f"{show(own.inter_bytes, BYTE)} to {counted(groups - 1, 'other group')}, which takes "
+        f"**{show(inside + across, SECOND)}**, and it holds {show(state, BYTE)} of state. "
+        f"Groups of {fastest} are fastest: {show(sum(times[fastest]), SECOND)}. A group that is "
+        f"larger than a node of {_NODE} sends everything over the network."
     )
     facts = (
         quantity("inside", own.intra_bytes, BYTE),
         quantity("across", own.inter_bytes, BYTE),
-        quantity("time inside", own.intra_bytes / inside, SECOND),
-        quantity("time across", own.inter_bytes / across, SECOND),
+        quantity("time inside", inside, SECOND),
+        quantity("time across", across, SECOND),
         quantity("state on each GPU", state, BYTE),
     )
     chart = Bars(
-        title="Sent by each GPU in a step",
+        title="Time to send, by the size of a group",
         summary=summary_of(says),
-        axis=Axis("bytes sent", BYTE),
-        bars=tuple(bars),
+        axis=Axis("time", SECOND),
+        bars=tuple(
+            Bar(
+                f"groups of {size}" + (" ◀" if size == group else ""),
+                (
+                    Part(
+                        Tone.NVLINK if size <= _NODE else Tone.NETWORK, _INSIDE[size > _NODE], ins
+                    ),
+                    Part(Tone.ACROSS_PODS, "across groups", out),
+                ),
+            )
+            for size, (ins, out) in times.items()
+        ),
     )
     return Explored(says, facts, (chart,))
+
+
+def _times(values: Values, group: int, groups: int) -> tuple[float, float]:
+    """Seconds that a GPU sends inside its group, and to other groups."""
+    sent = hybrid_shard_traffic(values.number("weights"), group, groups)
+    across = values.number("across")
+    inside = values.number("inside") if group <= _NODE else across
+    return sent.intra_bytes / inside, sent.inter_bytes / across
 
 
 def _not_stage_three(values: Values) -> Iterator[tuple[float, str]]:
@@ -143,7 +169,7 @@ STATE = Explorer(
     name="memory",
     title="What fits on a GPU?",
     summary="Weights, gradients and optimizer state per GPU at each ZeRO stage.",
-    question="405 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?",
+    question="70 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?",
     predicts="ZeRO stage 3",
     chapter="memory",
     formulas=("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
@@ -152,7 +178,7 @@ STATE = Explorer(
             "parameters",
             "Parameters",
             (0.1, 2000),
-            default=405,
+            default=70,
             unit="billion",
             log=True,
             whole=False,
@@ -168,7 +194,7 @@ STATE = Explorer(
 HYBRID = Explorer(
     name="hybrid-sharding",
     title="How large should a sharding group be?",
-    summary="Hybrid sharding: traffic inside groups and across them, and the state per GPU.",
+    summary="Hybrid sharding: the time to send inside groups and across them, and the state held.",
     question="14 GB of weights, groups of 8: how much does a GPU send inside its group?",
     predicts="inside",
     chapter="sharding",
@@ -181,7 +207,7 @@ HYBRID = Explorer(
         Slider("group", "GPUs per group", (1, 1024), default=8, doubles=True),
         Slider(
             "inside",
-            "Bandwidth inside a group",
+            "Bandwidth inside a node",
             (25, 1800),
             default=450,
             unit="GB/s",
@@ -191,7 +217,7 @@ HYBRID = Explorer(
         ),
         Slider(
             "across",
-            "Bandwidth across groups",
+            "Bandwidth between nodes",
             (1, 400),
             default=50,
             unit="GB/s",

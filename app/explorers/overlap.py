@@ -4,7 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from app.charts.axes import percent_text
 from app.charts.timeline import Lane, TimeBar, Timeline
-from app.explorers.base import Explored, Explorer, Foreseen, Values, left, quantity, share
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    counted,
+    left,
+    quantity,
+    share,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
 from app.simulators.overlap import Span, buckets, gathers
@@ -42,7 +51,7 @@ def _gradients(values: Values) -> Explored:
         else "A bucket takes longer to reduce than the next one to compute, so buckets queue up."
     )
     if asked > layers:
-        says += f" There are only {layers} layers, so a single bucket holds them all."
+        says += f" There are {counted(layers, 'layer')}, so a single bucket holds them all."
     rows = (Lane("compute", "", works), Lane("network", "", sends))
     return _shown(says, "A backward pass", rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
 
@@ -134,7 +143,7 @@ OVERLAP = Explorer(
     name="overlap",
     title="How much communication is hidden?",
     summary="Gradient buckets in a backward pass, or weights prefetched in a forward pass.",
-    question="40 layers of 5 ms, 1.5 ms of all-reduce each: what share of communication is hidden?",
+    question="16 layers of 5 ms, 6 ms of all-reduce each: what share of communication is hidden?",
     predicts="hidden",
     chapter="overlap",
     formulas=(
@@ -144,7 +153,7 @@ OVERLAP = Explorer(
     ),
     controls=(
         Select("what", "What is sent", _SENT),
-        Slider("layers", "Layers", (2, 128), default=40),
+        Slider("layers", "Layers", (2, 128), default=16),
         Slider(
             "compute",
             "Computation per layer",
@@ -158,7 +167,7 @@ OVERLAP = Explorer(
             "reduce",
             "Communication per layer",
             (0.1, 100),
-            default=1.5,
+            default=6,
             unit="ms",
             log=True,
             whole=False,

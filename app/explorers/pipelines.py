@@ -7,32 +7,22 @@ from functools import lru_cache
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.charts.timeline import schedule_timeline
+from app.charts.timeline import SCHEDULE_NAMES, schedule_timeline
 from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
     Values,
+    counted,
     plain,
     quantity,
     share,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.pipeline import bubble_fraction
-from app.simulators.pipeline import SCHEDULES, Played, Times, build, kept_over_time, play
+from app.simulators.pipeline import Played, Times, build, kept_over_time, play
 from app.units import RATIO, SECOND, show
 
-_NAMES = {
-    "1f1b": "1F1B",
-    "gpipe": "GPipe",
-    "naive": "naive",
-    "interleaved": "interleaved 1F1B",
-    "zb_h1": "ZB-H1",
-    "zb_h2": "ZB-H2",
-    "zb_v": "ZB-V",
-    "dualpipe": "DualPipe",
-    "dualpipe_v": "DualPipeV",
-}
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
@@ -74,10 +64,10 @@ def _says(name: str, played: Played, changed: str) -> str:
         else ""
     )
     return (
-        f"**{_NAMES[name]}** takes {show(played.step_time, SECOND)}; a device is idle for "
+        f"**{SCHEDULE_NAMES[name]}** takes {show(played.step_time, SECOND)}; a device is idle for "
         f"{percent_text(played.bubble_fraction)} of that ({percent_text(played.bubble_ratio)} of "
         f"the ideal {show(played.ideal_time, SECOND)}) and holds at most "
-        f"{max(played.in_flight):g} micro-batches.{changed}{tail}"
+        f"{counted(max(played.in_flight), 'micro-batch', 'micro-batches')}.{changed}{tail}"
     )
 
 
@@ -91,7 +81,7 @@ def _schedules(values: Values) -> Explored:
     facts = []
     for name, played, _ in runs:
         facts += [
-            quantity(f"{_NAMES[name]}, step", played.step_time, SECOND),
+            quantity(f"{SCHEDULE_NAMES[name]}, step", played.step_time, SECOND),
             share("bubble over the step", played.bubble_fraction),
             share("bubble over the ideal", played.bubble_ratio),
             plain("held at most", max(played.in_flight)),
@@ -123,7 +113,7 @@ def _held(name: str, played: Played) -> Plot:
         for device, color in shown.items()
     )
     return Plot(
-        title=f"Micro-batches held, {_NAMES[name]}",
+        title=f"Micro-batches held, {SCHEDULE_NAMES[name]}",
         summary=f"At most {', '.join(f'{most[d]:g} on GPU {d}' for d in shown)}",
         x=Axis("time", SECOND),
         y=Axis("micro-batches held", RATIO),
@@ -138,7 +128,7 @@ def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
     yield played.bubble_ratio, "That is idle over the ideal time. Here it is the whole step."
     yield (
         bubble_fraction(stages, microbatches),
-        f"That is the bubble of 1F1B and GPipe; this is {_NAMES[values.word('schedule')]}.",
+        f"That is the bubble of 1F1B and GPipe; this is {SCHEDULE_NAMES[values.word('schedule')]}.",
     )
     yield (
         1 - bubble_fraction(stages, microbatches),
@@ -163,11 +153,11 @@ SCHEDULES_SHOWN = Explorer(
         Select(
             "schedule",
             "Schedule",
-            {n: _NAMES[n] for n in _NAMES if n in SCHEDULES or n == "interleaved"},
+            SCHEDULE_NAMES,
         ),
         Slider("stages", "Stages", (2, 16), default=4),
         Slider("microbatches", "Micro-batches", (1, 64), default=8),
-        Select("against", "Compare with", {"none": "nothing", **_NAMES}, aside=True),
+        Select("against", "Compare with", {"none": "nothing", **SCHEDULE_NAMES}, aside=True),
         Select(
             "follow",
             "Highlight",

@@ -1,19 +1,26 @@
-"""The spacing of number formats, and a dynamic loss scale."""
+"""The spacing and the bits of number formats."""
 
-from bisect import bisect_left
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Foreseen, Values, plain, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    plain,
+    summary_of,
+)
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import (
     epsilon,
     largest_finite,
-    loss_scale,
     round_to,
     spacing,
     update_survives,
@@ -36,6 +43,7 @@ _COLORS: Mapping[Format, Color] = {
     "fp8_e4m3": Color.PURPLE,
 }
 _VALUES = tuple(10 ** (place / 4 - 4) for place in range(29))  # 1e-4 to 1,000
+_LEAST, _MOST = 1e-4, 1000.0  # weights
 _BITS_IN_A_LINE = 16  # where the paper is narrow
 _PLACES = 6  # significant digits of a spacing
 
@@ -81,6 +89,16 @@ def _weight(values: Values, name: Format) -> float:
     return min(values.number("weight"), largest_finite(name))
 
 
+@dataclass(frozen=True, slots=True)
+class _Bits:
+    """Some bits of a number, and the weight that flipping each would give."""
+
+    part: str
+    color: Color
+    held: str
+    flipped: tuple[str, ...]
+
+
 def _bits(name: Format, value: float) -> Drawing:
     """The bits of *value*: sign, exponent, mantissa."""
     format_ = NumberFormat.named(name)
@@ -90,7 +108,8 @@ def _bits(name: Format, value: float) -> Drawing:
         ("exponent", Color.PALE, format_.exponent_bits),
         ("mantissa", Color.GRAY, format_.mantissa_bits),
     ):
-        groups.append((part, color, digits[at : at + count]))
+        flipped = [_flipped(format_, digits, place) for place in range(at, at + count)]
+        groups.append(_Bits(part, color, digits[at : at + count], tuple(flipped)))
         at += count
     shown = f"{figures(value, 8)} in {_FORMATS[name]}"
     return Drawing(
@@ -99,21 +118,40 @@ def _bits(name: Format, value: float) -> Drawing:
         on=lambda paper: _placed_bits(groups, shown, paper),
         table=(
             ("Part", "Bits", "Value"),
-            *((part, held, str(int(held, 2))) for part, _, held in groups),
+            *((one.part, one.held, str(int(one.held, 2))) for one in groups),
         ),
     )
 
 
-def _placed_bits(groups: Sequence[tuple[str, Color, str]], shown: str, paper: Paper) -> Sheet:
+def _flipped(format_: NumberFormat, digits: str, place: int) -> str:
+    """The number with one bit flipped, as a weight that the control can have; else nothing."""
+    other = "10"[int(digits[place])]
+    value = decoded(format_, digits[:place] + other + digits[place + 1 :])
+    return f"{value:.9g}" if _LEAST <= value <= _MOST else ""
+
+
+def decoded(format_: NumberFormat, digits: str) -> float:
+    """The number that *digits* stand for; not a number where they stand for none."""
+    sign, exponent = -1.0 if digits[0] == "1" else 1.0, digits[1 : 1 + format_.exponent_bits]
+    stored = int(digits[1 + format_.exponent_bits :], 2)
+    if int(exponent, 2) - format_.bias > format_.largest_exponent:
+        return math.nan
+    hidden = 2**format_.mantissa_bits if "1" in exponent else 0
+    power = max(int(exponent, 2) - format_.bias, format_.least_exponent) - format_.mantissa_bits
+    return sign * math.ldexp(hidden + stored, power)
+
+
+def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
     """The *groups* of bits in a line, or one below another where that is too wide."""
-    bits = sum(len(held) for _, _, held in groups)
+    bits = sum(len(one.held) for one in groups)
     below = paper is NARROW
     side = min(34.0, (paper.width - 4) / (_BITS_IN_A_LINE if below else bits))
     rects, words = [], []
     x, y = 0.0, 0.0
-    for part, color, held in groups:
-        words.append(Words(x, y + 14, f"{part}, {len(held)}" if held[1:] else part, quiet=True))
-        for place, digit in enumerate(held):
+    for one in groups:
+        name = f"{one.part}, {len(one.held)}" if one.held[1:] else one.part
+        words.append(Words(x, y + 14, name, quiet=True))
+        for place, (digit, other) in enumerate(zip(one.held, one.flipped, strict=True)):
             line, column = divmod(place, _BITS_IN_A_LINE) if below else (0, place)
             rects.append(
                 Rect(
@@ -121,15 +159,17 @@ def _placed_bits(groups: Sequence[tuple[str, Color, str]], shown: str, paper: Pa
                     y + 22 + line * 36,
                     round(side - 2, 2),
                     32,
-                    color=color,
+                    color=one.color,
                     label=digit,
-                    says=f"{part}, bit {len(held) - 1 - place}: {digit}",
+                    says=f"{one.part}, bit {len(one.held) - 1 - place}: {digit}"
+                    + (f"; flipped, the weight is {figures(float(other))}" if other else ""),
+                    sets=("weight", other) if other else None,
                 )
             )
         if below:
-            y += 26 + 36 * -(-len(held) // _BITS_IN_A_LINE)
+            y += 26 + 36 * -(-len(one.held) // _BITS_IN_A_LINE)
         else:
-            x += len(held) * side
+            x += len(one.held) * side
     height = (y if below else 58) + 22
     words.append(Words(0, height - 5, shown, strong=True))
     return Sheet(height=height, rects=tuple(rects), words=tuple(words))
@@ -145,60 +185,6 @@ def _in_range(name: Format) -> list[float]:
             continue
         found.append(value)
     return found
-
-
-def _loss_scale(values: Values) -> Explored:
-    steps, interval = values.count("steps"), values.count("interval")
-    initial, every = values.number("initial"), values.count("every")
-    asked, steps = steps, _steps_in_range(values, steps)
-    notice = "" if asked == steps else f"Shown up to step {steps}, where the scale leaves 1e±30."
-    overflows, scales = _scales(values, steps)
-    points = tuple((float(step), scale) for step, scale in enumerate(scales, 1))
-    last = scales[-1]
-    trend = (
-        "Overflows come before enough clean steps have passed, so the scale can only fall."
-        if 0 < every <= interval
-        else "There are enough clean steps between overflows for the scale to grow again."
-    )
-    says = (
-        f"After {steps} steps the scale is **{last:,.6g}**, from {initial:,.6g}. It halves on "
-        f"every overflow ({sum(overflows)} so far) and doubles after {interval} clean steps. "
-        f"{trend}"
-    )
-    facts = (
-        plain("scale at the end", last, 6),
-        plain("overflows", sum(overflows)),
-        plain("largest", max(scales), 6),
-        plain("smallest", min(scales), 6),
-    )
-    plot = Plot(
-        title="Loss scale",
-        summary=summary_of(says),
-        x=Axis("step", RATIO),
-        y=Axis("scale", RATIO, log=True),
-        series=(Series(Color.BLUE, "scale", points),),
-    )
-    return Explored(says, facts, (plot,), notice=notice)
-
-
-def _scales(values: Values, steps: int) -> tuple[Sequence[bool], Sequence[float]]:
-    """Whether each step overflows, and the scale after it."""
-    every = values.count("every")
-    overflows = tuple(every > 0 and (step + 1) % every == 0 for step in range(steps))
-    return overflows, loss_scale(overflows, values.number("initial"), values.count("interval"))
-
-
-def _steps_in_range(values: Values, steps: int) -> int:
-    """The steps, up to *steps*, after which the scale is still one that a scaler may have."""
-
-    def leaves(tried: int) -> bool:
-        try:
-            _scales(values, tried)
-        except ValueError:
-            return True
-        return False
-
-    return bisect_left(range(1, steps + 1), True, key=leaves)
 
 
 def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
@@ -218,26 +204,10 @@ def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
     yield step / 2, "That is the largest error of rounding, half of the spacing."
 
 
-def _not_the_scale(values: Values) -> Iterator[tuple[float, str]]:
-    """Scales that are taken for the one at the end."""
-    initial, every = values.number("initial"), values.count("every")
-    overflows = values.count("steps") // every if every else 0
-    yield initial, "That is the scale at the start: overflows halve it, clean steps double it."
-    yield (
-        initial / 2**overflows,
-        "That counts the overflows alone. Between them, enough clean steps double the scale.",
-    )
-    yield (
-        initial * 2.0 ** (values.count("steps") // values.count("interval")),
-        "That counts the clean steps alone. Each overflow halves the scale, and the count of clean "
-        "steps starts again.",
-    )
-
-
 FORMATS_SHOWN = Explorer(
     name="formats",
     title="Does an update survive?",
-    summary="The spacing of the numbers of a format, and whether a small update is rounded away.",
+    summary="The spacing and the bits of a number, and whether a small update is rounded away.",
     question="What is the spacing of BF16 numbers at 0.02?",
     predicts="spacing",
     chapter="precision",
@@ -249,7 +219,7 @@ FORMATS_SHOWN = Explorer(
     ),
     controls=(
         Select("format", "Format", {str(name): text for name, text in _FORMATS.items()}),
-        Slider("weight", "Weight", (1e-4, 1000), default=0.02, log=True, whole=False),
+        Slider("weight", "Weight", (_LEAST, _MOST), default=0.02, log=True, whole=False),
         Slider("update", "Update", (1e-9, 10), default=1e-6, log=True, whole=False, aside=True),
     ),
     explore=_formats,
@@ -257,22 +227,4 @@ FORMATS_SHOWN = Explorer(
     foreseen=Foreseen(
         exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing
     ),
-)
-LOSS_SCALE = Explorer(
-    name="loss-scale",
-    title="Where does a loss scale settle?",
-    summary="A dynamic loss scale: halved on overflow, doubled after enough clean steps.",
-    question="65,536 halves every 30 steps, doubles after 20 clean ones. What is it at step 200?",
-    predicts="scale at the end",
-    chapter="precision",
-    formulas=("precision.loss_scale", "precision.smallest_loss_scale"),
-    controls=(
-        Slider("initial", "Initial scale", (1, 1e6), default=65536, log=True),
-        Slider("interval", "Clean steps before doubling", (1, 200), default=20),
-        Slider("every", "Steps between overflows (0: none)", (0, 200), default=30),
-        Slider("steps", "Steps", (10, 400), default=200),
-    ),
-    explore=_loss_scale,
-    asks="What is the loss scale at the end?",
-    foreseen=Foreseen(others=_not_the_scale),
 )

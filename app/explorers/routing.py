@@ -4,14 +4,16 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from app.charts.axes import Axis, percent_text
-from app.charts.color import Color
-from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.axes import percent_text
+from app.charts.color import Color, Tone
+from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.paper import Paper, text_width
 from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
     Values,
+    counted,
     divisor,
     plain,
     quantity,
@@ -21,10 +23,12 @@ from app.explorers.base import (
 from app.explorers.controls import Slider
 from app.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
 from app.simulators.sharding.routing import route
-from app.units import BYTE, COUNT, show
+from app.units import BYTE, figures, show
 
 _ELEMENT = 2  # bytes of a number
 _SEED = 1
+_TOP, _DEEP = 28, 230  # pixels above the bins, and of the deepest one
+_THIN, _ROOMY = 4, 18  # pixels of an expert: without a gap below, with its number above
 
 
 def _routing(values: Values) -> Explored:
@@ -41,8 +45,9 @@ def _routing(values: Values) -> Explored:
     sent = max(limited.sent) * hidden * _ELEMENT
     even = expert_all_to_all_bytes(per_rank, hidden, active, float(_ELEMENT), ranks)
     says = (
-        f"The busiest expert gets **{imbalance:.3g} times** the mean load, and all the others wait "
-        f"for it. With a capacity of {capacity:,} copies per expert, **{percent_text(dropped)}** "
+        f"The busiest expert gets **{figures(imbalance, 3)} ×** the mean load, and all the others "
+        f"wait for it. With a capacity of {counted(capacity, 'copy', 'copies')} per expert, "
+        f"**{percent_text(dropped)}** "
         f"of the copies are dropped. In one all-to-all the busiest GPU sends {show(sent, BYTE)}; "
         f"with even routing it would be {show(even, BYTE)}."
     )
@@ -54,8 +59,8 @@ def _routing(values: Values) -> Explored:
         quantity("sent with even routing", even, BYTE),
     )
     notice = _notice(values, experts, active, ranks)
-    figures = (_loads(unlimited.loads, capacity, summary_of(says)),)
-    return Explored(says, facts, figures, notice=notice)
+    bins = _bins(unlimited.loads, capacity, summary_of(says))
+    return Explored(says, facts, (bins,), notice=notice)
 
 
 def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
@@ -74,26 +79,53 @@ def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
     return " ".join(says)
 
 
-def _loads(loads: Sequence[int], capacity: int, summary: str) -> Plot:
-    """The load of each expert, beside the capacity and the mean."""
-    largest_first = sorted(loads, reverse=True)
-    ends, mean = (1.0, float(len(loads))), sum(loads) / len(loads)
-    return Plot(
-        title="Copies sent to each expert",
+def _bins(loads: Sequence[int], capacity: int, summary: str) -> Drawing:
+    """A bin for each expert, filled up to the capacity; what does not fit is above it."""
+    return Drawing(
+        title="Copies that reach each expert",
         summary=summary,
-        x=Axis("experts, busiest first", COUNT),
-        y=Axis("copies of tokens", COUNT),
-        series=(
-            Series(
-                Color.BLUE,
-                "load",
-                tuple((float(place), float(load)) for place, load in enumerate(largest_first, 1)),
+        on=lambda paper: _placed_bins(loads, capacity, paper),
+        table=(
+            ("Expert", "Copies", "Dropped"),
+            *(
+                (str(expert), f"{load:,}", f"{max(0, load - capacity):,}")
+                for expert, load in enumerate(loads)
             ),
-            Series(Color.ORANGE, "capacity", tuple((end, float(capacity)) for end in ends)),
-            Series(Color.GRAY, "mean", tuple((end, mean) for end in ends)),
         ),
-        marks=(LabeledPoint(1.0, float(largest_first[0]), f"{largest_first[0]:,}"),),
     )
+
+
+def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
+    foot, left = _TOP + _DEEP, 6.0
+    right = paper.width - text_width(f"capacity {capacity:,}") - 10
+    step = (right - left) / len(loads)
+    width = step * 0.8 if step > _THIN else step
+    scale = _DEEP / max(*loads, capacity)
+    rects, words = [], []
+    for expert, load in enumerate(loads):
+        x, kept, over = left + expert * step, min(load, capacity), max(0, load - capacity)
+        says = f"expert {expert}: {counted(load, 'copy', 'copies')}, {over:,} dropped"
+        for count, below, tone in (
+            (capacity - kept, kept, Tone.IDLE),
+            (kept, 0, Tone.COMPUTE),
+            (over, capacity, Tone.DROPPED),
+        ):
+            if count:
+                top = foot - (below + count) * scale
+                rects.append(_box(x, top, width, count * scale, tone, says))
+        if step > _ROOMY:
+            words.append(Words(x + width / 2, foot + 16, str(expert), anchor="middle", quiet=True))
+    brim = round(foot - capacity * scale, 2)
+    words.append(Words(right + 6, brim + 4, f"capacity {capacity:,}"))
+    words.append(Words(left, 14, "copies of tokens; what is above the line is dropped", quiet=True))
+    words.append(Words(right, foot + 33, "expert", anchor="end", quiet=True))
+    line = Arrow(0, brim, right, brim, color=Color.GRAY, head=False, dashed=True)
+    return Sheet(height=foot + 40, rects=tuple(rects), arrows=(line,), words=tuple(words))
+
+
+def _box(x: float, y: float, width: float, height: float, tone: Tone, says: str) -> Rect:
+    sizes = (round(size, 2) for size in (x, y, width, height))
+    return Rect(*sizes, color=tone, label="", says=says)
 
 
 def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:

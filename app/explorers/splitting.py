@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+from app.charts.axes import Axis
+from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
@@ -12,6 +14,7 @@ from app.explorers.base import (
     Foreseen,
     KeyFigure,
     Values,
+    counted,
     divisor,
     plain,
     quantity,
@@ -20,7 +23,7 @@ from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
 from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_size
 from app.formulas.sharding.shapes import Shard
-from app.units import BYTE, show
+from app.units import BYTE, figures, show
 
 _HEIGHT, _TOP, _BETWEEN = 190, 42, 20
 _ELEMENT = 2  # bytes of an activation
@@ -43,7 +46,8 @@ def _split(values: Values) -> Explored:
     steps, sent = _collectives(first, second, between, after, ranks)
     up, down = (_shape(shard) for shard in shards)
     says = (
-        f"Each of {ranks} GPUs holds **{up}** of the first matrix and **{down}** of the second. "
+        f"Each of {counted(ranks, 'GPU')} holds **{up}** of the first matrix and **{down}** of the "
+        "second. "
         + (" ".join(steps) if ranks > 1 else "A single GPU holds everything and sends nothing.")
     )
     facts = (
@@ -58,7 +62,10 @@ def _split(values: Values) -> Explored:
         if ranks != values.count("ranks")
         else ""
     )
-    figures = (_drawing((first, second), shards, hidden, wide, ranks),)
+    figures = (
+        _drawing((first, second), shards, hidden, wide, ranks),
+        _costs(values.word("order"), between, after, ranks),
+    )
     return Explored(says, facts, figures, notice=notice)
 
 
@@ -105,6 +112,29 @@ def _collectives(
             f"The results are partial sums: an **all-reduce** of {show(after, BYTE)}.{nothing}"
         )
     return steps, sent
+
+
+def _costs(chosen: str, between: float, after: float, ranks: int) -> Bars:
+    """What each way to split sends."""
+    sent = {
+        name: _collectives(first, second, between, after, ranks)[1]
+        for name in _ORDERS
+        for first, second in [name.split("-")]
+    }
+    least = min(sent.values())
+    return Bars(
+        title="Sent by each GPU, by the way to split",
+        summary="; ".join(f"{_ORDERS[name]}: {show(size, BYTE)}" for name, size in sent.items()),
+        axis=Axis("bytes", BYTE),
+        bars=tuple(
+            Bar(
+                _ORDERS[name] + (" ◀" if name == chosen else ""),
+                (Part(Tone.NVLINK, "NVLink", size),),
+                show(size, BYTE) + (f", {figures(size / least, 3)} times" if size > least else ""),
+            )
+            for name, size in sent.items()
+        ),
+    )
 
 
 def _drawing(
@@ -173,7 +203,7 @@ SPLITTER = Explorer(
         Select("order", "Split", _ORDERS),
         Slider("ranks", "GPUs", (1, 32), default=8, doubles=True),
         Slider("hidden", "Hidden size", (64, 16384), default=8192, doubles=True),
-        Slider("wide", "Size inside the MLP", (64, 65536), default=8192, doubles=True),
+        Slider("wide", "Size inside the MLP", (64, 65536), default=32768, doubles=True),
         Slider("tokens", "Tokens", (1, 131072), default=8192, doubles=True),
     ),
     explore=_split,

@@ -29,7 +29,7 @@ def test_every_explorer_is_accessible_and_fits_every_screen(open_page: MakePage,
 
 @over_screens
 def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: int) -> None:
-    page = open_page("/explore/memory?show=1", theme, width)
+    page = open_page("/explore/memory?parameters=405", theme, width)
     page.evaluate("document.body.dataset.same = 'yes'")
     expect(page.locator(".facts")).to_contain_text("101.2 GB")
     unfold(page)
@@ -271,3 +271,19 @@ def test_a_point_moves_with_the_keys_and_is_heard(open_page: MakePage) -> None:
     assert_accessible(page)
     page.get_by_role("link", name="Hide the answer").click()
     expect(handle).to_have_count(0)
+
+
+@over_screens
+def test_a_bit_flips_when_it_is_clicked(open_page: MakePage, theme: str, width: int) -> None:
+    page = open_page("/explore/formats?show=1", theme, width)
+    page.get_by_role("button", name="mantissa, bit 6: 0; flipped").click()
+    expect(page.locator("#c-weight")).to_have_value("0.0278320312")
+    again = page.get_by_role("button", name="mantissa, bit 6: 1; flipped")
+    expect(again).to_be_focused()
+    expect(page.locator(".facts")).to_contain_text("0.027832")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="mantissa, bit 5: 1; flipped")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#c-weight")).not_to_have_value("0.0278320312")
+    assert_fits(page, width)
+    assert_accessible(page)

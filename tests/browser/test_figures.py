@@ -122,7 +122,7 @@ def test_an_update_brings_the_width_that_is_shown_and_a_turn_brings_the_other(
     page.locator("#c-ranks").evaluate(
         "box => { box.value = 8; box.dispatchEvent(new Event('input', {bubbles: true})); }"
     )
-    expect(page.locator(".facts")).to_contain_text("810 GB")
+    expect(page.locator(".facts")).to_contain_text("140 GB")
     expect(both).to_have_count(1)
     expect(page.locator("svg.narrow")).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -145,4 +145,4 @@ def test_settings_unfold_without_scripts_and_without_a_wide_screen(open_page: Ma
     page.fill("#c-ranks", "8")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("svg.narrow")).to_be_visible()
-    expect(page.locator(".facts")).to_contain_text("810 GB")
+    expect(page.locator(".facts")).to_contain_text("140 GB")

@@ -18,7 +18,7 @@ FIGURES = (ROOT / "static/figures.css").read_text(encoding="utf-8")
 PATTERNS = (ROOT / "templates/figures/patterns.svg").read_text(encoding="utf-8")
 HUES = {
     "f": "forward", "b": "backward", "w": "weight-gradient", "c": "communication",
-    "a": "activations", "i": "muted", "e": "line",
+    "a": "activations", "i": "muted", "e": "line", "r": "failure",
 }  # fmt: skip
 KINDS = {"F": "f", "B": "bs", "I": "bs", "W": "wd", "C": "c"}  # of the bars of a schedule
 LEAST = 3.0  # contrast of what is not text

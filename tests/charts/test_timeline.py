@@ -64,7 +64,7 @@ def test_a_schedule_that_begins_and_ends_together_needs_no_note() -> None:
 def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
     root = ET.fromstring(to_svg(FOUR, alone=True))
     titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert titles[0] == "1f1b, 4 stages, 8 micro-batches"
+    assert titles[0] == "1F1B, 4 stages, 8 micro-batches"
     assert "backward of micro-batch 0, 10 s to 12 s" in titles
     assert len(titles) == 1 + 4 * 8 * 2
 

@@ -9,7 +9,7 @@ from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.explorers import EXPLORERS, Values, read_controls
 from tests.explorers.test_noise import states
 
-DRAWN = ("formats", "ring", "split", "tolls")
+DRAWN = ("formats", "ring", "routing", "run", "split", "tolls")
 
 
 def sheets(name: str, paper: Paper) -> Iterator[tuple[dict[str, str], Sheet]]:

@@ -14,6 +14,11 @@ pytestmark = pytest.mark.slow(10)
 NOISE = re.compile(
     r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b"
 )
+ONE_OF_SEVERAL = re.compile(
+    r"(?<![\d.,·×-])\b1 (GPUs|ranks|stages|micro-batches|nodes|groups|tokens|copies|sequences|steps|"
+    r"experts|other groups|chunks|layers|data-parallel ranks|clean steps)\b"
+)
+POWER = re.compile(r"\de\+\d")  # 1e+03 days
 # Numbers that are as small as this: FP32 near 1e-4 has one every 7.3e-12; a rate of 1e-6 over 1e5.
 SMALL = {"formats", "learning-rate"}
 
@@ -48,6 +53,20 @@ def texts(shown: Explored) -> Iterator[str]:
         yield re.sub(
             r'<[^>]*?(?:aria-label="([^"]*)")?[^>]*>', r" \1 ", to_svg(figure, alone=False)
         )
+
+
+@pytest.mark.parametrize("name", sorted(EXPLORERS))
+def test_one_of_a_thing_is_not_several_and_thousands_are_no_powers(name: str) -> None:
+    explorer = EXPLORERS[name]
+    for state in states(explorer):
+        values, _ = read_controls(explorer.controls, state)
+        try:
+            shown = explorer.explore(Values(values))
+        except ValueError:
+            continue  # they do not go together
+        for text in texts(shown):
+            found = ONE_OF_SEVERAL.search(text) or POWER.search(text)
+            assert not found, (state, found[0], text[:300])
 
 
 @pytest.mark.parametrize("name", sorted(EXPLORERS))

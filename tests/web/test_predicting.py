@@ -21,6 +21,7 @@ TIME = quantity("time", 0.07, SECOND)
 SENT = quantity("sent", 1.75e9, BYTE)
 BUBBLE = share("bubble", 0.2727)
 STEPS = plain("steps", 14)
+NUMBERS = [name for name in GUESSED if name not in ("comb", "tolls")]
 WITH_EXERCISE = [name for name in GUESSED if EXPLORERS[name].foreseen.exercise]
 NO_EXERCISES = Catalog((), {})
 
@@ -114,7 +115,20 @@ def test_a_wrong_prediction_is_told_what_the_exercise_tells(
     assert told >= min(2, len(key.mistakes))
 
 
-@pytest.mark.parametrize("name", GUESSED)
+@pytest.mark.parametrize("name", ["comb", "tolls"])
+def test_a_wrong_choice_is_told_what_it_would_be(catalog: Catalog, name: str) -> None:
+    found = opened(EXPLORERS, name)
+    fact = predicted(found.explorer, found.shown)
+    assert fact
+    for text in fact.among:
+        guess = judged(catalog, found.explorer, found.values, fact, text)
+        assert guess.near is (text in fact.right)
+        assert bool(guess.why) is (text not in fact.right)
+        assert (fact.value in guess.says) or guess.near
+    assert judged(catalog, found.explorer, found.values, fact, "the weather").near is None
+
+
+@pytest.mark.parametrize("name", NUMBERS)
 def test_every_explorer_foresees_a_mistake_and_names_each_apart(
     catalog: Catalog, name: str
 ) -> None:

@@ -17,12 +17,14 @@ from app.content.glossary import mark
 from app.errors import NotFoundError
 from app.explorers import (
     EXPLORERS,
+    Explored,
     Explorer,
     Figure,
     Opened,
     Values,
     address_text,
     opened,
+    predicted,
     question,
 )
 from app.kinds.base import Embedded
@@ -55,6 +57,7 @@ class GuessForm:
     question: Markup
     label: str
     state: tuple[tuple[str, str], ...]
+    among: tuple[str, ...] = ()  # what to choose from, if it is not a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def _embedded(
 ) -> EmbeddedView:
     found = opened(EXPLORERS, name, dict(state))
     explorer = found.explorer
-    guess = guess_form(explorer, found.values) if predict else None
+    guess = guess_form(explorer, found.values, found.shown) if predict else None
     return EmbeddedView(
         explorer.title,
         explorer_url(name, state_of(explorer, found.values)),
@@ -95,7 +98,7 @@ def taste() -> EmbeddedView:
     if isinstance(timeline, Timeline):
         timeline = replace(timeline, summary="")
     views = figure_views(found.explorer, found.values, (timeline,))
-    guess = guess_form(found.explorer, found.values)
+    guess = guess_form(found.explorer, found.values, found.shown)
     return EmbeddedView(found.explorer.title, explorer_url(found.explorer.name), views, guess)
 
 
@@ -118,15 +121,17 @@ def figure_views(
     )
 
 
-def guess_form(explorer: Explorer, values: Values) -> GuessForm | None:
-    """The form for a prediction, if there is a number to predict."""
-    if not explorer.predicts:
+def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:
+    """The form for a prediction, if there is something to predict."""
+    fact = predicted(explorer, shown)
+    if fact is None:
         return None
     return GuessForm(
         explorer_url(explorer.name),
         mark(inline_html(question(explorer, values))),
         explorer.predicts,
         tuple(state_of(explorer, values).items()),
+        fact.among,
     )
 
 

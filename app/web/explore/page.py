@@ -157,7 +157,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         name=explorer.name,
         title=explorer.title,
         summary=explorer.summary,
-        guess=guess_form(explorer, values) if fact else None,
+        guess=guess_form(explorer, values, shown),
         guessed=guessed,
         typed=typed,
         asks=asks,

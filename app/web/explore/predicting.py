@@ -42,6 +42,8 @@ def judged(
     catalog: Catalog, explorer: Explorer, values: Values, fact: KeyFigure, text: str
 ) -> Guess:
     """The verdict on *text* as a prediction of *fact*; a bare number is in the unit of the fact."""
+    if fact.among:
+        return _chosen(explorer, fact, text.strip())
     if fact.exact is None:
         raise ValueError(f"{fact.label} is not a number")
     key, typed = _key(fact, fact.exact), text[:_LONGEST].strip()
@@ -63,6 +65,16 @@ def judged(
         why=mark(inline_html(why)),
         practice=_practice(catalog, explorer),
     )
+
+
+def _chosen(explorer: Explorer, fact: KeyFigure, text: str) -> Guess:
+    """The verdict on *text* as one of the answers of *fact*."""
+    if text not in fact.among:
+        return Guess(near=None, says="Choose one of the answers.")
+    if text in fact.right:
+        return Guess(near=True, says=f"You chose “{text}”. Right.")
+    why = mark(inline_html(explorer.foreseen.chosen(text)))
+    return Guess(near=False, says=f"You chose “{text}”; it is {fact.value}.", why=why)
 
 
 def _key(fact: KeyFigure, right: float) -> AnswerKey:
