@@ -184,6 +184,16 @@ def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     expect(page.locator(".facts")).to_contain_text("1.5 GB")
 
 
+def test_a_packet_goes_along_each_arrow_of_the_ring(open_page: MakePage) -> None:
+    page = open_page("/explore/ring?step=2")
+    packets = page.locator("svg.drawing.wide .packet")
+    expect(packets).to_have_count(8)
+    page.wait_for_timeout(700)
+    assert packets.first.evaluate("packet => getComputedStyle(packet).opacity") == "0"  # it arrived
+    page.emulate_media(reduced_motion="reduce")
+    expect(packets.first).to_be_hidden()
+
+
 def test_motion_is_left_out_where_it_is_not_wanted(open_page: MakePage) -> None:
     page = open_page("/explore/pipeline?show=1")
     page.emulate_media(reduced_motion="reduce")
