@@ -297,3 +297,19 @@ def test_a_bit_flips_when_it_is_clicked(open_page: MakePage, theme: str, width: 
     expect(page.locator("#c-weight")).not_to_have_value("0.0278320312")
     assert_fits(page, width)
     assert_accessible(page)
+
+
+def test_a_lost_connection_is_seen_and_heard_and_mends(open_page: MakePage) -> None:
+    page = open_page("/explore/memory?show=1")
+    notice = page.locator("[data-offline]")
+    expect(notice).to_be_hidden()
+    page.route("**/explore/memory?**", lambda route: route.abort())
+    slide = page.get_by_label("Data-parallel GPUs, slider")
+    slide.focus()
+    page.keyboard.press("ArrowRight")
+    expect(notice).to_contain_text("The server cannot be reached")
+    expect(page.locator("[data-live]")).to_contain_text("The server cannot be reached")
+    page.unroute("**/explore/memory?**")
+    page.keyboard.press("ArrowRight")
+    expect(notice).to_be_hidden()
+    expect(page).to_have_url(re.compile("ranks=256"))
