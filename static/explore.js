@@ -3,6 +3,7 @@ import { follow, place } from "./dragging.js";
 
 const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
+const offline = document.querySelector("[data-offline]");
 const reset = document.querySelector("[data-reset]");
 const slideOf = (name) => form.querySelector(`[data-for="${name}"]`);
 let asked = 0;
@@ -73,8 +74,10 @@ async function show(here = address()) {
     place(slideOf, held);
     reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
     settle(here);
+    offline.hidden = true;
   } catch {
-    live.textContent = "The server cannot be reached.";
+    offline.hidden = false;
+    live.textContent = offline.textContent;
   }
 }
 

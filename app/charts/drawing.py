@@ -35,7 +35,8 @@ class Rect:
 class Arrow:
     """An arrow with a label at its middle; without *head* it is a line.
 
-    One that is *dashed* is not the last word, such as a partial sum.
+    One that is *dashed* is not the last word, such as a partial sum. Where it *carries* something,
+    a packet goes along it once.
     """
 
     x1: float
@@ -48,6 +49,7 @@ class Arrow:
     says: str = ""
     head: bool = True
     dashed: bool = False
+    carries: bool = False
 
     @property
     def tip(self) -> str:

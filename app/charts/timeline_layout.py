@@ -11,6 +11,7 @@ from app.units import SECOND
 
 _TOP, _GAP = 4, 5
 _ROWS = ((8, 26), (64, 18))  # at most this number of rows, and the height of each
+_AROUND = 3  # pixels around the label of a bar
 _BESIDE = 8  # pixels between a row and its name or note
 _TIMES, _LINE = 38, 16  # pixels, height of the numbers and of a line of the note
 _AXIS = Axis("time", SECOND)
@@ -96,16 +97,17 @@ class TimelinePicture:
     def _track(self, y: float, bars: Sequence[TimeBar]) -> Track:
         paths: dict[str, list[str]] = {}
         spans, labels, traced = [], [], []
-        followed = self.timeline.traced
+        followed, left, scale = self.timeline.traced, self.left, self.scale
         for bar in bars:
-            place, width = self._x(bar), self._width(bar)
+            place, long = left + bar.start * scale, (bar.end - bar.start) * scale
+            width = max(0.0, long - 1)
             x, wide = f"{place:.1f}", f"{width:.1f}"
             spans.append(f"{x} {wide}")
             box = f"M{x} {y}h{wide}v{self.row}h-{wide}z"
             paths.setdefault(bar.kind, []).append(box)
             if followed and bar.label.rstrip(ascii_lowercase) == followed:
                 traced.append(box)
-            if self._fits(bar):
+            if long >= text_width(bar.label) + _AROUND:
                 labels.append((round(place + width / 2, 2), bar.kind, bar.label))
         return Track(
             y=y,
@@ -125,7 +127,7 @@ class TimelinePicture:
 
     def _fits(self, bar: TimeBar) -> bool:
         """Whether the label of *bar* fits in it."""
-        return (bar.end - bar.start) * self.scale >= text_width(bar.label) + 3
+        return (bar.end - bar.start) * self.scale >= text_width(bar.label) + _AROUND
 
 
 def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture:

@@ -159,7 +159,7 @@ HIERARCHY = Explorer(
             whole=False,
             aside=True,
         ),
-        Slider("over", "Oversubscription across pods", (1, 16), default=7, aside=True),
+        Slider("over", "Times slower across pods", (1, 16), default=7, aside=True),
         Select(
             "zoom",
             "Show",

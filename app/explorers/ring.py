@@ -160,6 +160,7 @@ class _Circle:
             round(y2 - room * y, 2),
             color=Color.GREEN,
             dashed=self.now.adding,
+            carries=True,
             label=str(self.now.sent[rank]),
             says=f"rank {rank} to rank {to}: {what} chunk {self.now.sent[rank]}",
         )

@@ -184,6 +184,16 @@ def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     expect(page.locator(".facts")).to_contain_text("1.5 GB")
 
 
+def test_a_packet_goes_along_each_arrow_of_the_ring(open_page: MakePage) -> None:
+    page = open_page("/explore/ring?step=2")
+    packets = page.locator("svg.drawing.wide .packet")
+    expect(packets).to_have_count(8)
+    page.wait_for_timeout(700)
+    assert packets.first.evaluate("packet => getComputedStyle(packet).opacity") == "0"  # it arrived
+    page.emulate_media(reduced_motion="reduce")
+    expect(packets.first).to_be_hidden()
+
+
 def test_motion_is_left_out_where_it_is_not_wanted(open_page: MakePage) -> None:
     page = open_page("/explore/pipeline?show=1")
     page.emulate_media(reduced_motion="reduce")
@@ -287,3 +297,19 @@ def test_a_bit_flips_when_it_is_clicked(open_page: MakePage, theme: str, width: 
     expect(page.locator("#c-weight")).not_to_have_value("0.0278320312")
     assert_fits(page, width)
     assert_accessible(page)
+
+
+def test_a_lost_connection_is_seen_and_heard_and_mends(open_page: MakePage) -> None:
+    page = open_page("/explore/memory?show=1")
+    notice = page.locator("[data-offline]")
+    expect(notice).to_be_hidden()
+    page.route("**/explore/memory?**", lambda route: route.abort())
+    slide = page.get_by_label("Data-parallel GPUs, slider")
+    slide.focus()
+    page.keyboard.press("ArrowRight")
+    expect(notice).to_contain_text("The server cannot be reached")
+    expect(page.locator("[data-live]")).to_contain_text("The server cannot be reached")
+    page.unroute("**/explore/memory?**")
+    page.keyboard.press("ArrowRight")
+    expect(notice).to_be_hidden()
+    expect(page).to_have_url(re.compile("ranks=256"))

@@ -32,8 +32,9 @@ TOP = """() => [...document.querySelectorAll(".drawn svg.figure")]
   .find((svg) => svg.getClientRects().length).getBoundingClientRect().top"""
 BESIDE = """() => document.querySelector(".settings").getBoundingClientRect().right
   < document.querySelector(".drawn").getBoundingClientRect().left"""
-SIDEWAYS = """() => [document.documentElement, ...document.querySelectorAll(".canvas")]
-  .some((box) => box.scrollWidth > box.clientWidth)"""
+SIDEWAYS = """() => document.documentElement.scrollWidth > innerWidth
+  || [...document.querySelectorAll(".canvas")].some((box) =>
+    getComputedStyle(box).overflowX !== "visible" && box.scrollWidth > box.clientWidth)"""
 
 
 def shared(name: str) -> str:
@@ -78,6 +79,30 @@ def test_a_narrow_figure_is_whole_and_legible(open_page: MakePage, name: str) ->
         assert figures.count() == page.locator(".drawn").count()
         assert top_of_the_first_figure(page) <= 0.6 * height
         assert_legible(page)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "pipeline?stages=16&microbatches=64&schedule=dualpipe&against=zb_v",
+        "ring?ranks=12&step=9&size=100000",
+        "layout?model=DeepSeek-V3&expert=64&virtual=1&context=4",
+        "memory?parameters=2000&ranks=16384&recipe=18",
+        "routing?experts=256&active=8&ranks=64&tokens=4096",
+        "formats?format=fp32&weight=999",
+        "overlap?layers=128&what=weights&ahead=4",
+        "split?ranks=32&hidden=16384&wide=65536",
+        "run?parameters=2000&tokens=100&gpus=1&watts=2000",
+        "hybrid-sharding?gpus=4096&weights=2000",
+        "comb?stall=checkpoint&interval=600",
+    ],
+)
+def test_the_largest_figures_are_whole_and_legible_on_the_narrowest_phone(
+    open_page: MakePage, state: str
+) -> None:
+    page = open_page(f"/explore/{state}", width=320)
+    assert page.locator(".drawn svg.figure:visible").count() == page.locator(".drawn").count()
+    assert_legible(page)
 
 
 def assert_legible(page: Page) -> None:
