@@ -24,6 +24,7 @@ _LARGE = 32 << 10  # bytes of a frame, from which on it is parsed in another thr
 _START = 20.0  # seconds
 _SLACK = 3  # as in worker.py
 _GRACE = 1.0  # seconds after that before a silent worker counts as lost
+_WORK = 3.0  # seconds of processor time after its limit, in which its clock must have stopped it
 _LONGEST = 60.0  # seconds; by then, so does one that was given no processor
 _TICKS = os.sysconf("SC_CLK_TCK")  # per second
 
@@ -87,7 +88,7 @@ class WorkerProcess:
         try:
             while not (await asyncio.wait([receiving], timeout=_SLACK * wall + _GRACE))[0]:
                 used = min(used, self._used())  # at the first look
-                has_worked = self._used() - used >= wall + _GRACE
+                has_worked = self._used() - used >= wall + _WORK
                 if has_worked or not self._wants_processor() or time.monotonic() >= end:
                     raise LostError
             return await receiving
@@ -134,7 +135,7 @@ class WorkerProcess:
 
     def _wants_processor(self) -> bool:
         """Whether it waits for a processor only, on a machine that has too much to do."""
-        return any(fields[0] == "R" for fields in self._stats("task/*/stat"))
+        return any(fields[0] in "RD" for fields in self._stats("task/*/stat"))
 
     def _used(self) -> float:
         """Seconds of processor time that it has used."""
