@@ -26,6 +26,7 @@ _SLACK = 3  # as in worker.py
 _GRACE = 1.0  # seconds after that before a silent worker counts as lost
 _WORK = 3.0  # seconds of processor time after its limit, in which its clock must have stopped it
 _LONGEST = 60.0  # seconds; by then, so does one that was given no processor
+_LOOKS, _LOOK = 10, 0.02  # times, and seconds between them, until a worker counts as idle
 _TICKS = os.sysconf("SC_CLK_TCK")  # per second
 
 
@@ -86,10 +87,10 @@ class WorkerProcess:
         receiving = asyncio.ensure_future(self._receive())
         end, used = time.monotonic() + _LONGEST, math.inf
         try:
-            while not (await asyncio.wait([receiving], timeout=_SLACK * wall + _GRACE))[0]:
+            while not await _is_done(receiving, _SLACK * wall + _GRACE):
                 used = min(used, self._used())  # at the first look
                 has_worked = self._used() - used >= wall + _WORK
-                if has_worked or not self._wants_processor() or time.monotonic() >= end:
+                if has_worked or time.monotonic() >= end or await self._is_idle(receiving):
                     raise LostError
             return await receiving
         finally:
@@ -133,9 +134,15 @@ class WorkerProcess:
             raise LostError
         return answer
 
-    def _wants_processor(self) -> bool:
-        """Whether it waits for a processor only, on a machine that has too much to do."""
-        return any(fields[0] in "RD" for fields in self._stats("task/*/stat"))
+    async def _is_idle(self, receiving: asyncio.Future[dict[str, object]]) -> bool:
+        """Whether it neither answers, nor works, nor waits for a busy processor."""
+        used = self._used()
+        for _ in range(_LOOKS):  # a thread that works may sleep for a moment
+            if any(fields[0] in "RD" for fields in self._stats("task/*/stat")):
+                return False
+            if await _is_done(receiving, _LOOK):
+                return False
+        return self._used() == used
 
     def _used(self) -> float:
         """Seconds of processor time that it has used."""
@@ -176,3 +183,7 @@ class WorkerProcess:
 
     async def _bytes(self, size: int) -> bytes:
         return await self.process.stdout.readexactly(size) if self.process.stdout else b""
+
+
+async def _is_done(answer: asyncio.Future[dict[str, object]], timeout: float) -> bool:
+    return bool((await asyncio.wait([answer], timeout=timeout))[0])

@@ -41,7 +41,7 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     expect(page.locator(".facts")).to_contain_text("395.5 MB")
     expect(page).to_have_url(re.compile("ranks=16384"))
     page.fill("#c-memory", "8 TB")
-    expect(page.locator(".feedback.notice")).to_contain_text("288 GB is the largest")
+    expect(page.locator(".feedback.notice:visible")).to_contain_text("288 GB is the largest")
     assert page.evaluate("document.body.dataset.same") == "yes"
     canvas = page.locator(".canvas")
     canvas.focus()

@@ -114,12 +114,11 @@ def test_a_program_on_a_machine_with_too_much_to_do_is_waited_for(
 ) -> None:
     """It was called lost when its worker had been given no processor for a second."""
     monkeypatch.setattr("app.sandbox.process._SLACK", 0)
-    monkeypatch.setattr("app.sandbox.process._GRACE", 0.25)
-    slower = SLOW_FIVE.replace("2_000_000", "20_000_000")
+    monkeypatch.setattr("app.sandbox.process._GRACE", 0.05)
 
     async def outrun() -> bool:
         await until(lambda: slots_are_back(runner))
-        return await five(runner, "learner", slower)
+        return await five(runner, "learner", SLOW_FIVE)
 
     assert in_time(loop, outrun())
 
