@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Literal
 from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.browser import launch
+
+HEIGHT = 900  # of a window, in pixels
 
 
 class Server:
@@ -87,38 +90,87 @@ def browser() -> Iterator[Browser]:
             made.close()
 
 
+class Tab:
+    """A page that one test after the other opens as a new visitor.
+
+    A renderer that knows the scripts needs half the processor time of a new one.
+    """
+
+    def __init__(self, browser: Browser, url: str) -> None:
+        self.url = url
+        self.page = browser.new_context(base_url=url).new_page()
+
+    def clear(self, theme: str, width: int) -> Page:
+        """Forget the visitor before, and every page of theirs."""
+        self.page.unroute_all()
+        self.page.goto("/livez")
+        self.page.evaluate("localStorage.clear()")
+        self.page.context.clear_cookies()
+        self.page.context.clear_permissions()
+        self.page.mouse.move(0, 0)
+        self.page.emulate_media(
+            media="null", color_scheme=_scheme(theme), reduced_motion="null", forced_colors="null"
+        )
+        self.page.set_viewport_size({"width": width, "height": HEIGHT})
+        return self.page
+
+
+@pytest.fixture(scope="package")
+def tabs(browser: Browser) -> list[Tab]:
+    """The tab of the server that runs, if one has been opened."""
+    return []
+
+
 MakePage = Callable[..., Page]
 
 
 @pytest.fixture
-def open_page(browser: Browser, server: Server) -> Iterator[MakePage]:
+def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[MakePage]:
     """Makes pages of new visitors; nothing may go to the console or to another host."""
-    contexts = ExitStack()  # one that does not close keeps no other open
+    used = ExitStack()  # one that does not close keeps no other open
     complaints: list[str] = []
+    watch: dict[Any, Any] = {
+        "console": lambda m: complaints.append(m.text) if m.type == "error" else None,
+        "pageerror": lambda error: complaints.append(str(error)),
+        "request": lambda r: (
+            None if r.url.startswith((server.url, "data:")) else complaints.append(r.url)
+        ),
+    }
 
-    def make(path: str, theme: str = "light", width: int = 1280, *, script: bool = True) -> Page:
+    def tab(theme: str, width: int) -> Page:
+        if not tabs or tabs[0].url != server.url:
+            tabs[:] = [Tab(browser, server.url)]
+        return tabs[0].clear(theme, width)
+
+    def new(theme: str, width: int, script: bool) -> Page:
         context = browser.new_context(
             base_url=server.url,
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if theme == "dark" else "light",
+            viewport={"width": width, "height": HEIGHT},
+            color_scheme=_scheme(theme),
             java_script_enabled=script,
         )
-        contexts.callback(context.close)
-        page = context.new_page()
+        used.callback(context.close)
+        return context.new_page()
+
+    def make(path: str, theme: str = "light", width: int = 1280, *, script: bool = True) -> Page:
+        page = new(theme, width, script) if made or not script else tab(theme, width)
+        made.append(page)
         page.set_default_timeout(10_000)
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith((server.url, "data:")) else complaints.append(r.url),
-        )
+        for event, listener in watch.items():
+            page.on(event, listener)
+            used.callback(page.remove_listener, event, listener)
         page.goto(path)
         if script:
             page.wait_for_selector("html[data-ready]", state="attached")
         return page
 
-    with contexts:
+    made: list[Page] = []
+    with used:
         yield make
     # A page that is not there, a form that is refused, a line that is cut.
     expected = ("status of 404", "status of 422", "ERR_FAILED")
     assert [c for c in complaints if not any(e in c for e in expected)] == []
+
+
+def _scheme(theme: str) -> Literal["light", "dark"]:
+    return "dark" if theme == "dark" else "light"
