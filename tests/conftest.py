@@ -16,6 +16,7 @@ from app.db.tokens import create_token
 from app.main import create_app
 from app.sandbox.runner import Runner
 from app.site import Site
+from tests.client import Client
 
 # The same examples on every machine, however slow; `pytest --hypothesis-profile=explore` draws others.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
@@ -109,7 +110,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="session")
 def _client(settings: Settings) -> Iterator[TestClient]:
-    with TestClient(create_app(settings), follow_redirects=False) as client:
+    with Client(create_app(settings), follow_redirects=False) as client:
         for _ in range(600):
             if client.get("/healthz").json().get("sandbox") == "ready":
                 break

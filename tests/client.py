@@ -1,0 +1,38 @@
+"""A client of the app that is in its event loop once a request, where Starlette's is eight times."""
+
+from collections.abc import MutableMapping
+from typing import Any
+
+import httpx2
+from fastapi.testclient import TestClient
+
+
+class Client(TestClient):
+    """Starlette's client for whole responses; nothing is streamed."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._transport = _Transport(self)
+
+
+class _Transport(httpx2.BaseTransport):
+    def __init__(self, client: TestClient) -> None:
+        self._client = client
+        self._asgi = httpx2.ASGITransport(self._app, client=("testclient", 50000))
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        assert self._client.portal, "the app runs between the entry and the exit of `with`"
+        status, headers, body = self._client.portal.call(self._answer, request)
+        stream = httpx2.ByteStream(body)
+        return httpx2.Response(status, headers=headers, stream=stream, request=request)
+
+    async def _answer(
+        self, request: httpx2.Request
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        answer = await self._asgi.handle_async_request(request)
+        assert isinstance(answer.stream, httpx2.AsyncByteStream)
+        body = b"".join([part async for part in answer.stream])
+        return answer.status_code, answer.headers.raw, body
+
+    async def _app(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        await self._client.app({**scope, "state": self._client.app_state.copy()}, receive, send)
