@@ -87,7 +87,7 @@ def _sheet(spread: Spread, paper: Paper) -> Sheet:
         end=paper.width - _EDGE,
     )
     return Sheet(
-        height=_note_at(spread) + 6,
+        height=_note_at(spread) + 10,
         rects=tuple(_bars(spread, across)),
         arrows=tuple(_lines(spread, across)),
         words=tuple(_words(spread, across, paper)),

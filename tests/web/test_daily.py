@@ -27,7 +27,7 @@ from app.web.daily.view import time_left
 from app.web.frame.visitor import COOKIE
 
 NOON = datetime(2027, 3, 3, 12, tzinfo=UTC)
-HIDDEN = ("To share", "on this server", "The formula", "in a row.")
+HIDDEN = ("To share", "on this server", "The formula")
 
 
 def words(page: str) -> str:

@@ -28,6 +28,7 @@ from app.web.urls import exercise_url, explorer_url, formula_url
 ARCHIVE = 30  # days before today whose questions can still be guessed
 _STREAK_BACK = 400  # days that are searched
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_FEW = 4  # equations; a formula with more is only linked
 _SAME, _TWICE = 1.005, 2.0  # times the answer: from here on a guess is off, and off by a factor
 
 
@@ -92,6 +93,7 @@ class DailyPage:
     asks: Markup
     action: str
     unit: str
+    is_counted: bool  # the unit is a noun, which has no other units beside it
     is_today: bool
     left: str
     streak: int
@@ -127,6 +129,7 @@ def daily_page(
         asks=mark(html(question.asks)),
         action=address(question),
         unit=question.asked.unit,
+        is_counted=question.asked.scale.unit is RATIO,
         is_today=day == today,
         left=time_left(moment),
         streak=row,
@@ -171,7 +174,7 @@ def _answered(
     counted = row if guess.at.date() == guess.day == site.clock().date() else 0
     return Answered(
         typed=guess.answer,
-        own=question.shown(guess.value) if is_same else "",
+        own=_told(question, guess) if is_same else "",
         right=question.shown(question.right),
         band=band,
         apart=_apart(guess.value / question.right) if is_same else "",
@@ -181,6 +184,12 @@ def _answered(
         spread=_spread(site, question, guess) if is_same else None,
         share=strip(question, band, counted, origin) if band else "",
     )
+
+
+def _told(question: DailyQuestion, guess: DailyGuess) -> str:
+    """The value of *guess*, and what was typed, unless that says the same."""
+    own, typed = question.shown(guess.value), guess.answer
+    return own if own.replace(" ", "").startswith(typed.replace(" ", "")) else f"{own} ({typed})"
 
 
 def _apart(ratio: float) -> str:
@@ -197,7 +206,8 @@ def _formulas(question: DailyQuestion) -> Iterator[FormulaView]:
     for name in question.formulas:
         short = name.partition(".")[2]
         link = Hyperlink(formula_url(name), short)
-        yield FormulaView(link, documented(FORMULAS[name]).equations)
+        equations = documented(FORMULAS[name]).equations
+        yield FormulaView(link, equations if len(equations) <= _FEW else ())
 
 
 def _more(site: Site, question: DailyQuestion) -> Iterator[Hyperlink]:
@@ -219,12 +229,18 @@ def _spread(site: Site, question: DailyQuestion, guess: DailyGuess) -> SpreadVie
             counts=counts,
             right=question.right / per,
             own=guess.value / per,
-            right_says=f"{question.shown(question.right)}, the answer",
-            own_says=f"{question.shown(guess.value)}, you",
+            right_says=f"{_brief(question, question.right)}, the answer",
+            own_says=f"{_brief(question, guess.value)}, you",
         )
     )
     says = _among(counts, guess, question.right)
     return SpreadView(drawing.title, drawn_on(BOTH, drawing), drawing.table, says)
+
+
+def _brief(question: DailyQuestion, value: float) -> str:
+    """*value* without a noun that the axis has already."""
+    shown = question.shown(value)
+    return shown.removesuffix(question.asked.unit).strip() if _axis(question)[0].label else shown
 
 
 def _axis(question: DailyQuestion) -> tuple[Axis, float]:
