@@ -11,6 +11,7 @@ from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, text_width
 
 SIDE = 12  # places on either side of the middle one, which has the right value
+PLACES = range(-SIDE, SIDE + 1)
 _PER_DECADE = 6
 _EDGE = 8  # pixels at both ends
 _BARS, _FOOT = 44, 164  # top of the highest bar, and the axis

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from app.db.guesses import count_of_guesses, latest_guesses, spread_of
+from app.db.guesses import MOST, count_of_guesses, counting, latest_guesses, spread_of
 from app.db.personal import delete_everything, everything
 from app.db.session import open_session
 from app.db.tables import DailyGuess
@@ -44,20 +44,22 @@ def test_a_spread_counts_the_guesses_on_one_question(engine: Engine) -> None:
         engine, [guess(learner="x", question="another"), guess(learner="y", day=date(2026, 3, 2))]
     )
     with open_session(engine) as session:
-        assert spread_of(session, DAY, "ring 1") == {0: 2, 5: 1, -12: 1}
+        assert spread_of(session, DAY, "ring 1", range(-12, 13)) == {0: 2, 5: 1, -12: 1}
         for n, _ in enumerate(places):
             delete_everything(session, f"l{n}")
 
 
-def test_no_row_is_read_for_a_spread(engine: Engine) -> None:
-    statement = (
-        "EXPLAIN QUERY PLAN SELECT place, count(*) FROM daily_guess WHERE day = '2026-03-01' "
-        "AND question = 'ring 1' AND place IS NOT NULL GROUP BY place"
-    )
+def test_a_spread_is_counted_in_an_index_up_to_a_limit(engine: Engine) -> None:
+    rows = [guess(learner=f"l{n}", place=n % 2) for n in range(MOST + 1)]
+    store(engine, [*rows, *(guess(learner=f"m{n}") for n in range(MOST))])
+    with open_session(engine) as session:
+        assert spread_of(session, DAY, "ring 1", [0, 1]) == {0: MOST, 1: MOST // 2}
+    query = counting(DAY, "ring 1", [0, 1]).compile(engine, compile_kwargs={"literal_binds": True})
     with engine.connect() as connection:
-        plan = [row[3] for row in connection.execute(text(statement))]
-    assert len(plan) == 1  # no temporary tree to group by
-    assert "USING COVERING INDEX ix_daily_guess_spread" in plan[0]
+        plan = [row[3] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {query}"))]
+    read = [line for line in plan if "daily_guess" in line]
+    assert len(read) == 2
+    assert all("USING COVERING INDEX ix_daily_guess_spread" in line for line in read)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from app.charts.paper import PAPERS
-from app.charts.spread import SIDE, place_of
+from app.charts.spread import PLACES, SIDE, place_of
 from app.content.daily import DailyQuestion, question_of
 from app.db.guesses import spread_of
 from app.db.session import open_session
@@ -151,7 +151,7 @@ def test_an_absurd_guess_does_not_spoil_the_axis(visit: Visit) -> None:
         visit.become(new_learner())
         visit.guessed(visit.moment.date(), factor=factor)
     with open_session(visit.site.engine) as session:
-        spread = spread_of(session, visit.moment.date(), visit.question.key)
+        spread = spread_of(session, visit.moment.date(), visit.question.key, PLACES)
     assert spread == {-SIDE: 1, 0: 1, SIDE: 1}
     page = visit.page()
     assert "also hold everything beyond them" in page
@@ -288,7 +288,7 @@ def test_guesses_travel_and_are_counted_once(visit: Visit) -> None:
     assert "You guessed" in page
     assert "4 days in a row" in strip_of(page)
     with open_session(visit.site.engine) as session:
-        assert spread_of(session, today, visit.question.key) == {0: 1}
+        assert spread_of(session, today, visit.question.key, PLACES) == {0: 1}
     assert "There is 1 other guess" in page  # that of the other learner
     visit.client.post("/progress/delete", data={"sure": "yes"})
     visit.become(visit.learner)

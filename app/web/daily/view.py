@@ -7,10 +7,10 @@ from datetime import date, datetime, timedelta
 from markupsafe import Markup
 
 from app.charts.axes import Axis
-from app.charts.spread import Spread, place_of, spread_drawing
+from app.charts.spread import PLACES, Spread, place_of, spread_drawing
 from app.content.daily import LONGEST, DailyQuestion, question_of
 from app.content.glossary import mark
-from app.db.guesses import latest_guesses, spread_of
+from app.db.guesses import MOST, latest_guesses, spread_of
 from app.db.queries import streak
 from app.db.session import open_session
 from app.db.tables import DailyGuess
@@ -220,7 +220,7 @@ def _more(site: Site, question: DailyQuestion) -> Iterator[Hyperlink]:
 
 def _spread(site: Site, question: DailyQuestion, guess: DailyGuess) -> SpreadView:
     with open_session(site.engine) as session:
-        counts = spread_of(session, question.day, question.key)
+        counts = spread_of(session, question.day, question.key, PLACES)
     axis, per = _axis(question)
     drawing = spread_drawing(
         Spread(
@@ -261,7 +261,10 @@ def _among(counts: Mapping[int, int], guess: DailyGuess, right: float) -> str:
     mine = abs(place_of(guess.value, right))
     farther = sum(count for place, count in counts.items() if abs(place) > mine)
     people = "1 other guess" if others == 1 else f"{others:,} other guesses"
-    return f"There {'is' if others == 1 else 'are'} {people}, {farther:,} of them farther away."
+    many = "at least " if max(counts.values()) == MOST else ""
+    return (
+        f"There {'is' if others == 1 else 'are'} {many}{people}, {farther:,} of them farther away."
+    )
 
 
 def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
