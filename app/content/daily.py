@@ -4,6 +4,7 @@ The questions have numbers of their own, so that none gives away the answer to a
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
@@ -30,6 +31,7 @@ _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _FAR = 1e16  # beyond it, a power of ten reads better
 _FIGURES = 4
 _KEPT = 128  # questions that are remembered
+Case = Mapping[str, DrawnValue]
 
 
 class _QuestionInFile(Strict):
@@ -98,13 +100,23 @@ def question_of(day: date) -> DailyQuestion:
     return _question(day)
 
 
-@lru_cache(maxsize=_KEPT)
-def _question(day: date) -> DailyQuestion:
+def title_of(day: date) -> str:
+    """The title of the question of *day*, without working it out."""
+    return written_questions()[_turn(day)[0]].title
+
+
+def _turn(day: date) -> tuple[str, int]:
+    """The question of *day*, by name, and how often it was asked before."""
     names = list(written_questions())
     turn, place = divmod(day.toordinal(), len(names))
-    name = names[place * _STRIDE % len(names)]
-    written, choices = written_questions()[name], drawings(name)
-    drawn = choices[turn % len(choices)]
+    return names[place * _STRIDE % len(names)], turn
+
+
+@lru_cache(maxsize=_KEPT)
+def _question(day: date) -> DailyQuestion:
+    name, turn = _turn(day)
+    written, choices = written_questions()[name], cases(name)
+    drawn = _drawn(written, choices[turn % len(choices)])
     asked = AskedQuantity(answer=written.answer, unit=written.unit)
     right = asked.value(written.answer, drawn.names)
     answer = Quantity(right, asked.scale.unit.dimension)
@@ -146,19 +158,18 @@ def written_questions() -> dict[str, _QuestionInFile]:
 
 
 @cache
-def drawings(name: str) -> list[Draw]:
+def cases(name: str) -> list[Case]:
     """Every choice of numbers for the question called *name*, in an order of its own."""
     written = written_questions()[name]
-    cases = (
-        dict(zip(written.given, values, strict=True)) for values in product(*written.given.values())
-    )
-    drawn = [draw(0, {}, [case], written.let, "") for case in cases]
-    seed = int.from_bytes(sha256(name.encode()).digest()[:4])
-    return shuffled(seed, [one for one in drawn if _fits(written, one)])
+    values = product(*written.given.values())
+    found = [dict(zip(written.given, one, strict=True)) for one in values]
+    if written.where:
+        found = [one for one in found if holds(written.where, _drawn(written, one).names)]
+    return shuffled(int.from_bytes(sha256(name.encode()).digest()[:4]), found)
 
 
-def _fits(written: _QuestionInFile, drawn: Draw) -> bool:
-    return not written.where or holds(written.where, drawn.names)
+def _drawn(written: _QuestionInFile, case: Case) -> Draw:
+    return draw(0, {}, [case], written.let, "")
 
 
 def _shown(asked: AskedQuantity, value: float) -> str:

@@ -12,11 +12,12 @@ import pytest
 
 from app.config import ROOT
 from app.content.catalog import Catalog
-from app.content.daily import DailyQuestion, drawings, question_of, written_questions
+from app.content.daily import DailyQuestion, cases, question_of, title_of, written_questions
 from app.errors import AnswerError
 from app.explorers import EXPLORERS
 from app.expressions import evaluate
 from app.formulas import FORMULAS
+from app.kinds.drawing import Draw, draw
 from app.kinds.numeric import Numeric
 
 DAY = date(2026, 11, 22)
@@ -100,6 +101,10 @@ PENCIL: Mapping[str, Callable[[Given], float]] = {
 }  # fmt: skip
 
 
+def drawings(name: str) -> list[Draw]:
+    return [draw(0, {}, [case], written_questions()[name].let, "") for case in cases(name)]
+
+
 def days(count: int) -> list[DailyQuestion]:
     return [question_of(DAY + timedelta(n)) for n in range(count)]
 
@@ -135,6 +140,7 @@ def test_no_question_comes_again_for_years_and_neighbors_differ() -> None:
     assert len({question.key for question in asked}) == DAYS
     assert len({question.asks for question in asked}) == DAYS
     titles = [question.title for question in asked]
+    assert titles == [title_of(question.day) for question in asked]
     for start in range(0, DAYS - len(NAMES), 97):
         assert len(set(titles[start : start + len(NAMES)])) == len(NAMES)
     week = [question.exercise.partition("/")[0] for question in islice(asked, 7)]

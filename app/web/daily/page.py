@@ -72,7 +72,7 @@ async def guess(
             note_trouble(request, error, error.cause)
             status = 503
         return await _shown(request, site, visiting.learner, asked, refused, status)
-    response = RedirectResponse(address(question), 303)
+    response = RedirectResponse(address(asked), 303)
     remember(request, response, learner, site.secret)
     return response
 

@@ -1,6 +1,7 @@
 """How near a guess was, and the text to share, which gives nothing away."""
 
 from dataclasses import dataclass
+from datetime import date
 
 from app.content.daily import DailyQuestion
 
@@ -56,10 +57,10 @@ def strip(question: DailyQuestion, band: Band, streak: int, origin: str) -> str:
     if streak >= _LEAST_STREAK:
         lines.append(f"{streak} days in a row")
     if origin:
-        lines.append(f"{origin}{address(question)}")
+        lines.append(f"{origin}{address(question.day)}")
     return "\n".join(lines)
 
 
-def address(question: DailyQuestion) -> str:
-    """The page of *question*."""
-    return f"/guess/{question.day.isoformat()}"
+def address(day: date) -> str:
+    """The page of the question of *day*."""
+    return f"/guess/{day.isoformat()}"

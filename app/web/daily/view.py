@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from app.charts.axes import Axis
 from app.charts.spread import PLACES, Spread, place_of, spread_drawing
-from app.content.daily import LONGEST, DailyQuestion, question_of
+from app.content.daily import LONGEST, DailyQuestion, question_of, title_of
 from app.content.glossary import mark
 from app.db.guesses import MOST, latest_guesses, spread_of
 from app.db.queries import streak
@@ -127,7 +127,7 @@ def daily_page(
     return DailyPage(
         question=question,
         asks=mark(html(question.asks)),
-        action=address(question),
+        action=address(question.day),
         unit=question.asked.unit,
         is_counted=question.asked.scale.unit is RATIO,
         is_today=day == today,
@@ -272,7 +272,7 @@ def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
     guess = guesses.get(question.day)
     is_same = guess is not None and guess.question == question.key
     return Yesterday(
-        link=Hyperlink(address(question), question.title),
+        link=Hyperlink(address(question.day), question.title),
         asks=html(question.asks),
         answer=question.shown(question.right),
         own=question.shown(guess.value) if guess and is_same else "",
@@ -280,14 +280,14 @@ def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
 
 
 def _earlier(today: date, guesses: Mapping[date, DailyGuess]) -> Sequence[Earlier]:
-    questions = [question_of(today - timedelta(days=ago)) for ago in range(1, ARCHIVE + 1)]
+    days = [today - timedelta(days=ago) for ago in range(1, ARCHIVE + 1)]
     return [
-        Earlier(Hyperlink(address(one), one.title), one.day, _band(one, guesses.get(one.day)))
-        for one in questions
+        Earlier(Hyperlink(address(day), title_of(day)), day, _band(guesses.get(day)))
+        for day in days
     ]
 
 
-def _band(question: DailyQuestion, guess: DailyGuess | None) -> Band | None:
-    if guess is None or guess.question != question.key:
+def _band(guess: DailyGuess | None) -> Band | None:
+    if guess is None or guess.question != (question := question_of(guess.day)).key:
         return None
     return band_of(guess.value, question.right)
