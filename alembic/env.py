@@ -7,8 +7,9 @@ from sqlalchemy import Connection
 from sqlmodel import AutoString, SQLModel
 
 from app.config import Settings
+from app.db import tables  # noqa: F401 (what the database is compared with)
+from app.db.columns import StateText, UtcDateTime
 from app.db.migrations import exclusive
-from app.db.tables import StateText, UtcDateTime
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:

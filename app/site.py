@@ -1,6 +1,8 @@
 """The site that requests work with: one per process of the server."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -8,6 +10,7 @@ from sqlalchemy import Engine
 
 from app.config import Settings
 from app.content.catalog import Catalog
+from app.db.tables import now
 from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.labs.queue import Dispatcher
@@ -28,6 +31,7 @@ class Site:
     secret: str
     allowances: Allowances
     tokens: Tokens
+    clock: Callable[[], datetime] = now
 
 
 async def site_of(request: Request) -> Site:

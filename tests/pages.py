@@ -40,6 +40,7 @@ PAGES = {
     "scratch pad": "/scratch",
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
+    "question of today": "/guess",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",

@@ -16,6 +16,8 @@ from app.db.session import BEGIN
 from app.db.tables import (
     Attempt,
     AttemptRow,
+    DailyGuess,
+    DailyGuessRow,
     LabRunRow,
     Prediction,
     PredictionRow,
@@ -27,11 +29,12 @@ from app.errors import InputError
 MOST = 20_000  # answers of one learner after an import: every page of theirs looks at all of them
 T = TypeVar("T")
 Key = tuple[object, ...]
-_PersonalTable = type[AttemptRow | RevealRow | PredictionRow | LabRunRow]
+_PersonalTable = type[AttemptRow | RevealRow | PredictionRow | DailyGuessRow | LabRunRow]
 _TABLES: Mapping[str, _PersonalTable] = {
     "attempts": AttemptRow,
     "reveals": RevealRow,
     "predictions": PredictionRow,
+    "guesses": DailyGuessRow,
     "runs": LabRunRow,
 }
 
@@ -43,12 +46,14 @@ class Personal:
     attempts: Sequence[Attempt]
     reveals: Sequence[Reveal]
     predictions: Sequence[Prediction]
+    guesses: Sequence[DailyGuess]
     runs: Sequence[LabRunRow]
 
     @property
     def count(self) -> int:
         """The number of rows."""
-        return sum(map(len, (self.attempts, self.reveals, self.predictions, self.runs)))
+        learned = len(self.attempts) + len(self.reveals)
+        return learned + len(self.predictions) + len(self.guesses) + len(self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def delete_everything(session: Session, learner: str) -> int:
 def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
     """Store those of *rows* that are not stored about *learner* yet: all of them, or none.
 
-    What is stored stays as it is; a prediction, once made, is not replaced by another.
+    What is stored stays as it is; a prediction or a guess, once made, is not replaced by another.
 
     Raises:
         InputError: the learner would have too many answers or runs.
@@ -99,13 +104,15 @@ def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
         predictions = _new(
             rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner)
         )
+        guesses = _new(rows.guesses, _of_guess, _guessed(connection, learner))
         runs = _new(rows.runs, _of_run, _names(connection, rows.runs))
         _refuse_too_many(connection, learner, len(attempts), len(runs))
         _insert(connection, AttemptRow, attempts)
         _insert(connection, RevealRow, reveals)
         _insert(connection, PredictionRow, predictions)
+        _insert(connection, DailyGuessRow, guesses)
         _insert(connection, LabRunRow, runs)
-    added = len(attempts) + len(reveals) + len(predictions) + len(runs)
+    added = len(attempts) + len(reveals) + len(predictions) + len(guesses) + len(runs)
     return Merged(added, rows.count - added)
 
 
@@ -146,6 +153,10 @@ def _of_prediction(row: Prediction) -> Key:
     return row.exercise, row.seed
 
 
+def _of_guess(row: DailyGuess) -> Key:
+    return (row.day,)
+
+
 def _of_run(row: LabRunRow) -> Key:
     return (row.name,)
 
@@ -161,6 +172,12 @@ def _stored(
         if table is AttemptRow:
             more[1] = sha256(more[1].encode()).digest()
         yield exercise, seed, *more
+
+
+def _guessed(connection: Connection, learner: str) -> Iterator[Key]:
+    """The days on which *learner* has guessed."""
+    days = columns(col(DailyGuessRow.day)).where(col(DailyGuessRow.learner) == learner)
+    return ((day,) for (day,) in connection.execute(days))
 
 
 def _names(connection: Connection, runs: Sequence[LabRunRow]) -> Iterator[Key]:

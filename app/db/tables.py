@@ -8,24 +8,15 @@ SQLModel does not validate table classes.
 import json
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime
-from sqlalchemy import (
-    BigInteger,
-    DateTime,
-    Dialect,
-    Index,
-    Integer,
-    String,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import BigInteger, Index, Integer, Text, UniqueConstraint
 from sqlalchemy import text as sql
-from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
+from app.db.columns import StateText, UtcDateTime
 from app.db.run_state import State
 
 LEARNER_LIMIT = 64
@@ -33,44 +24,14 @@ EXERCISE_LIMIT = 200
 ANSWER_LIMIT = 20_000
 DRAWN_LIMIT = 65_536
 NAME_LIMIT = 100
+GUESS_LIMIT = 500
+FARTHEST = 100  # places from the middle of a spread
 KEY_LIMIT = 255
 SEED_LIMIT = 2**53  # below it, a browser reads integers in JSON exactly
 HINTS_LIMIT = 1_000
 
 # SQLite numbers rows automatically only if the key's type is exactly INTEGER.
 _RowNumber = BigInteger().with_variant(Integer(), "sqlite")
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time; SQLite stores no offset, so it goes in and comes out as UTC."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Store the UTC clock reading."""
-        if value is not None and value.tzinfo is None:
-            raise ValueError(f"a time must have an offset from UTC; {value} has none")
-        return value and value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Restore the time zone."""
-        return value and value.replace(tzinfo=UTC)
-
-
-class StateText(TypeDecorator[State]):
-    """The state of a lab run, stored as text."""
-
-    impl = String(NAME_LIMIT)
-    cache_ok = True
-
-    def process_bind_param(self, value: State | None, dialect: Dialect) -> str | None:
-        """Store its text."""
-        return value and str(value)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> State | None:
-        """Read it back."""
-        return State(value) if value else None
 
 
 def _without_nul(text: str) -> str:
@@ -202,6 +163,38 @@ class PredictionRow(Prediction, table=True):
 
     __tablename__ = "prediction"
     __table_args__ = (UniqueConstraint("learner", "exercise", "seed", name="uq_prediction_first"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+
+
+class DailyGuess(_FrozenRow):
+    """A learner's guess on the question of a day: the first one stays.
+
+    Raises:
+        ValueError: as for an attempt.
+    """
+
+    learner: KeptText = Field(min_length=1, max_length=LEARNER_LIMIT)
+    day: date
+    question: KeptText = Field(min_length=1, max_length=NAME_LIMIT)
+    answer: KeptText = Field(max_length=GUESS_LIMIT, description="as typed")
+    value: float = Field(gt=0, lt=math.inf, description="in the base unit of the question")
+    place: int | None = Field(
+        default=None, ge=-FARTHEST, le=FARTHEST, description="in the spread; none if imported"
+    )
+    at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class DailyGuessRow(DailyGuess, table=True):
+    """The table of guesses, one per learner and day."""
+
+    model_config = {"frozen": False}
+
+    __tablename__ = "daily_guess"
+    __table_args__ = (
+        UniqueConstraint("learner", "day", name="uq_daily_guess_first"),
+        Index("ix_daily_guess_spread", "day", "question", "place"),
+    )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
 

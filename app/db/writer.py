@@ -16,14 +16,30 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from app.db.errors import connected
 from app.db.replays import KeyTakenError, Once, insert_once
-from app.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
+from app.db.tables import (
+    Attempt,
+    AttemptRow,
+    DailyGuess,
+    DailyGuessRow,
+    Prediction,
+    PredictionRow,
+    Reveal,
+    RevealRow,
+)
 from app.errors import UnavailableError
 
-NewRow = Attempt | Reveal | Prediction | Once
+NewRow = Attempt | Reveal | Prediction | DailyGuess | Once
+_First = type[RevealRow | PredictionRow | DailyGuessRow]
 _Waiting = tuple[NewRow, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
 _OF_THE_ROW = (IntegrityError, DataError)
+# Rows of which the first one stays, and their tables.
+_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | DailyGuess], _First], ...] = (
+    (Reveal, RevealRow),
+    (Prediction, PredictionRow),
+    (DailyGuess, DailyGuessRow),
+)
 
 
 class Writer:
@@ -126,19 +142,16 @@ def _refusal(connection: Connection, row: NewRow) -> ValueError | None:
 def _insert(connection: Connection, rows: Sequence[NewRow]) -> None:
     attempts = [vars(row) for row in rows if isinstance(row, Attempt)]
     once = [row for row in rows if isinstance(row, Once)]
-    reveals = [vars(row) for row in rows if isinstance(row, Reveal)]
-    predictions = [vars(row) for row in rows if isinstance(row, Prediction)]
     if attempts:
         connection.execute(insert(AttemptRow), attempts)
-    if reveals:
-        connection.execute(_unless_stored(connection, RevealRow), reveals)
-    if predictions:
-        connection.execute(_unless_stored(connection, PredictionRow), predictions)
+    for kind, table in _FIRST_STAYS:
+        if found := [vars(row) for row in rows if isinstance(row, kind)]:
+            connection.execute(_unless_stored(connection, table), found)
     if once:
         insert_once(connection, once)
 
 
-def _unless_stored(connection: Connection, table: type[RevealRow | PredictionRow]) -> Insert:
+def _unless_stored(connection: Connection, table: _First) -> Insert:
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return postgresql.insert(table).on_conflict_do_nothing()

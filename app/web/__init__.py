@@ -6,6 +6,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.web import chapter, home
+from app.web.daily import page as daily_page
 from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
 from app.web.explore import page as explorer_page
@@ -25,6 +26,7 @@ PARTS = (
     exercise_page,
     pad,
     explorer_page,
+    daily_page,
     formulas,
     glossary,
     hardware,

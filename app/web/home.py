@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
+from app.content.daily import title_of
 from app.db.queries import attempts_by_day, streak
 from app.db.session import open_session
 from app.explorers import EXPLORERS
@@ -43,6 +44,7 @@ class HomePage:
     cards: tuple[Card, ...]
     taste: EmbeddedView | None
     streak: int
+    today: str  # the title of the question of the day
 
 
 @router.get("/")
@@ -58,6 +60,7 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
         cards=tuple(card_of(topic, past.known) for topic in topics),
         taste=None if past.answers else taste(),
         streak=streak_of(site, visiting.learner),
+        today=title_of(site.clock().date()),
     )
     return render("home.html", frame(request, "Wallclock", _SAYS, "exercises"), page)
 

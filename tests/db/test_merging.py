@@ -1,14 +1,14 @@
 """Rows that come from a file: none twice, none lost, whoever else writes at the same time."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta, timezone
+from datetime import date, timedelta, timezone
 
 from sqlalchemy import Engine
 
 from app.db.personal import Merged, Personal, everything, merge
 from app.db.queries import answers
 from app.db.session import open_session
-from app.db.tables import Attempt, Prediction, Reveal
+from app.db.tables import Attempt, DailyGuess, Prediction, Reveal
 from app.db.writer import store
 from tests.db.test_rows import NOON, attempt
 
@@ -18,7 +18,12 @@ THREADS = 4
 def personal(*attempts: Attempt, learner: str = "l") -> Personal:
     reveal = Reveal(learner=learner, exercise="a/b", seed=1, number=1, at=NOON)
     prediction = Prediction(learner=learner, exercise="a/b", seed=1, answer="{}", at=NOON)
-    return Personal(attempts=attempts, reveals=[reveal], predictions=[prediction], runs=[])
+    guess = DailyGuess(
+        learner=learner, day=date(2026, 3, 1), question="a b", answer="1 s", value=1.0, at=NOON
+    )
+    return Personal(
+        attempts=attempts, reveals=[reveal], predictions=[prediction], guesses=[guess], runs=[]
+    )
 
 
 def many(count: int) -> list[Attempt]:
@@ -29,8 +34,8 @@ def test_rows_are_merged_by_what_they_say(engine: Engine) -> None:
     store(engine, [attempt(), attempt(learner="another")])
     elsewhere = NOON.astimezone(timezone(timedelta(hours=9)))
     rows = personal(attempt(), attempt(at=elsewhere), attempt(seed=1), attempt(answer="2"))
-    assert merge(engine, "l", rows) == Merged(added=4, known=2)
-    assert merge(engine, "l", rows) == Merged(added=0, known=6)
+    assert merge(engine, "l", rows) == Merged(added=5, known=2)
+    assert merge(engine, "l", rows) == Merged(added=0, known=7)
 
 
 def test_what_comes_later_is_not_taken_for_the_latest(engine: Engine) -> None:
@@ -44,7 +49,9 @@ def test_the_same_file_sent_by_several_at_once_is_taken_once(engine: Engine) -> 
     rows = personal(*many(300))
     with ThreadPoolExecutor(THREADS) as threads:
         merged = list(threads.map(lambda _: merge(engine, "l", rows), range(THREADS)))
-    assert sorted(one.added for one in merged) == [0, 0, 0, 302]
+    assert sorted(one.added for one in merged) == [0, 0, 0, 303]
     with open_session(engine) as session:
         stored = everything(session, "l")
-    assert [len(stored[name]) for name in ("attempts", "reveals", "predictions")] == [300, 1, 1]
+    assert [len(stored[name]) for name in ("attempts", "reveals", "predictions", "guesses")] == [
+        300, 1, 1, 1,
+    ]  # fmt: skip

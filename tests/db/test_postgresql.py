@@ -21,6 +21,7 @@ from app.db.tokens import Tokens, create_token
 from app.db.writer import Writer, store
 from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
+from tests.db import test_guesses as guesses
 from tests.db import test_merging as merging
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
@@ -56,10 +57,15 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
         command.check(configuration)
 
 
+def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:
+    guesses.test_of_several_guesses_at_once_one_stays(server)
+    guesses.test_a_spread_counts_the_guesses_on_one_question(server)
+
+
 def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
     merging.test_the_same_file_sent_by_several_at_once_is_taken_once(server)
     rows = merging.personal(*merging.many(301))
-    assert merge(server, "l", rows) == Merged(added=1, known=302)
+    assert merge(server, "l", rows) == Merged(added=1, known=303)
 
 
 def test_rows_are_stored_in_order(server: Engine) -> None:

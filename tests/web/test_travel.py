@@ -156,7 +156,7 @@ WRONG: list[tuple[File, str]] = [
     (b"", "There is no file, or it is empty: choose a file that Export wrote."),
     (b"\x89PNG\r\n\x1a\n\0\0\0", "This is not JSON (expected value at line 1 column 1)"),
     (b"[]", "This is JSON, but not an object with attempts, reveals"),
-    (b"{}", "This is JSON without attempts, reveals, predictions, runs"),
+    (b"{}", "This is JSON without attempts, reveals, predictions, guesses, runs"),
     (b'{"attempts": [NaN]}', "This is not JSON"),
     (b"[" * 100_000, "This is not JSON (recursion limit exceeded"),
     (b'{"attempts": ' + b"9" * 1_000_000 + b"}", "This is not JSON (number out of range"),

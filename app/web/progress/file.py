@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -13,20 +13,27 @@ from pydantic_core import from_json
 from app.db.lab_runs import SENT
 from app.db.personal import Personal
 from app.db.run_state import State
-from app.db.tables import Attempt, LabRunRow, Prediction, Reveal, now
+from app.db.tables import Attempt, DailyGuess, LabRunRow, Prediction, Reveal, now
 from app.errors import InputError
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
-_LISTS = {"attempts": 20_000, "reveals": 20_000, "predictions": 10_000, "runs": 500}  # at most
+# At most this number of rows each.
+_LISTS = {
+    "attempts": 20_000,
+    "reveals": 20_000,
+    "predictions": 10_000,
+    "guesses": 5_000,
+    "runs": 500,
+}
 _SHOWN = 5  # problems that are reported
 _QUOTED = 40  # characters of a value that is not valid
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
 _AHEAD = timedelta(days=1)  # that another clock may be
 _EXPECTED = "choose a file that Export wrote"
-_Row = TypeVar("_Row", Attempt, Reveal, Prediction)
+_Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess)
 
 
 class FileError(InputError):
@@ -66,6 +73,7 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         attempts=_rows(Attempt, "attempts", lists["attempts"], learner, problems),
         reveals=_rows(Reveal, "reveals", lists["reveals"], learner, problems),
         predictions=_rows(Prediction, "predictions", lists["predictions"], learner, problems),
+        guesses=_rows(DailyGuess, "guesses", lists["guesses"], learner, problems),
         runs=tuple(_runs(lists["runs"], learner)),
     )
     if problems:
@@ -136,8 +144,25 @@ def _row(kind: type[_Row], row: object, learner: str) -> _Row:
     """
     if not isinstance(row, dict):
         raise ValueError(f" is {_quoted(row)}, not an object")  # noqa: TRY004
-    fields = {name: value for name, value in row.items() if name not in ("id", "learner")}
+    fields = {name: value for name, value in row.items() if name not in ("id", "learner", "place")}
+    if kind is DailyGuess:
+        fields["day"] = _day(row.get("day"))
     return kind.model_validate({**fields, "at": _moment(row.get("at")), "learner": learner})
+
+
+def _day(text: object) -> date:
+    """The day of a guess.
+
+    Raises:
+        ValueError: it is not one, or in the future; what it says comes after the place of the row.
+    """
+    try:
+        day = date.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        day = None
+    if day is None or not _FIRST.date() <= day <= (now() + _AHEAD).date():
+        raise ValueError(f".day is {_quoted(text)}: a day such as 2026-03-01 is expected")
+    return day
 
 
 def _says(where: str, error: ValidationError) -> str:

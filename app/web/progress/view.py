@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from markupsafe import Markup
 
 from app.content.catalog import Catalog
+from app.db.guesses import count_of_guesses
 from app.db.queries import Effort, attempts_by_day, efforts, latest_attempts, streak
 from app.db.session import open_session
 from app.db.tables import Attempt
@@ -100,6 +101,7 @@ class ProgressPage:
     """The progress of a learner."""
 
     any: bool
+    guesses: int
     onward: Onward
     solved: int
     unaided: int
@@ -132,6 +134,7 @@ def progress_page(site: Site, learner: str) -> ProgressPage:
     chapters = tuple(_chapters(site.catalog, past, took))
     return ProgressPage(
         any=bool(known),
+        guesses=_guesses(site, learner),
         onward=onward_for(site, past, past.chapter),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
@@ -167,6 +170,14 @@ def _next_reviews(chapters: Sequence[Chapter]) -> tuple[Place, ...]:
         if place.review
     ]
     return tuple(place for _, _, place in sorted(dated)[:_NEXT])
+
+
+def _guesses(site: Site, learner: str) -> int:
+    """The number of days whose question *learner* has guessed."""
+    if not learner:
+        return 0
+    with open_session(site.engine) as session:
+        return count_of_guesses(session, learner)
 
 
 def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:

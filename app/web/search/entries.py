@@ -23,6 +23,7 @@ from app.web.urls import (
 
 _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
 _PAGES = (
+    ("Guess the step", "/guess", "One question a day, the same for everyone."),
     ("Progress", "/progress", "What you have done: export, import and delete it."),
     ("Write exercises", "/authoring", "The format of exercise files, and a sample of each kind."),
     ("JSON interface", "/api/docs", "Check answers from a program."),

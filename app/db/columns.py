@@ -1,0 +1,42 @@
+"""Types of columns: what is stored in one form and read back in another."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import DateTime, Dialect, String
+from sqlalchemy.types import TypeDecorator
+
+from app.db.run_state import State
+
+STATE_LIMIT = 100  # characters
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A point in time; SQLite stores no offset, so it goes in and comes out as UTC."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Store the UTC clock reading."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError(f"a time must have an offset from UTC; {value} has none")
+        return value and value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Restore the time zone."""
+        return value and value.replace(tzinfo=UTC)
+
+
+class StateText(TypeDecorator[State]):
+    """The state of a lab run, stored as text."""
+
+    impl = String(STATE_LIMIT)
+    cache_ok = True
+
+    def process_bind_param(self, value: State | None, dialect: Dialect) -> str | None:
+        """Store its text."""
+        return value and str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> State | None:
+        """Read it back."""
+        return State(value) if value else None

@@ -1,0 +1,1 @@
+"""Guess the step: one question per day."""

@@ -1,0 +1,107 @@
+"""/guess: the question of the day, and those of the last days."""
+
+from datetime import date, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.charts.spread import place_of
+from app.content.daily import question_of
+from app.db.tables import DailyGuess
+from app.errors import AnswerError, NotFoundError, UnavailableError, sentence
+from app.network.door import note_trouble
+from app.site import Here, Site
+from app.web.daily.strip import address
+from app.web.daily.view import ARCHIVE, DailyPage, Refused, daily_page
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+
+router = APIRouter(prefix="/guess")
+_SAYS = (
+    "One question a day on the arithmetic of distributed training, the same for everyone: guess, "
+    "then see the answer, its formula and everyone's guesses."
+)
+_PART = 1000  # characters of a form that count as one more answer
+_TYPED = 200  # characters of a refused guess that are shown again
+
+
+@router.get("")
+async def today(request: Request, site: Here, visiting: Visiting) -> Response:
+    """The question of today."""
+    return await _shown(request, site, visiting.learner, site.clock().date())
+
+
+@router.get("/{day}")
+async def earlier(request: Request, site: Here, visiting: Visiting, day: str) -> Response:
+    """The question of *day*; one that can no longer be guessed leads to that of today."""
+    asked = _day(day, site.clock().date())
+    if asked is None:
+        return RedirectResponse("/guess", 303)
+    return await _shown(request, site, visiting.learner, asked)
+
+
+@router.post("/{day}", dependencies=[FromHere])
+async def guess(
+    request: Request, site: Here, visiting: Visiting, day: str, guess: Annotated[str, Form()] = ""
+) -> Response:
+    """Store the guess, unless there is one on that day."""
+    asked = _day(day, site.clock().date())
+    if asked is None:
+        raise NotFoundError("that question is closed; /guess has the one of today")
+    learner = learner_of(visiting)
+    spend(request, site.allowances.answers, "answers", 1 + len(guess) / _PART)
+    question = question_of(asked)
+    try:
+        value = question.read(guess)
+        row = DailyGuess(
+            learner=learner,
+            day=asked,
+            question=question.key,
+            answer=guess.strip(),
+            value=value,
+            place=place_of(value, question.right),
+            at=site.clock(),
+        )
+        await site.writer.put(row)
+    except (AnswerError, UnavailableError) as error:
+        refused = Refused(guess[:_TYPED], sentence(str(error)))
+        status = 422
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+            status = 503
+        return await _shown(request, site, visiting.learner, asked, refused, status)
+    response = RedirectResponse(address(asked), 303)
+    remember(request, response, learner, site.secret)
+    return response
+
+
+async def _shown(
+    request: Request,
+    site: Site,
+    learner: str,
+    day: date,
+    refused: Refused | None = None,
+    status: int = 200,
+) -> Response:
+    around = frame(request, "Guess the step", _SAYS, "guess")
+    page: DailyPage = await aside(daily_page, site, learner, day, around.origin, refused)
+    return render("daily/guess.html", around, page, status)
+
+
+def _day(text: str, today: date) -> date | None:
+    """The day in an address; None if its question can no longer be guessed.
+
+    Raises:
+        NotFoundError: it is not a day, or its question has not been asked yet.
+    """
+    try:
+        day = date.fromisoformat(text) if len(text) == len("2026-03-01") else None
+    except ValueError:
+        day = None
+    if day is None:
+        raise NotFoundError(f"{text[:40]!r} is not a day such as {today.isoformat()}")
+    if day > today:
+        raise NotFoundError(f"the question of {day.isoformat()} has not been asked yet")
+    return day if day >= today - timedelta(days=ARCHIVE) else None

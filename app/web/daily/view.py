@@ -1,0 +1,293 @@
+"""The page of a day's question: before the guess, and after it."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from markupsafe import Markup
+
+from app.charts.axes import Axis
+from app.charts.spread import PLACES, Spread, place_of, spread_drawing
+from app.content.daily import LONGEST, DailyQuestion, question_of, title_of
+from app.content.glossary import mark
+from app.db.guesses import MOST, latest_guesses, spread_of
+from app.db.queries import streak
+from app.db.session import open_session
+from app.db.tables import DailyGuess
+from app.explorers import EXPLORERS
+from app.formulas import FORMULAS
+from app.markdown import html
+from app.site import Site
+from app.units import BYTE, DOLLAR, RATIO, SECOND
+from app.web.daily.strip import Band, address, band_of, strip
+from app.web.explore.figures import BOTH, drawn_on
+from app.web.frame.rendering import Hyperlink
+from app.web.reference.docstrings import documented
+from app.web.urls import exercise_url, explorer_url, formula_url
+
+ARCHIVE = 30  # days before today whose questions can still be guessed
+_STREAK_BACK = 400  # days that are searched
+_LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_FEW = 4  # equations; a formula with more is only linked
+_SAME, _TWICE = 1.005, 2.0  # times the answer: from here on a guess is off, and off by a factor
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadView:
+    """Everyone's guesses: the chart and its table, and the reader among them."""
+
+    title: str
+    svg: Markup
+    table: tuple[tuple[str, ...], ...]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaView:
+    """A formula that the answer is computed with."""
+
+    link: Hyperlink
+    equations: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What is shown after the guess; without a *band*, the guess was on another question."""
+
+    typed: str
+    own: str
+    right: str
+    band: Band | None
+    apart: str
+    why: Markup
+    formulas: tuple[FormulaView, ...]
+    more: tuple[Hyperlink, ...]
+    spread: SpreadView | None
+    share: str
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The question of an earlier day, and how near the guess was, if there was one."""
+
+    link: Hyperlink
+    day: date
+    band: Band | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yesterday:
+    """Yesterday's question with its answer."""
+
+    link: Hyperlink
+    asks: Markup
+    answer: str
+    own: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DailyPage:
+    """The question of a day, for one learner."""
+
+    question: DailyQuestion
+    asks: Markup
+    action: str
+    unit: str
+    is_counted: bool  # the unit is a noun, which has no other units beside it
+    is_today: bool
+    left: str
+    streak: int
+    typed: str
+    problem: str
+    answered: Answered | None
+    yesterday: Yesterday | None
+    earlier: tuple[Earlier, ...]
+    longest: int = LONGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A guess that was not stored, and why."""
+
+    typed: str = ""
+    problem: str = ""
+
+
+def daily_page(
+    site: Site, learner: str, day: date, origin: str, refused: Refused | None = None
+) -> DailyPage:
+    """The page of the question of *day*, which is today or in the archive."""
+    moment = site.clock()
+    today = moment.date()
+    guesses = guesses_of(site, learner)
+    row = streak(days_guessed(guesses.values()), today)
+    question = question_of(day)
+    guess = guesses.get(day)
+    refused = refused or Refused()
+    return DailyPage(
+        question=question,
+        asks=mark(html(question.asks)),
+        action=address(question.day),
+        unit=question.asked.unit,
+        is_counted=question.asked.scale.unit is RATIO,
+        is_today=day == today,
+        left=time_left(moment),
+        streak=row,
+        typed=refused.typed,
+        problem=refused.problem,
+        answered=_answered(site, question, guess, row, origin) if guess else None,
+        yesterday=_yesterday(today, guesses) if day == today else None,
+        earlier=tuple(_earlier(today, guesses)),
+    )
+
+
+def guesses_of(site: Site, learner: str) -> Mapping[date, DailyGuess]:
+    """The last guesses of *learner*, by day."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return {one.day: one for one in latest_guesses(session, learner, _STREAK_BACK)}
+
+
+def days_guessed(guesses: Collection[DailyGuess]) -> set[date]:
+    """The days whose question was guessed on the day itself."""
+    return {one.day for one in guesses if one.at.date() == one.day}
+
+
+def time_left(moment: datetime) -> str:
+    """The time from *moment* to the next question, at midnight UTC.
+
+    >>> from datetime import UTC
+    >>> time_left(datetime(2026, 3, 1, 18, 40, tzinfo=UTC))
+    '5 h 20 min'
+    """
+    left = timedelta(days=1) - timedelta(hours=moment.hour, minutes=moment.minute)
+    hours, minutes = divmod(int(left.total_seconds()) // 60, 60)
+    return " ".join(([f"{hours} h"] if hours else []) + ([f"{minutes} min"] if minutes else []))
+
+
+def _answered(
+    site: Site, question: DailyQuestion, guess: DailyGuess, row: int, origin: str
+) -> Answered:
+    is_same = guess.question == question.key
+    band = band_of(guess.value, question.right) if is_same else None
+    counted = row if guess.at.date() == guess.day == site.clock().date() else 0
+    return Answered(
+        typed=guess.answer,
+        own=_told(question, guess) if is_same else "",
+        right=question.shown(question.right),
+        band=band,
+        apart=_apart(guess.value / question.right) if is_same else "",
+        why=mark(html(question.why)),
+        formulas=tuple(_formulas(question)),
+        more=tuple(_more(site, question)),
+        spread=_spread(site, question, guess) if is_same else None,
+        share=strip(question, band, counted, origin) if band else "",
+    )
+
+
+def _told(question: DailyQuestion, guess: DailyGuess) -> str:
+    """The value of *guess*, and what was typed, unless that says the same."""
+    own, typed = question.shown(guess.value), guess.answer
+    return own if own.replace(" ", "").startswith(typed.replace(" ", "")) else f"{own} ({typed})"
+
+
+def _apart(ratio: float) -> str:
+    """How far a guess of *ratio* times the answer is from it."""
+    far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
+    if far < _SAME:
+        return "as good as exact"
+    if far < _TWICE:
+        return f"{100 * abs(ratio - 1):.2g} % too {way}"
+    return f"too {way} by a factor of {far:,.3g}"
+
+
+def _formulas(question: DailyQuestion) -> Iterator[FormulaView]:
+    for name in question.formulas:
+        short = name.partition(".")[2]
+        link = Hyperlink(formula_url(name), short)
+        equations = documented(FORMULAS[name]).equations
+        yield FormulaView(link, equations if len(equations) <= _FEW else ())
+
+
+def _more(site: Site, question: DailyQuestion) -> Iterator[Hyperlink]:
+    """The exercise, where this server has it, and the explorer."""
+    if exercise := site.catalog.by_id.get(question.exercise):
+        yield Hyperlink(exercise_url(exercise.id), f"Exercise: {exercise.title}")
+    explorer = EXPLORERS[question.explorer]
+    yield Hyperlink(explorer_url(explorer.name), f"Explorer: {explorer.title}")
+
+
+def _spread(site: Site, question: DailyQuestion, guess: DailyGuess) -> SpreadView:
+    with open_session(site.engine) as session:
+        counts = spread_of(session, question.day, question.key, PLACES)
+    axis, per = _axis(question)
+    drawing = spread_drawing(
+        Spread(
+            title="Everyone's guesses on this server",
+            axis=axis,
+            counts=counts,
+            right=question.right / per,
+            own=guess.value / per,
+            right_says=f"{_brief(question, question.right)}, the answer",
+            own_says=f"{_brief(question, guess.value)}, you",
+        )
+    )
+    says = _among(counts, guess, question.right)
+    return SpreadView(drawing.title, drawn_on(BOTH, drawing), drawing.table, says)
+
+
+def _brief(question: DailyQuestion, value: float) -> str:
+    """*value* without a noun that the axis has already."""
+    shown = question.shown(value)
+    return shown.removesuffix(question.asked.unit).strip() if _axis(question)[0].label else shown
+
+
+def _axis(question: DailyQuestion) -> tuple[Axis, float]:
+    """The axis of guesses, and what one on it is in the base unit."""
+    scale = question.asked.scale
+    if scale.unit in (BYTE, SECOND, DOLLAR):
+        return Axis("", scale.unit, log=True), 1.0
+    number = question.right / scale.factor
+    size, word = next((row for row in _LARGE if number >= row[0]), (1.0, ""))
+    return Axis(f"{word} {scale.symbol}".strip(), RATIO, log=True), scale.factor * size
+
+
+def _among(counts: Mapping[int, int], guess: DailyGuess, right: float) -> str:
+    """The guess among those of others."""
+    others = sum(counts.values()) - (guess.place is not None)
+    if others < 1:
+        return "Nobody else on this server has guessed yet."
+    mine = abs(place_of(guess.value, right))
+    farther = sum(count for place, count in counts.items() if abs(place) > mine)
+    people = "1 other guess" if others == 1 else f"{others:,} other guesses"
+    many = "at least " if max(counts.values()) == MOST else ""
+    return (
+        f"There {'is' if others == 1 else 'are'} {many}{people}, {farther:,} of them farther away."
+    )
+
+
+def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
+    question = question_of(today - timedelta(days=1))
+    guess = guesses.get(question.day)
+    is_same = guess is not None and guess.question == question.key
+    return Yesterday(
+        link=Hyperlink(address(question.day), question.title),
+        asks=html(question.asks),
+        answer=question.shown(question.right),
+        own=question.shown(guess.value) if guess and is_same else "",
+    )
+
+
+def _earlier(today: date, guesses: Mapping[date, DailyGuess]) -> Sequence[Earlier]:
+    days = [today - timedelta(days=ago) for ago in range(1, ARCHIVE + 1)]
+    return [
+        Earlier(Hyperlink(address(day), title_of(day)), day, _band(guesses.get(day)))
+        for day in days
+    ]
+
+
+def _band(guess: DailyGuess | None) -> Band | None:
+    if guess is None or guess.question != (question := question_of(guess.day)).key:
+        return None
+    return band_of(guess.value, question.right)
