@@ -45,7 +45,7 @@ function replaceAsked(fresh) {
 function settle(here) {
   clearTimeout(quiet);
   quiet = setTimeout(() => {
-    const said = explored().querySelectorAll("#guessed, .said, .feedback.failure");
+    const said = explored().querySelectorAll("#guessed, .answer-first, .said, .feedback.failure");
     live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
     history.replaceState(null, "", here);
   }, 250);

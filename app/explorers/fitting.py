@@ -14,6 +14,7 @@ from app.explorers.base import (
     StateTable,
     Values,
     Verdict,
+    change,
     quantity,
     share,
     summary_of,
@@ -21,7 +22,7 @@ from app.explorers.base import (
 from app.explorers.controls import Select, Slider
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, Neighbor, best_neighbors, is_better, neighbor_row
-from app.explorers.placements import CARDS, MODELS, RECOMPUTE, STAGES, placement
+from app.explorers.placements import CARDS, MODELS, MOST_SEQUENCES, RECOMPUTE, STAGES, placement
 from app.explorers.projecting import EFFICIENCY, Projection, projection
 from app.explorers.published import (
     DEEPSEEK,
@@ -30,6 +31,7 @@ from app.explorers.published import (
     PublishedRun,
     off_by,
     published_as,
+    published_near,
     trust,
 )
 from app.explorers.runs import energy_text
@@ -124,14 +126,28 @@ def _said(run: Projection, paper: PublishedRun | None) -> str:
     if run.communication and "communication" in (first, second):
         longest, kind = max((spent, kind) for kind, spent in run.sent)
         says += f" Most of the communication is for {kind}, {show(longest, SECOND, 3)}."
+    near, far = off_by()
+    limits = f"This is a projection: it is {near} to {far} off the steps of published runs."
+    return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
+
+
+def _published(run: Projection, paper: PublishedRun | None) -> str:
+    """What was published of this run, or of one on the same GPUs."""
     if paper:
         printed = paper.printed[0]
-        says += (
-            f"\n\n**Published:** {paper.name} reports {printed.text}, which is a step of "
-            f"{show(total * printed.slower(run), SECOND)}. {paper.apart}"
-        ).rstrip()
-    near, far = off_by()
-    return f"{says}\n\nThis is a projection. It is {near} to {far} off the steps of published runs."
+        took = show(run.times.total * printed.slower(run), SECOND)
+        return (
+            f"**Published:** {paper.name} reports {printed.text}, which is a step of {took}. "
+            f"{paper.apart}"
+        )
+    if near := published_near(run.placed):
+        printed = near.printed[0]
+        here = printed.measure.of(near.projected)
+        return (
+            f"**Published, in another layout:** {near.name} reports {printed.text}. Projected, "
+            f"that layout gets {printed.measure.text(here)} ({change(here, printed.value)})."
+        )
+    return ""
 
 
 def _facts(run: Projection, paper: PublishedRun | None) -> Iterator[KeyFigure]:
@@ -227,7 +243,7 @@ FIT = Explorer(
         Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
         Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
         Slider("micro", "Sequences per micro-batch", (1, 64), default=1, doubles=True),
-        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True),
+        Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
         Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
         Slider(
             "tokens",

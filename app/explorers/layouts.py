@@ -20,7 +20,15 @@ from app.explorers.base import (
     summary_of,
 )
 from app.explorers.controls import Select, Slider
-from app.explorers.placements import CARDS, MODELS, RECOMPUTE, STAGES, Placement, placement
+from app.explorers.placements import (
+    CARDS,
+    MODELS,
+    MOST_SEQUENCES,
+    RECOMPUTE,
+    STAGES,
+    Placement,
+    placement,
+)
 from app.explorers.published import MFU, published_as
 from app.explorers.traffic import traffic_bars
 from app.formulas.layout import fits, projected_utilization, step_time
@@ -191,7 +199,7 @@ CONFIGURATOR = Explorer(
         Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
         Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
         Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
-        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True),
+        Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
         Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
         Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
         Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.explorers.base import StateRow, Values, change, counted
-from app.explorers.controls import Control, Select, Slider, address_text, read_controls
+from app.explorers.controls import Control, Select, Slider, address_text
 from app.explorers.placements import Placement, exact_placement
 from app.explorers.projecting import Projection, projection
 from app.formulas.presets import Layout
@@ -12,7 +12,7 @@ from app.units import BYTE, SECOND, show
 
 MOST = 3  # neighbors that are shown
 HEADER = ("One change", "Step", "Memory per GPU", "GPU-hours of the run")
-_DEGREES = ("tensor", "pipeline", "gpus", "micro")  # doubled and halved
+_DEGREES = ("gpus", "tensor", "pipeline", "virtual", "context", "micro")  # doubled and halved
 _RISING = {"stage": ("0", "1", "2", "3"), "recompute": ("none", "selective", "full")}
 _GAIN = 0.005  # of the GPU-hours: the formulas are not more exact than that
 
@@ -33,7 +33,9 @@ def best_neighbors(
 
     Those that fit, by their GPU-hours; where nothing fits, those that need less memory.
     """
-    found = tuple(_neighbors(controls, _as_placed(values, run.placed)))
+    moved = _neighbors(controls, _as_placed(values, run.placed))
+    same = run.times, run.memory  # such as two chunks of a pipeline of one stage
+    found = [one for one in moved if (one.run.times, one.run.memory) != same]
     fitting = [one for one in found if one.run.spare >= 0]
     if fitting or run.spare >= 0:
         return tuple(sorted(fitting, key=lambda one: one.run.hours)[:MOST])
@@ -78,8 +80,6 @@ def _as_placed(values: Values, placed: Placement) -> Values:
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:
     state = _state(controls, values)
-    if read_controls(controls, state)[1]:
-        return  # the nearest layout that exists is beyond the ends of the controls
     for control in controls:
         for value in _steps(control, values):
             moved = Values(values | {control.name: value})
@@ -112,6 +112,8 @@ def _steps(control: Control, values: Values) -> Iterator[float | str]:
 def _named(name: str, value: str, layout: Layout) -> str:
     return {
         "tensor": f"Tensor parallelism {layout.tensor}, data parallelism {layout.data}",
+        "context": f"Context parallelism {layout.context}, data parallelism {layout.data}",
+        "virtual": counted(layout.virtual, "pipeline chunk") + " per GPU",
         "pipeline": f"{counted(layout.pipeline, 'pipeline stage')}, data parallelism {layout.data}",
         "gpus": f"{counted(layout.gpus, 'GPU')}: data parallelism {layout.data}",
         "micro": f"Micro-batches of {counted(layout.micro_batch, 'sequence')}",

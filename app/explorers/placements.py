@@ -23,6 +23,7 @@ MODELS = (
     "GPT-3 175B",
 )
 CARDS = ("H100", "A100", "B200", "H800", "H200")
+MOST_SEQUENCES = 65536  # per step
 STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
 RECOMPUTE: Sequence[Recompute] = ("selective", "none", "full")
 _NODE = 8
@@ -144,10 +145,17 @@ def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, 
         for expert in dict.fromkeys((asked["expert"], _common(asked["expert"], data), 1)):
             for virtual, micro in product(*(_or_one(asked[name]) for name in ("virtual", "micro"))):
                 whole = data * micro * (copy["pipeline"] if virtual > 1 else 1)
-                for batch in dict.fromkeys((asked["batch"], -(-asked["batch"] // whole) * whole)):
+                for batch in _batches(asked["batch"], whole):
                     yield {
                         **copy, "expert": expert, "virtual": virtual, "micro": micro, "batch": batch
                     }  # fmt: skip
+
+
+def _batches(asked: int, whole: int) -> Sequence[int]:
+    """The batch asked for, and the nearest multiple of *whole* that a control can be set to."""
+    up, down = -(-asked // whole) * whole, asked // whole * whole
+    near = up if up <= MOST_SEQUENCES else down
+    return tuple(dict.fromkeys((asked, near or asked)))
 
 
 def _or_one(degree: int) -> Sequence[int]:

@@ -174,7 +174,7 @@ RUNS = (
         apart="",
     ),
     PublishedRun(
-        name="Llama 3.1 8B on 8 H100s, torchtitan",
+        name="Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
         model="Llama-3-8B",
         gpu="H100",
         network=50,
@@ -182,8 +182,7 @@ RUNS = (
         tokens=0.16,
         printed=(Printed(TOKEN_RATE, 6667),),
         source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, with torch.compile",
-        apart="These H100s have 96 GB and 500 W instead of 80 GB and 700 W, and stay farther "
-        "below their peak.",
+        apart="These H100s have 96 GB and 500 W instead of 80 GB and 700 W.",
     ),
     DEEPSEEK,
 )
@@ -192,6 +191,19 @@ RUNS = (
 def published_as(placed: Placement) -> PublishedRun | None:
     """The published run that is laid out like that, if there is one."""
     return next((run for run in RUNS if run.is_of(placed)), None)
+
+
+def published_near(placed: Placement) -> PublishedRun | None:
+    """A published run of the same model on as many of the same GPUs, if there is one."""
+    wanted = placed.model, placed.cluster.gpu, placed.cluster.gpus
+    return next(
+        (
+            run
+            for run in RUNS
+            if (ModelShape.named(run.model), GPUS[run.gpu], run.layout.gpus) == wanted
+        ),
+        None,
+    )
 
 
 @cache

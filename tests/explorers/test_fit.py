@@ -87,6 +87,14 @@ def test_a_published_run_leads_to_itself(paper: PublishedRun) -> None:
     assert exactly(shown)["step"] == pytest.approx(paper.projected.times.total)
 
 
+def test_another_layout_on_the_same_gpus_is_held_against_the_published_one() -> None:
+    assert "Llama 3 405B on 16,384 H100s reports 41 % MFU" in explored("fit", stage="1").says
+    eight = explored("fit", **preset("8B on 8 × H100")).says
+    assert "(torchtitan) reports 6,667 tokens per second and GPU" in eight
+    assert "gets 10,370 (+55 %)" in eight
+    assert "Published" not in explored("fit", gpus="4096", virtual="1").says
+
+
 def test_the_efficiency_is_the_one_of_the_formula() -> None:
     placed = LLAMA.projected.placed
     shape = placed.model, placed.cluster, placed.layout
@@ -96,6 +104,7 @@ def test_the_efficiency_is_the_one_of_the_formula() -> None:
     assert exactly(explored("fit", gpus="1", model="Llama-3-8B", efficiency="100"))["MFU"] <= 1
 
 
+ENDS = {"tensor": 32, "pipeline": 64, "virtual": 8, "context": 32, "gpus": 32768, "micro": 64}
 STATES: tuple[dict[str, str], ...] = (
     {},
     {"stage": "1", "pipeline": "8"},
@@ -139,12 +148,12 @@ def searched(state: dict[str, str]) -> list[float]:
     """GPU-hours of every layout that fits and differs in one way, found from the formulas alone."""
     v = Values(read_controls(FIT.controls, state)[0])
     shape = ModelShape.named(v.word("model"))
-    at = {name: v.count(name) for name in ("tensor", "pipeline", "gpus", "micro")}
+    at = {name: v.count(name) for name in ENDS}
     tries: list[tuple[dict[str, int], int, str]] = [
         ({**at, name: value}, int(v.word("stage")), v.word("recompute"))
         for name, degree in at.items()
         for value in (degree * 2, degree // 2)
-        if value and value <= {"tensor": 32, "pipeline": 64, "gpus": 32768, "micro": 64}[name]
+        if value and value <= ENDS[name]
     ]
     stage, again = int(v.word("stage")), v.word("recompute")
     tries += [(at, near, again) for near in (stage - 1, stage + 1) if 0 <= near <= 3]
@@ -157,14 +166,14 @@ def _hours(
     shape: ModelShape, v: Values, at: dict[str, int], stage: int, recompute: str
 ) -> list[float]:
     cluster = LLAMA.projected.placed.cluster
-    copy = at["tensor"] * at["pipeline"]
+    copy = at["tensor"] * at["pipeline"] * at["context"]
     if at["gpus"] % copy or v.count("batch") % (at["gpus"] // copy * at["micro"]):
         return []
     data = at["gpus"] // copy
     try:
         layout = Layout(
-            tensor=at["tensor"], pipeline=at["pipeline"], data=data, virtual=v.count("virtual"),
-            microbatches=v.count("batch") // data // at["micro"], micro_batch=at["micro"],
+            tensor=at["tensor"], pipeline=at["pipeline"], data=data, virtual=at["virtual"],
+            context=at["context"], microbatches=v.count("batch") // data // at["micro"], micro_batch=at["micro"],
             sequence=v.count("sequence"),
         )  # fmt: skip
         layout = Layout.read(f"{layout.text} zero_stage={stage} recompute={recompute}")
