@@ -1,5 +1,6 @@
 """The way from one state of an explorer to others: presets, neighbors, and the state before."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from app.web.urls import explorer_url
 
 WAS = "was"  # the parameter of the address that holds the state before
 _BETWEEN = "~"
+_UNIT = re.compile(r"(?<=\d) (?=[^\s(]+(?: |$))")  # a space before a unit, where no line ends
 _LONGEST = 600  # characters of it
 
 
@@ -127,7 +129,10 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
         says=mark(inline_html(table.says)),
         header=table.header,
         rows=tuple(
-            (Hyperlink(_address(explorer, values, row.state, hidden=False), row.name), row.cells)
+            (
+                Hyperlink(_address(explorer, values, row.state, hidden=False), row.name),
+                tuple(_UNIT.sub("\N{NO-BREAK SPACE}", cell) for cell in row.cells),
+            )
             for row in table.rows
         ),
         folded=table.folded,
