@@ -38,6 +38,7 @@ from app.explorers.runs import energy_text
 from app.formulas.presets import Layout
 from app.units import BYTE, DOLLAR, JOULE, SECOND, show
 
+_SEEN = 0.0005  # of a step; what takes less is not mentioned
 _EIGHT = PublishedRun(
     name="Llama 3.1 8B on 8 H100s",
     model="Llama-3-8B",
@@ -116,18 +117,20 @@ def _limit(run: Projection) -> str:
 
 
 def _said(run: Projection, paper: PublishedRun | None) -> str:
-    (most, first), (next_most, second), _ = _limits(run)
     total = run.times.total
+    (most, first), *rest = ((spent, name) for spent, name in _limits(run) if spent > _SEEN * total)
     says = (
         f"A step of {run.placed.layout.tokens:,} tokens takes **{show(total, SECOND)}**. "
         f"{percent_text(most / total)} of it is {first}"
     )
-    says += f", {percent_text(next_most / total)} {second}." if next_most else "."
-    if run.communication and "communication" in (first, second):
+    says += "".join(f", {percent_text(spent / total)} {name}" for spent, name in rest) + "."
+    if run.communication > _SEEN * total:
         longest, kind = max((spent, kind) for kind, spent in run.sent)
         says += f" Most of the communication is for {kind}, {show(longest, SECOND, 3)}."
     near, far = off_by()
-    limits = f"This is a projection: it is {near} to {far} off the steps of published runs."
+    limits = (
+        f"This is a projection: it is {near} to {far} off the steps of the published runs below."
+    )
     return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
 

@@ -138,8 +138,8 @@ LLAMA = PublishedRun(
     tokens=15.6,
     printed=(Printed(MFU, 0.41), Printed(RATE, 400e12), Printed(HOURS, 30.84e6)),
     source=f"{_LLAMA}; GPU-hours: Llama 3.1 model card",
-    apart="The GPU-hours of the model card are those of the whole run: they include its other "
-    "stages, and interruptions.",
+    apart="The GPU-hours are those of the model card, a total that may include other stages and "
+    "interruptions.",
 )
 DEEPSEEK = PublishedRun(
     name="DeepSeek-V3 on 2,048 H800s",

@@ -35,7 +35,7 @@ def test_llama_as_trained_comes_near_its_published_numbers() -> None:
     told = exactly(shown)
     # arXiv:2407.21783, table 4: 41 % MFU. The projection knows of no skew, so it is a little faster.
     assert 0.41 < told["MFU"] < 1.1 * 0.41
-    # The model card's 30.84 million GPU-hours include interruptions and the other stages.
+    # The model card's 30.84 million GPU-hours may include interruptions and other stages.
     assert 0.8 * 30.84e6 < told["GPU-hours"] < 30.84e6
     assert shown.verdict
     assert shown.verdict.good
