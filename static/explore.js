@@ -45,7 +45,7 @@ function replaceAsked(fresh) {
 function settle(here) {
   clearTimeout(quiet);
   quiet = setTimeout(() => {
-    const said = explored().querySelectorAll("#guessed, .said, .feedback.failure");
+    const said = explored().querySelectorAll("#guessed, .answer-first, .said, .feedback.failure");
     live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
     history.replaceState(null, "", here);
   }, 250);
@@ -146,8 +146,18 @@ function said(slide) {
   slide.setAttribute("aria-valuetext", `${box.value} ${unit}`.trim());
 }
 
+// What is shown is compared with the state before a control began to move.
+let begun = "";
+function begin(name) {
+  const { state } = explored().dataset;
+  if (state && name !== begun) form.elements.was.value = state;
+  begun = name;
+}
+form.addEventListener("change", () => (begun = ""));
+
 form.addEventListener("input", (event) => {
   const target = event.target;
+  begin(target.dataset.for ?? target.name);
   if (target.matches("[data-for]")) {
     form.elements[target.dataset.for].value = written(target);
     said(target);
@@ -166,9 +176,10 @@ form.addEventListener("submit", (event) => {
   show();
 });
 form.querySelector("[data-share]").addEventListener("click", async (event) => {
-  const link = new URL(address(), location.href).href;
+  const link = new URL(address(), location.href);
+  link.searchParams.delete("was");
   try {
-    await navigator.clipboard.writeText(link);
+    await navigator.clipboard.writeText(link.href);
     event.target.textContent = "Copied";
   } catch {
     history.replaceState(null, "", link);

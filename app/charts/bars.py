@@ -121,6 +121,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     form = _FORMS[paper]
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
     placed = _scale(chart, paper, form, notes)
+    limit = placed.at(chart.limit) if chart.limit else None
     top = _TOP + (_LIMIT if chart.limit else 0)
     boxes: list[PlacedPart] = []
     names, said, torn = [], [], []
@@ -129,12 +130,11 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
         boxes += _parts(bar, y + form.name, placed)
         if bar.value > placed.high * (1 + 1e-9):
             torn.append(_tear(placed.end, y + form.name, form.row))
-        name, after = _texts(bar, note, y, placed, paper)
+        name, after = _texts(bar, note, y, placed, paper, limit)
         names.append(name)
         said.append(after)
     foot = top + len(chart.bars) * (form.name + form.row + form.gap)
     own = legend(_unlabeled(chart, boxes), placed.start, paper.width)
-    limit = placed.at(chart.limit) if chart.limit else None
     return BarsPicture(
         chart=chart,
         paper=paper,
@@ -172,16 +172,20 @@ def _scale(chart: Bars, paper: Paper, form: _Form, notes: list[str]) -> PixelSca
 
 
 def _texts(
-    bar: Bar, note: str, y: float, placed: PixelScale, paper: Paper
+    bar: Bar, note: str, y: float, placed: PixelScale, paper: Paper, limit: float | None
 ) -> tuple[PlacedText, PlacedText]:
     """The name and the note of *bar*, whose row begins at *y*."""
     form = _FORMS[paper]
     if form.above:
         name = PlacedText(placed.start, y + form.name - 5, bar.name)
-        return name, PlacedText(placed.end, y + form.name - 5, note, "end")
+        end = placed.end if limit is None or limit < placed.end - text_width(note) else limit - 5
+        return name, PlacedText(end, y + form.name - 5, note, "end")
     middle = y + form.row / 2 + 4
     name = PlacedText(placed.start - 10, middle, bar.name, "end")
-    return name, PlacedText(placed.at(bar.value) + _AFTER, middle, note)
+    x = placed.at(bar.value) + _AFTER
+    if limit is not None and x - _AFTER < limit < x + text_width(note):
+        x = limit + _AFTER  # beyond the line of the limit, which would go through it
+    return name, PlacedText(x, middle, note)
 
 
 def _beside(limit: float, says: str, paper: Paper) -> PlacedText:

@@ -26,6 +26,7 @@ class Tone(StrEnum):
     COMMUNICATION = "c"
     NVLINK = "c"  # traffic inside a node
     NETWORK = "cs"  # traffic between nodes
+    EXPOSED = "cx"  # time in which a GPU communicates and does nothing else
     ACROSS_PODS = "cx"
     HBM = "i"  # traffic inside a GPU
     IDLE = "e"

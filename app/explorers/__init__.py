@@ -6,7 +6,17 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from app.charts.svg import Figure
-from app.explorers.base import Explored, Explorer, Explorers, Foreseen, KeyFigure, Values
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Explorers,
+    Foreseen,
+    KeyFigure,
+    StateTable,
+    Values,
+    Verdict,
+)
+from app.explorers.before import since, with_ghosts
 from app.explorers.controls import (
     Control,
     ControlValue,
@@ -32,6 +42,7 @@ EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
-    "KeyFigure", "Opened", "Select", "Slider", "Values", "address_text", "opened", "predicted",
-    "question", "read_controls", "shown_text", "slider_place", "untold",
+    "KeyFigure", "Opened", "Select", "Slider", "StateTable", "Values", "address_text", "opened",
+    "predicted", "question", "read_controls", "shown_text", "since", "slider_place", "untold",
+    "Verdict", "with_ghosts",
 ]  # fmt: skip

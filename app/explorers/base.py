@@ -35,6 +35,7 @@ class KeyFigure:
     """A number beside the figures, with its name; *exact* and *unit* if it can be predicted.
 
     One that is not a number is predicted by choosing *among* some; *right* are those that are.
+    *beside* is a number to compare it with, such as a measured one.
     """
 
     label: str
@@ -43,6 +44,7 @@ class KeyFigure:
     unit: Unit = RATIO
     among: tuple[str, ...] = ()
     right: tuple[str, ...] = ()
+    beside: str = ""
 
 
 def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
@@ -80,9 +82,53 @@ def plain(label: str, value: float, digits: int = 4) -> KeyFigure:
     return KeyFigure(label, figures(value, digits), value)
 
 
+def change(now: float, before: float) -> str:
+    """How far *now* is from *before*, in percent or, from twice on, as a factor.
+
+    >>> change(110, 100), change(50, 100), change(300, 100), change(1, 1)
+    ('+10 %', '−50 %', '× 3', 'the same')
+    """
+    ratio = now / before
+    if ratio >= 2:  # noqa: PLR2004
+        return f"× {ratio:.3g}"
+    percent = float(f"{100 * abs(ratio - 1):.2g}")
+    if percent < 0.01:  # noqa: PLR2004
+        return "the same"
+    return f"{'+' if ratio > 1 else '−'}{percent:g} %"
+
+
 def summary_of(says: str) -> str:
     """*says* without its emphasis (Markdown), as the summary of a figure."""
     return says.replace("*", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a yes-or-no question: in a few words, and in a sentence."""
+
+    good: bool
+    title: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """Another state of the explorer, as a row of a table: the controls that differ, the cells."""
+
+    name: str
+    state: Mapping[str, str]
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTable:
+    """Other states to go to; *says* is Markdown. A *folded* one opens by click."""
+
+    title: str
+    says: str
+    header: tuple[str, ...] = ()
+    rows: tuple[StateRow, ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +136,7 @@ class Explored:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
     *ended*: a control that plays has reached its last value. *notice*: the values do not go
-    together, and what is shown instead.
+    together, and what is shown instead. *tables* lead to other states.
     """
 
     says: str
@@ -98,6 +144,8 @@ class Explored:
     figures: tuple[Figure, ...]
     ended: bool = False
     notice: str = ""
+    verdict: Verdict | None = None
+    tables: tuple[StateTable, ...] = ()
 
 
 def _numbers(values: Values) -> Mapping[str, float]:
@@ -129,13 +177,23 @@ class Foreseen:
     chosen: Callable[[str], str] = _nothing
 
 
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A state with a name."""
+
+    name: str
+    state: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explorer:
     """An interactive page: controls, and a function from their values to text and figures.
 
     *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
     empty; *asks* is the question without the initial values. *open* are the indexes of the figures
-    that do not give the answer away and are shown beside the question.
+    that do not give the answer away and are shown beside the question. *presets* are states to
+    start from. If it *compares*, a state is shown beside the one before it. *related* are explorers
+    with the same controls.
 
     Raises:
         ValueError: (by *explore*) the values are not compatible; the message says why.
@@ -153,6 +211,9 @@ class Explorer:
     asks: str = ""
     open: tuple[int, ...] = ()
     foreseen: Foreseen = Foreseen()
+    presets: tuple[Preset, ...] = ()
+    compares: bool = False
+    related: tuple[str, ...] = ()
 
 
 Explorers = Mapping[str, Explorer]

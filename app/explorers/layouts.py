@@ -20,7 +20,16 @@ from app.explorers.base import (
     summary_of,
 )
 from app.explorers.controls import Select, Slider
-from app.explorers.placements import RECOMPUTE, STAGES, placement
+from app.explorers.placements import (
+    CARDS,
+    MODELS,
+    MOST_SEQUENCES,
+    RECOMPUTE,
+    STAGES,
+    Placement,
+    placement,
+)
+from app.explorers.published import MFU, published_as
 from app.explorers.traffic import traffic_bars
 from app.formulas.layout import fits, projected_utilization, step_time
 from app.formulas.memory import memory_budget
@@ -28,15 +37,6 @@ from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.units import BYTE, SECOND, show
 
-_MODELS = (
-    "Llama-3.1-405B",
-    "Llama-3-8B",
-    "Llama-3-70B",
-    "Llama-2-7B",
-    "Mixtral-8x7B",
-    "DeepSeek-V3",
-)
-_CARDS = ("H100", "A100", "B200")
 _MEMORY_TONES = (
     Tone.WEIGHTS,
     Tone.GRADIENTS,
@@ -50,13 +50,6 @@ _TIME_TONES = {
     "bubble": Tone.IDLE,
     "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
-# Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4
-_MEASURED = {
-    "Llama 3 405B on 8192 GPUs": 0.43,
-    "Llama 3 405B on 16384 GPUs": 0.41,
-    "Llama 3 405B, 128K tokens": 0.38,
-}
-_MEASURED_ON = ("Llama-3.1-405B", "H100 SXM")
 _NEIGHBORS = 3  # faster layouts that are named
 
 
@@ -84,29 +77,26 @@ def _explored(values: Values) -> Explored:
         quantity("step", times.total, SECOND),
         share("projected MFU", used),
         share("bubble", bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
-        *_measured(model, cluster, layout),
+        *_measured(placed),
     )
     figures = (
-        _memory_bars(model, cluster, layout, summary_of(verdict)),
+        memory_bars(model, cluster, layout, summary_of(verdict)),
         _time_bars(model, cluster, layout),
         traffic_bars(model, cluster, layout),
     )
     return Explored(says, facts, figures, notice=placed.notice)
 
 
-def _measured(model: ModelShape, cluster: Cluster, layout: Layout) -> Iterator[KeyFigure]:
+def _measured(placed: Placement) -> Iterator[KeyFigure]:
     """The utilization that was measured with this very layout."""
-    for name, used in _MEASURED.items():
-        known = Layout.named(name)
-        alike = replace(
-            known, name=layout.name, source=layout.source, zero_stage=layout.zero_stage,
-            recompute=layout.recompute,
-        )  # fmt: skip
-        if (model.name, cluster.gpu.name) == _MEASURED_ON and alike == layout:
-            yield share("measured, Llama 3 paper", used)
+    run = published_as(placed)
+    for printed in run.printed if run else ():
+        if printed.measure is MFU:
+            yield share("measured, Llama 3 paper", printed.value)
 
 
-def _memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
+def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
+    """The memory of the fullest GPU, against what there is."""
     memory, room = memory_budget(model, layout), cluster.gpu.memory
     parts = tuple(
         Part(tone, name, float(size))
@@ -202,18 +192,18 @@ CONFIGURATOR = Explorer(
         "memory.memory_budget",
     ),
     controls=(
-        Select("model", "Model", {name: name for name in _MODELS}),
+        Select("model", "Model", {name: name for name in MODELS}),
         Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
         Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
         Slider("pipeline", "Pipeline stages", (1, 32), default=16, doubles=True),
         Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
         Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
         Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
-        Slider("batch", "Sequences per step", (1, 65536), default=2048, doubles=True),
+        Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
         Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
         Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
         Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
-        Select("gpu", "GPU", {name: name for name in _CARDS}),
+        Select("gpu", "GPU", {name: name for name in CARDS}),
         Slider(
             "network",
             "Network per GPU",
@@ -227,4 +217,5 @@ CONFIGURATOR = Explorer(
     explore=_explored,
     asks="What MFU does the layout reach?",
     foreseen=Foreseen(others=_not_the_utilization),
+    related=("fit",),
 )

@@ -11,17 +11,30 @@ from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
+from app.units import BytesPerSecond
 
+MODELS = (
+    "Llama-3.1-405B",
+    "Llama-3-8B",
+    "Llama-3-70B",
+    "Llama-2-7B",
+    "Mixtral-8x7B",
+    "DeepSeek-V3",
+    "GPT-3 175B",
+)
+CARDS = ("H100", "A100", "B200", "H800", "H200")
+MOST_SEQUENCES = 65536  # per step
 STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
 RECOMPUTE: Sequence[Recompute] = ("selective", "none", "full")
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
-_NAMES = {
+_NAMES = {  # what may be left out is 1
     "tensor": "tensor parallelism",
     "pipeline": "pipeline stages",
     "context": "context parallelism",
     "expert": "expert parallelism",
     "virtual": "pipeline chunks per GPU",
+    "micro": "sequences per micro-batch",
     "batch": "sequences per step",
 }
 
@@ -42,14 +55,11 @@ def placement(values: Values) -> Placement:
     Raises:
         ValueError: there is none; the message says what is wrong with the one asked for.
     """
-    model, cluster = ModelShape.named(values.word("model")), _cluster(values)
-    asked = {name: values.count(name) for name in _NAMES}
     try:
-        layout = _layout(values, asked)
-        _refuse(model, cluster, layout)
-        return Placement(model=model, cluster=cluster, layout=layout)
+        return _legal_placement(values)
     except ValueError as error:
         why = error
+    model, cluster, asked = ModelShape.named(values.word("model")), _cluster(values), _asked(values)
     for other in _alternatives(asked, cluster.gpus):
         try:
             layout = _layout(values, other)
@@ -59,6 +69,27 @@ def placement(values: Values) -> Placement:
         notice = f"{sentence(str(why))} Shown with {_changes(asked, other)}."
         return Placement(model=model, cluster=cluster, layout=layout, notice=notice)
     raise why
+
+
+def exact_placement(values: Values) -> Placement:
+    """The very layout that the controls describe; whether it divides the model is not looked at.
+
+    Raises:
+        ValueError: it does not divide the GPUs, or the batch.
+    """
+    model, cluster = ModelShape.named(values.word("model")), _cluster(values)
+    layout = _layout(values, _asked(values))
+    return Placement(model=model, cluster=cluster, layout=layout)
+
+
+def _legal_placement(values: Values) -> Placement:
+    placed = exact_placement(values)
+    _refuse(placed.model, placed.cluster, placed.layout)
+    return placed
+
+
+def _asked(values: Values) -> Mapping[str, int]:
+    return {name: values.count(name) if name in values else 1 for name in _NAMES}
 
 
 def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
@@ -73,10 +104,12 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
     if gpus % copy:
         shown = f"{tensor} · {stages} · {context} = {copy:,}"
         raise ValueError(f"a copy of the model takes {shown} GPUs, which do not divide {gpus:,}")
-    data = gpus // copy
-    if sequences % data:
+    data, micro = gpus // copy, degrees["micro"]
+    if sequences % (data * micro):
+        each = f" in micro-batches of {micro:,}" if micro > 1 else ""
         raise ValueError(
             f"a batch of {sequences:,} sequences does not divide over {data:,} data-parallel ranks"
+            f"{each}"
         )
     return Layout(
         tensor=tensor,
@@ -85,7 +118,8 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
         expert=degrees["expert"],
         data=data,
         virtual=degrees["virtual"],
-        microbatches=sequences // data,
+        microbatches=sequences // (data * micro),
+        micro_batch=micro,
         sequence=values.count("sequence"),
         zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
         recompute=next(known for known in RECOMPUTE if known == values.word("recompute")),
@@ -109,10 +143,23 @@ def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, 
     for copy in copies:
         data = gpus // math.prod(copy.values())
         for expert in dict.fromkeys((asked["expert"], _common(asked["expert"], data), 1)):
-            for virtual in dict.fromkeys((asked["virtual"], 1)):
-                whole = data * (copy["pipeline"] if virtual > 1 else 1)
-                for batch in dict.fromkeys((asked["batch"], -(-asked["batch"] // whole) * whole)):
-                    yield {**copy, "expert": expert, "virtual": virtual, "batch": batch}
+            for virtual, micro in product(*(_or_one(asked[name]) for name in ("virtual", "micro"))):
+                whole = data * micro * (copy["pipeline"] if virtual > 1 else 1)
+                for batch in _batches(asked["batch"], whole):
+                    yield {
+                        **copy, "expert": expert, "virtual": virtual, "micro": micro, "batch": batch
+                    }  # fmt: skip
+
+
+def _batches(asked: int, whole: int) -> Sequence[int]:
+    """The batch asked for, and the nearest multiple of *whole* that a control can be set to."""
+    up, down = -(-asked // whole) * whole, asked // whole * whole
+    near = up if up <= MOST_SEQUENCES else down
+    return tuple(dict.fromkeys((asked, near or asked)))
+
+
+def _or_one(degree: int) -> Sequence[int]:
+    return tuple(dict.fromkeys((degree, 1)))
 
 
 def _near(degree: int) -> Sequence[int]:
@@ -136,13 +183,17 @@ def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
 
 
 def _cluster(values: Values) -> Cluster:
+    return cluster_of(values.word("gpu"), values.count("gpus"), values.number("network"))
+
+
+def cluster_of(name: str, count: int, network: BytesPerSecond) -> Cluster:
     """GPUs in nodes of eight, or fewer where they are not a multiple; one network card per GPU."""
-    card, count = GPUS[values.word("gpu")], values.count("gpus")
+    card = GPUS[name]
     return Cluster(
         name=f"{count} {card.name}",
         gpu=card,
         gpus=count,
         gpus_per_node=math.gcd(_NODE, count),
         intra_bandwidth=card.nvlink,
-        inter_bandwidth=values.number("network"),
+        inter_bandwidth=network,
     )

@@ -50,14 +50,14 @@ def _run(values: Values) -> Explored:
     says = (
         f"{show(flops, FLOP)} on {counted(gpus, 'GPU')} at {percent_text(used)} of the peak take "
         f"**{show(time, SECOND, 3)}** and cost {money_text(rent)} to rent. They use "
-        f"{_energy_text(joules)}, {money_text(power)} of electricity."
+        f"{energy_text(joules)}, {money_text(power)} of electricity."
     )
     facts = (
         quantity("time", time, SECOND, 3),
         share("utilization", used),
         _hours(gpus, time),
         KeyFigure("rent", money_text(rent), rent, DOLLAR),
-        KeyFigure("energy", _energy_text(joules), joules, JOULE),
+        KeyFigure("energy", energy_text(joules), joules, JOULE),
         KeyFigure("electricity", money_text(power), power, DOLLAR),
     )
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in _SHARES)
@@ -110,7 +110,7 @@ def _receipt(lines: Sequence[tuple[str, str]], paper: Paper) -> Sheet:
     return Sheet(height=len(lines) * _LINE + 4, arrows=tuple(rules), words=tuple(words))
 
 
-def _energy_text(joules: float) -> str:
+def energy_text(joules: float) -> str:
     """Energy as a bill has it."""
     for symbol, size in (("GWh", 3.6e12), ("MWh", 3.6e9)):
         if joules >= size:

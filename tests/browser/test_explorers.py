@@ -51,6 +51,21 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     assert_accessible(page)
 
 
+def test_a_state_is_compared_with_the_one_before_its_control_moved(open_page: MakePage) -> None:
+    page = open_page("/explore/fit?show=1")
+    expect(page.get_by_role("link", name="Llama 3 405B as trained")).to_have_attribute(
+        "aria-current", "true"
+    )
+    page.select_option("#c-stage", "3")
+    expect(page.locator(".facts")).to_contain_text("was 5.976 s: +2.2 %")
+    expect(page.locator(".presets [aria-current]")).to_have_text("Yours")
+    page.select_option("#c-recompute", "full")
+    expect(page.locator(".facts")).to_contain_text("was 6.11 s: +31 %")
+    expect(page).to_have_url(re.compile("was=.*recompute=full"))
+    page.reload()
+    expect(page.locator(".facts")).to_contain_text("was 6.11 s: +31 %")
+
+
 def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:
     page = open_page("/explore/pipeline", script=False)
     page.select_option("#c-schedule", "gpipe")

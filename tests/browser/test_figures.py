@@ -87,6 +87,7 @@ def test_a_narrow_figure_is_whole_and_legible(open_page: MakePage, name: str) ->
         "pipeline?stages=16&microbatches=64&schedule=dualpipe&against=zb_v",
         "ring?ranks=12&step=9&size=100000",
         "layout?model=DeepSeek-V3&expert=64&virtual=1&context=4",
+        "fit?gpus=1&tensor=1&pipeline=1&virtual=1&stage=3",
         "memory?parameters=2000&ranks=16384&recipe=18",
         "routing?experts=256&active=8&ranks=64&tokens=4096",
         "formats?format=fp32&weight=999",

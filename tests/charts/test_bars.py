@@ -54,6 +54,18 @@ def test_the_limit_is_crossed_by_what_is_longer(picture: BarsPicture) -> None:
     assert ends[5] < picture.limit < ends[2]
 
 
+@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@pytest.mark.parametrize("short", [0.2, 0.93, 0.999])
+def test_the_line_of_the_limit_goes_through_no_number(paper: Paper, short: float) -> None:
+    part = replace(PARTS[0], value=short * 80e9)
+    drawn = bars_picture(replace(CHART, bars=(Bar(name="one GPU", parts=(part,)),)), paper)
+    (note,) = drawn.notes
+    assert drawn.limit is not None
+    left = note.x - text_width(note.text) * (note.anchor == "end")
+    assert not left <= drawn.limit <= left + text_width(note.text)
+    assert 0 <= left <= paper.width - text_width(note.text)
+
+
 def test_without_a_limit_there_is_no_line() -> None:
     picture = bars_picture(replace(CHART, limit=None))
     assert picture.limit is None

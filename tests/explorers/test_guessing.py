@@ -26,7 +26,7 @@ OTHER = {  # another state of each, in which the number is another one
     "loss-scale": {"steps": "333"}, "run": {"gpus": "9000"}, "roofline": {"gpu": "A100 SXM 80GB"},
     "bandwidth": {"gpu": "V100 SXM2"}, "hybrid-sharding": {"group": "4"}, "layout": {"tensor": "4"},
     "routing": {"factor": "1.7"}, "comb": {"stall": "c"}, "gpus": {"since": "V100 SXM2"},
-    "tolls": {"technique": "zero-bubble"},
+    "tolls": {"technique": "zero-bubble"}, "fit": {"stage": "1"},
 }  # fmt: skip
 
 

@@ -17,10 +17,10 @@ from app.explorers import (
     ControlValue,
     Explored,
     Explorer,
-    KeyFigure,
     Select,
     Slider,
     Values,
+    Verdict,
     address_text,
     opened,
     predicted,
@@ -28,6 +28,7 @@ from app.explorers import (
     read_controls,
     slider_place,
     untold,
+    with_ghosts,
 )
 from app.markdown import html, inline_html
 from app.site import Here
@@ -41,6 +42,14 @@ from app.web.explore.figures import (
     state_of,
 )
 from app.web.explore.predicting import Guess, judged
+from app.web.explore.states import (
+    WAS,
+    FactView,
+    StatesView,
+    fact_views,
+    states_view,
+    unpacked,
+)
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url, explorer_url, formula_url
 
@@ -90,10 +99,12 @@ class ExplorePage:
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    facts: tuple[KeyFigure, ...]
+    verdict: Verdict | None
+    facts: tuple[FactView, ...]
     figures: tuple[FigureView, ...]
     address: str
     ended: bool
+    states: StatesView
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +157,17 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     explorer = _explorer(name)
     values, corrections = _read(explorer, request.query_params)
     shown, problem = _shown(explorer, values)
+    was, unread = unpacked(explorer, request.query_params.get(WAS, ""))
+    before = _shown(explorer, was)[0] if was else None
     topic = site.catalog.topic(explorer.chapter)
     typed = request.query_params.get("guess", "").strip()[:_LONGEST]
     fact = predicted(explorer, shown)
     guessed = judged(site.catalog, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
     hidden = asks and _waits(explorer, request.query_params, guessed)
-    figures = tuple(untold(explorer, shown)) if hidden and not problem else shown.figures
+    figures = with_ghosts(shown, before) if before else shown.figures
+    if hidden and not problem:
+        figures = tuple(untold(explorer, shown))
     page = ExplorePage(
         name=explorer.name,
         title=explorer.title,
@@ -166,13 +181,15 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
-        corrections=(*corrections, *([shown.notice] if shown.notice else [])),
+        corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
         says=html(shown.says),
-        facts=shown.facts,
+        verdict=shown.verdict,
+        facts=fact_views(shown, before),
         figures=figure_views(explorer, values, figures, _papers(request)),
         address=explorer_url(explorer.name, state_of(explorer, values)),
         ended=shown.ended,
+        states=states_view(explorer, values, shown, hidden),
     )
     fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, explorer.title, explorer.summary, "explore")

@@ -1,0 +1,250 @@
+"""Runs whose layout was published, and what was measured of them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from app.explorers.base import StateRow, StateTable, change
+from app.explorers.placements import Placement, cluster_of
+from app.explorers.projecting import EFFICIENCY, Projection, projected
+from app.formulas.presets import GPUS, Layout, ModelShape
+from app.units import FLOP_PER_SECOND, figures, show
+
+_GIGA, _TRILLION = 1e9, 1e12
+_STATE = (  # controls that are fields of a layout
+    ("tensor", "tensor"), ("pipeline", "pipeline"), ("virtual", "virtual"), ("context", "context"),
+    ("expert", "expert"), ("micro", "micro_batch"), ("sequence", "sequence"),
+    ("stage", "zero_stage"), ("recompute", "recompute"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Something that papers print of a run; *costs*: it grows with the time of a step."""
+
+    label: str
+    of: Callable[[Projection], float]
+    text: Callable[[float], str]
+    costs: bool = False
+
+
+MFU = Measure(
+    label="MFU", of=lambda run: run.utilization, text=lambda share: f"{figures(100 * share, 3)} %"
+)
+RATE = Measure(
+    label="FLOP/s per GPU",
+    of=lambda run: run.rate,
+    text=lambda rate: show(rate, FLOP_PER_SECOND, 3),
+)
+TOKEN_RATE = Measure(
+    label="tokens per second and GPU",
+    of=lambda run: run.token_rate,
+    text=lambda rate: figures(float(f"{rate:.4g}")),
+)
+HOURS = Measure(
+    label="GPU-hours",
+    of=lambda run: run.hours,
+    text=lambda hours: f"{figures(float(f'{hours:.4g}'))}",
+    costs=True,
+)
+HOURS_PER_TRILLION = Measure(
+    label="GPU-hours per trillion tokens",
+    of=lambda run: run.hours_per_trillion,
+    text=lambda hours: f"{figures(float(f'{hours:.3g}'))}",
+    costs=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A number of a paper."""
+
+    measure: Measure
+    value: float
+
+    @property
+    def shown(self) -> str:
+        """The number."""
+        return self.measure.text(self.value)
+
+    @property
+    def text(self) -> str:
+        """The number and what it is of."""
+        return f"{self.shown} {self.measure.label}"
+
+    def slower(self, run: Projection) -> float:
+        """How many times as long as *run* this one took."""
+        ratio = self.value / self.measure.of(run)
+        return ratio if self.measure.costs else 1 / ratio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRun:
+    """A run as published; the first of the *printed* numbers tells the time of a step.
+
+    *apart* says what sets it apart from what the formulas describe.
+    """
+
+    name: str
+    model: str
+    gpu: str
+    network: float  # GB/s per GPU
+    layout: Layout
+    tokens: float  # trillions
+    printed: tuple[Printed, ...]
+    source: str
+    apart: str = ""
+
+    @property
+    def state(self) -> Mapping[str, str]:
+        """The controls that describe it."""
+        layout = self.layout
+        batch = layout.data * layout.microbatches * layout.micro_batch
+        return {
+            "model": self.model,
+            "gpu": self.gpu,
+            "gpus": str(layout.gpus),
+            "network": f"{self.network:g}",
+            **{control: str(getattr(layout, field)) for control, field in _STATE},
+            "batch": str(batch),
+            "tokens": f"{self.tokens:g}",
+            "efficiency": f"{100 * EFFICIENCY:g}",
+        }
+
+    @property
+    def projected(self) -> Projection:
+        """What the formulas say of it."""
+        cluster = cluster_of(self.gpu, self.layout.gpus, self.network * _GIGA)
+        placed = Placement(model=ModelShape.named(self.model), cluster=cluster, layout=self.layout)
+        return projected(placed, round(self.tokens * _TRILLION))
+
+    def is_of(self, placed: Placement) -> bool:
+        """Whether it is the run that is laid out like that."""
+        own = placed.layout
+        same = replace(
+            self.layout, name=own.name, source=own.source, sequence_parallel=own.sequence_parallel
+        )
+        machine = ModelShape.named(self.model), GPUS[self.gpu]
+        return same == own and machine == (placed.model, placed.cluster.gpu)
+
+
+_LLAMA = "Grattafiori et al., arXiv:2407.21783, table 4"
+LLAMA = PublishedRun(
+    name="Llama 3 405B on 16,384 H100s",
+    model="Llama-3.1-405B",
+    gpu="H100",
+    network=50,
+    layout=Layout.named("Llama 3 405B on 16384 GPUs"),
+    tokens=15.6,
+    printed=(Printed(MFU, 0.41), Printed(RATE, 400e12), Printed(HOURS, 30.84e6)),
+    source=f"{_LLAMA}; GPU-hours: Llama 3.1 model card",
+    apart="The GPU-hours are those of the model card, a total that may include other stages and "
+    "interruptions.",
+)
+DEEPSEEK = PublishedRun(
+    name="DeepSeek-V3 on 2,048 H800s",
+    model="DeepSeek-V3",
+    gpu="H800",
+    network=50,
+    layout=Layout.named("DeepSeek-V3 on 2048 GPUs"),
+    tokens=14.8,
+    printed=(Printed(HOURS_PER_TRILLION, 180e3), Printed(HOURS, 2.664e6)),
+    source="DeepSeek-V3 Technical Report, arXiv:2412.19437, table 1 (pretraining)",
+    apart="This run is outside the model. DeepSeek computes products in 8 bits, hides the "
+    "all-to-alls behind computation, stores activations in 8 bits and recomputes norms and "
+    "up-projections; the formulas do none of it, so both time and memory come out too large.",
+)
+RUNS = (
+    replace(
+        LLAMA,
+        name="Llama 3 405B on 8,192 H100s",
+        layout=Layout.named("Llama 3 405B on 8192 GPUs"),
+        printed=(Printed(MFU, 0.43),),
+        source=_LLAMA,
+        apart="The batch is that of 16,384 GPUs, so that each holds more micro-batches.",
+    ),
+    LLAMA,
+    replace(
+        LLAMA,
+        name="Llama 3 405B, 128K tokens",
+        layout=Layout.named("Llama 3 405B, 128K tokens"),
+        tokens=0.8,
+        printed=(Printed(MFU, 0.38),),
+        source=_LLAMA,
+        apart="",
+    ),
+    PublishedRun(
+        name="Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
+        model="Llama-3-8B",
+        gpu="H100",
+        network=50,
+        layout=Layout(data=8, zero_stage=3, micro_batch=2),
+        tokens=0.16,
+        printed=(Printed(TOKEN_RATE, 6667),),
+        source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, with torch.compile",
+        apart="These H100s have 96 GB and 500 W instead of 80 GB and 700 W.",
+    ),
+    DEEPSEEK,
+)
+
+
+def published_as(placed: Placement) -> PublishedRun | None:
+    """The published run that is laid out like that, if there is one."""
+    return next((run for run in RUNS if run.is_of(placed)), None)
+
+
+def published_near(placed: Placement) -> PublishedRun | None:
+    """A published run of the same model on as many of the same GPUs, if there is one."""
+    wanted = placed.model, placed.cluster.gpu, placed.cluster.gpus
+    return next(
+        (
+            run
+            for run in RUNS
+            if (ModelShape.named(run.model), GPUS[run.gpu], run.layout.gpus) == wanted
+        ),
+        None,
+    )
+
+
+@cache
+def off_by() -> tuple[str, str]:
+    """The smallest and the largest error of a projected step, of published runs."""
+    errors = sorted(abs(1 / run.printed[0].slower(run.projected) - 1) for run in RUNS)
+    least, most = (f"{100 * error:.2g} %" for error in (errors[0], errors[-1]))
+    return least, most
+
+
+@cache
+def trust() -> StateTable:
+    """Published runs and what the formulas say of them."""
+    rows = tuple(_trusted())
+    return StateTable(
+        title="How far to trust this",
+        says=(
+            "These are projections from first principles. Every kernel reaches the same share of "
+            "the peak, links reach their full bandwidth, and no GPU waits for a slower one. A "
+            "framework's own memory is not included. Where a step was published, this is how far "
+            "the projection is from it:"
+        ),
+        header=("Published run", "Number", "Published", "Projected", "Off by", "Source"),
+        rows=rows,
+        folded=True,
+    )
+
+
+def _trusted() -> Iterator[StateRow]:
+    for paper in RUNS:
+        run = paper.projected
+        for printed in paper.printed:
+            of = printed.measure.of(run)
+            yield StateRow(
+                paper.name,
+                paper.state,
+                (
+                    printed.measure.label,
+                    printed.shown,
+                    printed.measure.text(of),
+                    change(of, printed.value),
+                    paper.source,
+                ),
+            )

@@ -1,0 +1,89 @@
+"""From one state of an explorer to others: presets, neighbors, and what changed on the way."""
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi.testclient import TestClient
+
+FIT = "/explore/fit"
+WAS = "Llama-3.1-405B~H100~16384~8~16~8~1~1~2~selective~1~2048~8192~15.6 trillion~50 GB/s~60~2"
+
+
+def shown(client: TestClient, **query: str) -> str:
+    return unescape(client.get(FIT, params={"show": "1", **query}).text)
+
+
+def links(page: str, within: str) -> dict[str, str]:
+    (part,) = re.findall(rf"(?s){within}.*?</(?:nav|section)>", page)
+    return {text: href for href, text in re.findall(r'<a href="([^"]+)"[^>]*>([^<]+)</a>', part)}
+
+
+def test_every_preset_is_a_link_and_the_one_that_is_shown_is_marked(client: TestClient) -> None:
+    page = shown(client)
+    presets = links(page, '<nav class="presets"')
+    assert list(presets) == ["Llama 3 405B as trained", "8B on 8 × H100", "DeepSeek-V3"]
+    for name, href in presets.items():
+        there = unescape(client.get(href).text)
+        assert f'aria-current="true" rel="nofollow">{name}<' in there
+        assert there.count("Yours") == 0
+        assert "cannot be read" not in there
+    own = shown(client, stage="1", price="3")
+    assert '<span aria-current="true">Yours</span>' in own
+    assert all("price=3&" in f"{href}&" for href in links(own, '<nav class="presets"').values())
+
+
+def test_a_neighbor_is_a_link_that_says_what_changed_on_the_way(client: TestClient) -> None:
+    neighbors = links(shown(client), '<section class="states">\n<h2>One change away')
+    there = unescape(client.get(neighbors["ZeRO stage 3"]).text)
+    assert "was 5.976 s: +2.2 %" in there
+    assert "was 43.9 %: −0.96 points" in there
+    assert ">before</text>" in there
+    assert 'value="3" selected' in there
+    assert len(neighbors["ZeRO stage 3"]) < 600
+
+
+def test_a_form_without_scripts_carries_the_state_it_leaves(client: TestClient) -> None:
+    assert f'name="was" value="{WAS}"' in shown(client)
+    sent = shown(client, stage="3", was=WAS)
+    assert "was 5.976 s: +2.2 %" in sent
+    assert 'name="was" value="Llama-3.1-405B~H100~16384~8~16~8~1~1~3~' in sent
+    assert "<small>was" not in shown(client, was=WAS)  # nothing changed
+    assert "<small>was" not in unescape(client.get(FIT, params={"was": WAS}).text)  # asked first
+
+
+def test_a_state_before_that_cannot_be_read_is_left_out_and_said(client: TestClient) -> None:
+    for was in ("x", "~" * 3, WAS.replace("16384", "0"), WAS * 20, WAS + "~1", "<b>~" * 17):
+        page = shown(client, stage="3", was=was)
+        assert "The earlier state in the address cannot be read" in page, was
+        assert "<small>was" not in page
+        assert "6.11 s" in page
+    assert "cannot be read" not in shown(client, was="")
+    assert client.get("/explore/ring?show=1&was=x").text.count("cannot be read") == 0
+
+
+def test_a_state_that_is_asked_first_shows_no_verdict_and_no_neighbors(client: TestClient) -> None:
+    page = unescape(client.get(FIT).text)
+    for told in ("It fits", "One change away", "74.9", "5.09", "See also"):
+        assert told not in page
+    href = links(page, '<nav class="presets"')["DeepSeek-V3"]
+    assert parse_qs(urlsplit(href).query)["predict"] == ["1"]
+    assert "does not fit" not in client.get(href).text
+
+
+def test_a_state_goes_on_to_the_explorer_that_shares_its_controls(client: TestClient) -> None:
+    page = shown(client, pipeline="8", gpus="8192", price="3")
+    (href,) = re.findall(r'"(/explore/layout[^"]*)"', page)
+    given = parse_qs(urlsplit(href).query)
+    assert given["pipeline"] == ["8"]
+    assert given["gpus"] == ["8192"]
+    assert "price" not in given
+    (back,) = re.findall(r'"(/explore/fit[^"]*)"', unescape(client.get(href).text))
+    assert parse_qs(urlsplit(back).query)["gpus"] == ["8192"]
+
+
+def test_the_page_is_found_from_elsewhere(client: TestClient) -> None:
+    assert '"/explore/fit?show=1"' in client.get("/").text
+    assert '"/explore/fit?show=1"' in client.get("/chapters/meshes").text
+    assert '"/explore/fit"' in client.get("/chapters/capstone").text
+    assert '"/explore/fit"' in client.get("/search?q=will+my+run+fit").text
