@@ -220,10 +220,10 @@ def test_every_state_is_drawn_or_the_nearest_one_that_exists(
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_whatever_an_address_says_a_page_comes(client: TestClient, name: str) -> None:
     controls = EXPLORERS[name].controls
-    for text in GARBAGE:
-        answer = client.get(f"/explore/{name}", params={one.name: text for one in controls})
+    for text, some in itertools.product(GARBAGE, (controls[::2], controls[1::2])):
+        answer = client.get(f"/explore/{name}", params={one.name: text for one in some})
         assert answer.status_code == 200
-        legal = [("0", "-1", "1e9") if isinstance(c, Slider) else c.options for c in controls]
+        legal = [("0", "-1", "1e9") if isinstance(c, Slider) else c.options for c in some]
         if text:
             assert answer.text.count("; using") >= sum(text not in one for one in legal), text
     assert client.get(f"/explore/{name}?unknown=1").status_code == 200
