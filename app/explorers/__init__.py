@@ -17,7 +17,7 @@ from app.explorers.controls import (
     shown_text,
     slider_place,
 )
-from app.explorers.guessing import predicted, question, untold
+from app.explorers.guessing import predicted, question, settings_text, untold
 from app.explorers.opening import Opened, opened
 
 
@@ -33,5 +33,5 @@ EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "Opened", "Select", "Slider", "Values", "address_text", "opened", "predicted",
-    "question", "read_controls", "shown_text", "slider_place", "untold",
+    "question", "read_controls", "settings_text", "shown_text", "slider_place", "untold",
 ]  # fmt: skip

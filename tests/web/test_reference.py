@@ -63,7 +63,7 @@ def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(
     page = client.get("/errata/E-01").text
     title = "Your source says “375 %”: here is why"
     assert f'<meta property="og:title" content="{title}">' in page
-    assert f"{title}.</p>" in page
+    assert f"<h1>{title}</h1>" in page
     description = re.findall(r'<meta name="description" content="([^"]+)">', page)[0]
     assert description.startswith("A bubble fraction that exceeds one. (p - 1)/m divides idle time")
     assert 'href="/exercises/pipelines/bubble-two-ways">Solve it: Two measures' in page

@@ -11,6 +11,7 @@ from app.content.errata import DerivationLine, Erratum, errata, erratum_called
 from app.formulas import FORMULAS
 from app.site import Here, Site
 from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.share.cards import erratum_card, preview_of
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 router = APIRouter(prefix="/errata")
@@ -114,6 +115,7 @@ async def erratum_page(request: Request, site: Here, name: str) -> Response:
         f"Your source says “{erratum.said}”: here is why",
         f"{erratum.title}. {erratum.right}",
         "errata",
+        preview_of(erratum_url(erratum.id), erratum_card(erratum)),
     )
     return render("reference/erratum.html", around, _page(site, erratum))
 
