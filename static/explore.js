@@ -51,6 +51,7 @@ function settle(here) {
     const said = explored().querySelectorAll("#guessed, .said, .feedback.failure");
     live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
     history.replaceState(null, "", here);
+    document.title = explored().dataset.title;
   }, 250);
 }
 

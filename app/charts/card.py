@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from textwrap import wrap
 
 from markupsafe import Markup
@@ -25,6 +25,7 @@ _PALETTE = re.compile(r"--([\w-]+): (#\w+);")
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _FAMILY = re.compile(r"\[class[\^*]=([a-z])-\]")
 _TONE = "var(--tone)"
+_TONED = re.compile(r"\b[kosp]-\w+")  # a class with a tone
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 _HEIGHT = re.compile(r'height="([\d.]+)"')
 # Exponents whose letters the fonts do not have: ² and ³ they have.
@@ -111,7 +112,7 @@ def card_svg(card: Card) -> str:
             card=card,
             kicker=_short(card.kicker),
             lines=lines,
-            style=_style(),
+            style=_style(frozenset(_TONED.findall(drawing))),
             drawing=drawing,
             place=place,
         )
@@ -169,9 +170,12 @@ def _palette() -> dict[str, str]:
     return dict(_PALETTE.findall(light))
 
 
-@cache
-def _style() -> Markup:
-    """The style sheet of figures with a rule for each tone, instead of a variable."""
+@lru_cache(maxsize=64)
+def _style(used: frozenset[str]) -> Markup:
+    """The style sheet of figures with a rule for each tone that is *used*, instead of a variable.
+
+    Every rule is held against every part of the figure, so those that are not needed are left out.
+    """
     sheet = _source("style").partition("</style>")[0].removeprefix("<style>\n")
     source = sheet.replace(_source("palette"), "")
     rules = [(head.strip(), body.strip()) for head, body in _RULE.findall(source)]
@@ -181,7 +185,9 @@ def _style() -> Markup:
         if body.startswith("--tone")
         for name in head.split(",")
     }
-    colors = {name: body.partition(": ")[2].rstrip(";") for name, body in tones.items()}
+    colors = {
+        name: body.partition(": ")[2].rstrip(";") for name, body in tones.items() if name in used
+    }
     made = (
         f"{selector} {{ {body.replace(_TONE, color)} }}"
         for head, body in rules
@@ -201,6 +207,8 @@ def _selected(head: str, body: str, colors: dict[str, str]) -> Iterator[tuple[st
             yield selector, ""
         elif fixed in colors:
             yield selector, colors[fixed]
+        elif _TONED.fullmatch(fixed):
+            continue
         else:
             for name, color in colors.items():
                 if family is None or name.startswith(f"{family[1]}-"):

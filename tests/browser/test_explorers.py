@@ -40,6 +40,7 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     expect(slide).to_have_attribute("aria-valuetext", "16384")
     expect(page.locator(".facts")).to_contain_text("395.5 MB")
     expect(page).to_have_url(re.compile("ranks=16384"))
+    expect(page).to_have_title(re.compile("Data-parallel GPUs 16384"))
     page.fill("#c-memory", "8 TB")
     expect(page.locator("#explored .feedback.notice")).to_contain_text("288 GB is the largest")
     assert page.evaluate("document.body.dataset.same") == "yes"

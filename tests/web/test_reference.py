@@ -50,6 +50,7 @@ def test_formulas_are_shown_as_mathematics_in_the_list(client: TestClient) -> No
 
 def test_errata_are_all_there_and_each_has_its_page(client: TestClient) -> None:
     page = client.get("/errata").text
+    assert page.count(">Solve it</a>") == sum(bool(erratum.exercises) for erratum in errata())
     for erratum in errata():
         assert f'id="{erratum.id}"' in page
         assert f'href="/errata/{erratum.id}"' in page

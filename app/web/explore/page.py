@@ -76,11 +76,12 @@ class ControlView:
 class ExplorePage:
     """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
 
-    *asks*: there is something to predict in this state.
+    *asks*: there is something to predict in this state; *full_title* says what was changed in it.
     """
 
     name: str
     title: str
+    full_title: str
     summary: str
     guess: GuessForm | None
     guessed: Guess | None
@@ -161,6 +162,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     page = ExplorePage(
         name=explorer.name,
         title=explorer.title,
+        full_title=" · ".join(filter(None, (explorer.title, settings_text(explorer, values)))),
         summary=explorer.summary,
         guess=guess_form(explorer, values, shown),
         guessed=guessed,
@@ -183,7 +185,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     card = explorer_card(explorer, topic.title, values, shown, hidden=hidden)
     around = frame(
         request,
-        " · ".join(filter(None, (explorer.title, settings_text(explorer, values)))),
+        page.full_title,
         card.says or explorer.summary,
         "explore",
         preview_of(f"{page.address}&predict=1" if hidden else page.address, card),

@@ -36,11 +36,12 @@ class DerivationRow:
 
 @dataclass(frozen=True, slots=True)
 class ErratumEntry:
-    """An erratum in the list, with the chapters that it concerns."""
+    """An erratum in the list, with the chapters that it concerns and an exercise on it."""
 
     erratum: Erratum
     href: str
     chapters: tuple[Hyperlink, ...]
+    exercise: Hyperlink | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +125,11 @@ def _page(site: Site, erratum: Erratum) -> ErratumPage:
     every = errata()
     place = every.index(erratum)
     group = next(title for severity, title, _ in _GROUPS if severity == erratum.severity)
-    by_id = site.catalog.by_id
     return ErratumPage(
         erratum=erratum,
         group=Hyperlink(f"/errata#group-{erratum.severity}", group),
         rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
-        exercises=tuple(
-            Hyperlink(exercise_url(name), by_id[name].title)
-            for name in erratum.exercises
-            if name in by_id
-        ),
+        exercises=tuple(_exercises(site, erratum)),
         chapters=_chapters(site, erratum),
         earlier=_neighbor(every[place - 1]) if place else None,
         later=_neighbor(every[place + 1]) if place + 1 < len(every) else None,
@@ -145,7 +141,15 @@ def _neighbor(erratum: Erratum) -> Hyperlink:
 
 
 def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
-    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(site, erratum))
+    exercise = next(_exercises(site, erratum), None)
+    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(site, erratum), exercise)
+
+
+def _exercises(site: Site, erratum: Erratum) -> Iterator[Hyperlink]:
+    by_id = site.catalog.by_id
+    for name in erratum.exercises:
+        if name in by_id:
+            yield Hyperlink(exercise_url(name), by_id[name].title)
 
 
 def _topics(site: Site, erratum: Erratum) -> list[Topic]:

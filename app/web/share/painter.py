@@ -12,7 +12,7 @@ from resvg_py import svg_to_bytes
 
 _SECONDS = 5  # of processor time
 _MEMORY = 1 << 30  # bytes
-_POLITE = 5  # a page comes before a picture
+_POLITE = 2  # a page comes before a picture
 
 
 def main() -> None:
