@@ -3,7 +3,6 @@
 import asyncio
 import re
 import struct
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from html import unescape
@@ -80,7 +79,13 @@ def test_a_page_is_shared_with_a_picture_of_its_own(client: TestClient) -> None:
         assert "max-age" in drawn.headers["cache-control"]
         tags.add(drawn.headers["etag"])
     assert len(tags) == len(PAGES)
-    assert "resvg_py" not in sys.modules  # only in processes of its own
+
+
+def test_the_renderer_is_imported_in_processes_of_its_own_alone() -> None:
+    pattern = re.compile(r"(?:from|import) (?:resvg_py|\S*\bpainter)\b")
+    files = (path for path in (ROOT / "app").rglob("*.py") if "bundle" not in path.parts)
+    found = [path.name for path in files if pattern.search(path.read_text(encoding="utf-8"))]
+    assert found == ["painter.py"]
 
 
 def test_a_state_that_there_is_not_has_the_picture_of_the_nearest(client: TestClient) -> None:
