@@ -161,6 +161,11 @@ class Settings(BaseSettings):
         ge=0,
         description="maximum lab runs uploaded per address and hour; 0: no limit",
     )
+    pictures_allowed: int = Field(
+        default=60,
+        ge=0,
+        description="maximum social pictures drawn per address and minute; 0: no limit",
+    )
     sandbox_workers: int = Field(default=0, ge=0, description="worker processes; 0: four per core")
     sandbox_wall: float = Field(
         default=1.0,

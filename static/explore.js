@@ -1,5 +1,6 @@
 // An explorer: the server computes the state that the controls describe; the page shows it in place.
 import { follow, place } from "./dragging.js";
+import { move as moveFrom, remember } from "./motion.js";
 
 const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
@@ -29,10 +30,12 @@ function address() {
 function replaceExplored(fresh) {
   const old = explored();
   const open = [...old.querySelectorAll("details")].map((details) => details.open);
+  const before = remember(old);
   old.replaceWith(fresh);
   fresh
     .querySelectorAll("details")
     .forEach((details, index) => (details.open = open[index] ?? false));
+  moveFrom(before, fresh);
 }
 
 function replaceAsked(fresh) {
@@ -48,6 +51,7 @@ function settle(here) {
     const said = explored().querySelectorAll("#guessed, .answer-first, .said, .feedback.failure");
     live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
     history.replaceState(null, "", here);
+    document.title = explored().dataset.title;
   }, 250);
 }
 
@@ -234,3 +238,4 @@ follow(document.querySelector(".outcome"), slideOf, move, (name, text) => {
   said(slideOf(name));
   keepUp();
 });
+moveFrom(remember(explored()) && [], explored());

@@ -148,7 +148,8 @@ def preview_app(path: Path, site: Site) -> FastAPI:
     @router.get("")
     async def show(request: Request, name: str = "") -> Response:
         page = preview.page(name)
-        return render("authoring/preview.html", frame(request, f"Preview of {page.name}"), page)
+        around = replace(frame(request, f"Preview of {page.name}"), arrives=False)
+        return render("authoring/preview.html", around, page)
 
     @router.get("/stamp")
     async def stamp(name: str = "") -> Response:

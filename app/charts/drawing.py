@@ -15,7 +15,7 @@ class Rect:
     """A box; an *outlined* one is not filled, a *marked* one has a heavier edge.
 
     *label* is written inside; *says* is its tooltip; *sets* is a control, and the text that a click
-    gives it.
+    gives it; what *fills* is shown to do so, by what falls in from above.
     """
 
     x: float
@@ -29,6 +29,7 @@ class Rect:
     sets: tuple[str, str] | None = None
     outlined: bool = False
     marked: bool = False
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)

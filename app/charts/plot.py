@@ -6,10 +6,14 @@ from dataclasses import KW_ONLY, dataclass
 from app.charts.axes import Axis, PixelScale, Tick, scale
 from app.charts.color import Color, Tone
 from app.charts.labels import PlacedLabel, clear_height, placed_labels
-from app.charts.paper import NARROW, WIDE, Legend, Paper, legend, widest
+from app.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, widest
 
-_HEIGHTS = {WIDE: 330, NARROW: 270}
-_EDGES = {WIDE: 14, NARROW: 22}  # pixels at the right, for half of the last number
+_HEIGHTS = {WIDE: 330, NARROW: 270, **dict.fromkeys(CARDS, 230)}
+_EDGES = {
+    WIDE: 14,
+    NARROW: 22,
+    **dict.fromkeys(CARDS, 22),
+}  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
 _END = 10  # pixels around the name at the end of a curve
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn

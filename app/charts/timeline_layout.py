@@ -41,8 +41,8 @@ class LaneLabel:
 class Track:
     """All bars of a row, compact enough for thousands of them.
 
-    One path per kind; *spans*, *names* and *says* list the position and width of each bar, its
-    label, and its tooltip.
+    One path per kind; *spans*, *names*, *kinds* and *says* list the position and width of each
+    bar, its label, the letter of its kind, and its tooltip.
     """
 
     y: float
@@ -51,6 +51,7 @@ class Track:
     traced: str
     spans: str
     names: str
+    kinds: str
     says: str
 
 
@@ -116,6 +117,7 @@ class TimelinePicture:
             traced="".join(traced),
             spans=",".join(spans),
             names=" ".join(bar.label for bar in bars),
+            kinds="".join(bar.kind for bar in bars),
             says="|".join(bar.says for bar in bars),
         )
 

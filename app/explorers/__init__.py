@@ -27,7 +27,7 @@ from app.explorers.controls import (
     shown_text,
     slider_place,
 )
-from app.explorers.guessing import predicted, question, untold
+from app.explorers.guessing import predicted, question, settings_text, untold
 from app.explorers.opening import Opened, opened
 
 
@@ -43,6 +43,6 @@ EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "Opened", "Select", "Slider", "StateTable", "Values", "address_text", "opened",
-    "predicted", "question", "read_controls", "shown_text", "since", "slider_place", "untold",
-    "Verdict", "with_ghosts",
+    "predicted", "question", "read_controls", "settings_text", "shown_text", "since",
+    "slider_place", "untold", "Verdict", "with_ghosts",
 ]  # fmt: skip

@@ -15,15 +15,24 @@ def predicted(explorer: Explorer, shown: Explored) -> KeyFigure | None:
 
 def question(explorer: Explorer, values: Values) -> str:
     """The question for *values* (Markdown)."""
-    start, _ = read_controls(explorer.controls, {})
-    changed = [
-        f"{control.label} {shown_text(control, values[control.name])}"
-        for control in explorer.controls
-        if not control.aside and values[control.name] != start[control.name]
-    ]
+    changed = [text for aside, text in _changed(explorer, values) if not aside]
     if not changed:
         return explorer.question
     return f"{explorer.asks} Settings: {', '.join(changed)}."
+
+
+def settings_text(explorer: Explorer, values: Values) -> str:
+    """The values that are not the initial ones, in words; empty if all of them are."""
+    return ", ".join(text for _, text in _changed(explorer, values))
+
+
+def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
+    """Each control that was moved, and whether the number to predict does not depend on it."""
+    start, _ = read_controls(explorer.controls, {})
+    for control in explorer.controls:
+        value = values[control.name]
+        if value != start[control.name]:
+            yield control.aside, f"{control.label} {shown_text(control, value)}"
 
 
 def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:

@@ -125,7 +125,7 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
 
 def _box(x: float, y: float, width: float, height: float, tone: Tone, says: str) -> Rect:
     sizes = (round(size, 2) for size in (x, y, width, height))
-    return Rect(*sizes, color=tone, label="", says=says)
+    return Rect(*sizes, color=tone, label="", says=says, fills=tone is not Tone.IDLE)
 
 
 def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:

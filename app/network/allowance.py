@@ -57,6 +57,7 @@ class Allowances:
     answers: Allowance
     runs: Allowance
     sent_runs: Allowance
+    pictures: Allowance
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -65,6 +66,7 @@ class Allowances:
             Allowance(settings.answers_allowed, _MINUTE),
             Allowance(settings.runs_allowed, _HOUR),
             Allowance(settings.sent_runs_allowed, _HOUR),
+            Allowance(settings.pictures_allowed, _MINUTE),
         )
 
 

@@ -18,6 +18,8 @@ from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware
 from app.web.search import page as search_page
 from app.web.search.page import indexing
+from app.web.share import page as pictures
+from app.web.share.studio import Studio
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
@@ -39,6 +41,7 @@ PARTS = (
     docs,
     api,
     search_page,
+    pictures,
     theme,
     static,
 )
@@ -70,6 +73,7 @@ def fixed_addresses() -> frozenset[str]:
 
 def install(app: FastAPI) -> None:
     """Add what pages get."""
+    app.state.studio = Studio()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 

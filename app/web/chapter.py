@@ -20,6 +20,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import ExerciseRow, Past, Path, clock, past_of, path_of, row_of
+from app.web.share.cards import chapter_card, preview_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
 router = APIRouter(prefix="/chapters")
@@ -62,7 +63,9 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     """One chapter."""
     topic = site.catalog.topic(name)
     page = _page(site, topic, past_of(site, visiting.learner), visiting.learner)
-    return render("chapter.html", frame(request, topic.title, topic.summary, "exercises"), page)
+    preview = preview_of(chapter_url(topic.id), chapter_card(topic))
+    around = frame(request, topic.title, topic.summary, "exercises", preview)
+    return render("chapter.html", around, page)
 
 
 def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:

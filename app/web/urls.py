@@ -37,3 +37,13 @@ def run_url(lab: str, run: str) -> str:
 def erratum_url(erratum: str) -> str:
     """The page of an erratum, such as E-01."""
     return f"/errata/{erratum}"
+
+
+def picture_url(page: str) -> str:
+    """The picture of the page at the address *page*, which may have a query.
+
+    >>> picture_url("/explore/ring?ranks=8")
+    '/pictures/explore/ring.png?ranks=8'
+    """
+    path, mark, query = page.partition("?")
+    return f"/pictures{path}.png{mark}{query}"

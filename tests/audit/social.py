@@ -1,48 +1,61 @@
-"""Draws static/social.png, the picture shown where an address is shared: python -m tests.audit.social"""
+"""Draws static/social.png, for pages without a picture of their own, and static/screenshot.png, for the README.
 
+Run it with `python -m tests.audit.social` when the pages have changed.
+"""
+
+import asyncio
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from app.charts.card import Card, card_svg
 from app.config import ROOT
+from app.explorers import EXPLORERS, opened
+from app.web.share.studio import Studio
 from tests.bench.load import server
 from tests.browser.browser import launch
 
-_STYLE = """
-body{display:grid;align-content:center;gap:2.2rem;height:630px;padding:0 70px;overflow:hidden}
-.brand{font-size:2rem}.brand svg{width:46px;height:46px}
-h1{font-size:4.4rem;margin:0;letter-spacing:-.03em}
-svg.figure{width:1060px;height:auto}svg.figure>text,svg.figure>rect:not(.idle){display:none}
-"""
+EXERCISE = "/exercises/collectives/ring-all-reduce-time"
+WRONG = "35 ms"  # the reduce-scatter alone
 
 
 def draw(target: Path) -> None:
-    """A picture of the brand, the motto and a schedule."""
+    """The motto and a schedule, as the server draws the pictures of its pages."""
+    figure = opened(EXPLORERS, "pipeline", {"schedule": "zb_h1"}).shown.figures[0]
+    card = Card(
+        kicker="no account needed",
+        title="Predict the training step, then time it.",
+        says="Exercises, explorers and labs on the arithmetic of distributed training.",
+        figure=figure,
+    )
+    picture = asyncio.run(Studio().picture(("site",), lambda: card_svg(card), lambda: None))
+    target.write_bytes(picture.png)
+
+
+def photograph(target: Path) -> None:
+    """An exercise after a wrong answer whose cause is known."""
     with (
         tempfile.TemporaryDirectory() as folder,
         server(Path(folder)) as running,
         sync_playwright() as playwright,
     ):
         browser = launch(playwright)
-        page = browser.new_page(
-            viewport={"width": 1200, "height": 630}, color_scheme="light", bypass_csp=True
-        )
-        page.goto(f"http://127.0.0.1:{running.port}/explore/pipeline?schedule=zb_h1")
-        page.evaluate(
-            """() => {
-              const brand = document.querySelector(".brand");
-              const svg = document.querySelector("svg.schedule");
-              const title = document.createElement("h1");
-              title.textContent = "Predict the training step, then time it.";
-              document.body.replaceChildren(brand, title, svg);
-            }"""
-        )
-        page.add_style_tag(content=_STYLE)
-        page.evaluate("document.fonts.ready")
+        page = browser.new_page(viewport={"width": 1200, "height": 720}, color_scheme="light")
+        page.goto(f"http://127.0.0.1:{running.port}{EXERCISE}")
+        page.fill("[name=answer]", WRONG)
+        page.get_by_role("button", name="Check").click()
+        page.get_by_text("reduce-scatter alone").wait_for()
+        page.goto(f"http://127.0.0.1:{running.port}{EXERCISE}")  # a visitor who is known by now
+        page.fill("[name=answer]", WRONG)
+        page.get_by_role("button", name="Check").click()
+        page.get_by_text("reduce-scatter alone").wait_for()
+        page.mouse.move(0, 0)
+        page.evaluate("document.activeElement.blur()")
         page.screenshot(path=target)
         browser.close()
 
 
 if __name__ == "__main__":
     draw(ROOT / "static" / "social.png")
+    photograph(ROOT / "static" / "screenshot.png")

@@ -40,8 +40,9 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     expect(slide).to_have_attribute("aria-valuetext", "16384")
     expect(page.locator(".facts")).to_contain_text("395.5 MB")
     expect(page).to_have_url(re.compile("ranks=16384"))
+    expect(page).to_have_title(re.compile("Data-parallel GPUs 16384"))
     page.fill("#c-memory", "8 TB")
-    expect(page.locator(".feedback.notice:visible")).to_contain_text("288 GB is the largest")
+    expect(page.locator("#explored .feedback.notice")).to_contain_text("288 GB is the largest")
     assert page.evaluate("document.body.dataset.same") == "yes"
     canvas = page.locator(".canvas")
     canvas.focus()
@@ -209,10 +210,25 @@ def test_a_packet_goes_along_each_arrow_of_the_ring(open_page: MakePage) -> None
     expect(packets.first).to_be_hidden()
 
 
-def test_motion_is_left_out_where_it_is_not_wanted(open_page: MakePage) -> None:
+def test_blocks_move_to_their_places_in_another_schedule_where_that_is_wanted(
+    open_page: MakePage,
+) -> None:
     page = open_page("/explore/pipeline?show=1")
+    page.wait_for_timeout(400)  # a change right after another is shown at once
+    page.select_option("[name=schedule]", "zb_h1")
+    moving = page.locator(".moving rect")
+    moving.first.wait_for(state="attached")
+    page.evaluate("document.getAnimations().forEach((one) => (one.pause(), (one.currentTime = 0)))")
+    assert moving.count() == 3 * 4 * 8
+    assert moving.last.evaluate("block => getComputedStyle(block).transform") != "none"
+    page.evaluate("document.getAnimations().forEach((one) => one.finish())")
+    expect(moving).to_have_count(0)
     page.emulate_media(reduced_motion="reduce")
     expect(page.get_by_role("button", name="Play")).to_be_hidden()
+    page.wait_for_timeout(400)
+    page.select_option("[name=schedule]", "gpipe")
+    expect(page.locator(".drawn figcaption").first).to_contain_text("GPipe")
+    assert moving.count() == 0
 
 
 def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:

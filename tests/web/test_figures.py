@@ -45,13 +45,13 @@ def test_the_first_page_lets_a_newcomer_try_and_shows_no_answer(client: TestClie
 
 
 def test_a_page_says_how_it_looks_where_it_is_shared(client: TestClient) -> None:
-    page = client.get("/chapters/memory").text
+    page = client.get("/glossary").text
     (picture,) = re.findall(r'property="og:image" content="([^"]*)"', page)
     assert picture.startswith("http://testserver/static/social.")
     drawn = client.get(picture.removeprefix("http://testserver"))
     assert drawn.headers["content-type"] == "image/png"
     assert len(drawn.content) < 100_000
-    assert 'property="og:url" content="http://testserver/chapters/memory"' in page
+    assert 'property="og:url" content="http://testserver/glossary"' in page
 
 
 def test_the_map_tells_what_was_tried_and_how_long_it_took(client: TestClient, site: Site) -> None:

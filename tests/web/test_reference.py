@@ -50,6 +50,7 @@ def test_formulas_are_shown_as_mathematics_in_the_list(client: TestClient) -> No
 
 def test_errata_are_all_there_and_each_has_its_page(client: TestClient) -> None:
     page = client.get("/errata").text
+    assert page.count(">Solve it</a>") == sum(bool(erratum.exercises) for erratum in errata())
     for erratum in errata():
         assert f'id="{erratum.id}"' in page
         assert f'href="/errata/{erratum.id}"' in page
@@ -63,7 +64,7 @@ def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(
     page = client.get("/errata/E-01").text
     title = "Your source says “375 %”: here is why"
     assert f'<meta property="og:title" content="{title}">' in page
-    assert f"{title}.</p>" in page
+    assert f"<h1>{title}</h1>" in page
     description = re.findall(r'<meta name="description" content="([^"]+)">', page)[0]
     assert description.startswith("A bubble fraction that exceeds one. (p - 1)/m divides idle time")
     assert 'href="/exercises/pipelines/bubble-two-ways">Solve it: Two measures' in page

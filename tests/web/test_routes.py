@@ -15,6 +15,8 @@ FILES = (
     "/exercises/{topic}/{slug}/another", "/explore/{name}/{number}.{form}",
     "/labs/{name}/board/{number}.{form}", "/labs/{name}/{run}/samples.json",
     "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
+    "/pictures/explore/{name}.png", "/pictures/errata/{name}.png", "/pictures/formulas/{name}.png",
+    "/pictures/exercises/{topic}/{slug}.png", "/pictures/chapters/{name}.png", "/pictures/guess/{day}.png",
     "/robots.txt", "/favicon.ico",
 )  # fmt: skip
 DATED = ("/guess/{day}",)  # the same page as /guess, at an address that is another every day

@@ -1,6 +1,6 @@
 """/guess: the question of the day, and those of the last days."""
 
-from datetime import date, timedelta
+from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
@@ -9,14 +9,15 @@ from fastapi.responses import RedirectResponse
 from app.charts.spread import place_of
 from app.content.daily import question_of
 from app.db.tables import DailyGuess
-from app.errors import AnswerError, NotFoundError, UnavailableError, sentence
+from app.errors import AnswerError, UnavailableError, sentence
 from app.network.door import note_trouble
 from app.site import Here, Site
-from app.web.daily.strip import address
-from app.web.daily.view import ARCHIVE, DailyPage, Refused, daily_page
+from app.web.daily.days import address, day_called, open_day
+from app.web.daily.view import DailyPage, Refused, daily_page
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.share.cards import daily_card, preview_of
 
 router = APIRouter(prefix="/guess")
 _SAYS = (
@@ -36,7 +37,7 @@ async def today(request: Request, site: Here, visiting: Visiting) -> Response:
 @router.get("/{day}")
 async def earlier(request: Request, site: Here, visiting: Visiting, day: str) -> Response:
     """The question of *day*; one that can no longer be guessed leads to that of today."""
-    asked = _day(day, site.clock().date())
+    asked = day_called(day, site.clock().date())
     if asked is None:
         return RedirectResponse("/guess", 303)
     return await _shown(request, site, visiting.learner, asked)
@@ -47,9 +48,7 @@ async def guess(
     request: Request, site: Here, visiting: Visiting, day: str, guess: Annotated[str, Form()] = ""
 ) -> Response:
     """Store the guess, unless there is one on that day."""
-    asked = _day(day, site.clock().date())
-    if asked is None:
-        raise NotFoundError("that question is closed; /guess has the one of today")
+    asked = open_day(day, site.clock().date())
     learner = learner_of(visiting)
     spend(request, site.allowances.answers, "answers", 1 + len(guess) / _PART)
     question = question_of(asked)
@@ -85,23 +84,7 @@ async def _shown(
     refused: Refused | None = None,
     status: int = 200,
 ) -> Response:
-    around = frame(request, "Guess the step", _SAYS, "guess")
+    preview = preview_of(address(day), daily_card(question_of(day)))
+    around = frame(request, "Guess the step", _SAYS, "guess", preview)
     page: DailyPage = await aside(daily_page, site, learner, day, around.origin, refused)
     return render("daily/guess.html", around, page, status)
-
-
-def _day(text: str, today: date) -> date | None:
-    """The day in an address; None if its question can no longer be guessed.
-
-    Raises:
-        NotFoundError: it is not a day, or its question has not been asked yet.
-    """
-    try:
-        day = date.fromisoformat(text) if len(text) == len("2026-03-01") else None
-    except ValueError:
-        day = None
-    if day is None:
-        raise NotFoundError(f"{text[:40]!r} is not a day such as {today.isoformat()}")
-    if day > today:
-        raise NotFoundError(f"the question of {day.isoformat()} has not been asked yet")
-    return day if day >= today - timedelta(days=ARCHIVE) else None

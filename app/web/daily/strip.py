@@ -1,9 +1,9 @@
 """How near a guess was, and the text to share, which gives nothing away."""
 
 from dataclasses import dataclass
-from datetime import date
 
 from app.content.daily import DailyQuestion
+from app.web.daily.days import address
 
 _FULL, _EMPTY = "■", "□"
 _LEAST_STREAK = 2  # days; one alone is not worth telling
@@ -59,8 +59,3 @@ def strip(question: DailyQuestion, band: Band, streak: int, origin: str) -> str:
     if origin:
         lines.append(f"{origin}{address(question.day)}")
     return "\n".join(lines)
-
-
-def address(day: date) -> str:
-    """The page of the question of *day*."""
-    return f"/guess/{day.isoformat()}"

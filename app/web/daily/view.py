@@ -19,13 +19,13 @@ from app.formulas import FORMULAS
 from app.markdown import html
 from app.site import Site
 from app.units import BYTE, DOLLAR, RATIO, SECOND
-from app.web.daily.strip import Band, address, band_of, strip
+from app.web.daily.days import ARCHIVE, address
+from app.web.daily.strip import Band, band_of, strip
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.rendering import Hyperlink
 from app.web.reference.docstrings import documented
 from app.web.urls import exercise_url, explorer_url, formula_url
 
-ARCHIVE = 30  # days before today whose questions can still be guessed
 _STREAK_BACK = 400  # days that are searched
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _FEW = 4  # equations; a formula with more is only linked

@@ -8,18 +8,19 @@ from fastapi import APIRouter, Request, Response
 from app.db.queries import SOLUTION, Revealed, revealed
 from app.db.session import open_session
 from app.db.tables import Reveal, now
-from app.errors import AnswerError, NotFoundError, UnavailableError
+from app.errors import AnswerError, UnavailableError
 from app.grading.check import check
-from app.kinds import SEEDS, Exercise
+from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
-from app.site import Here, Site
-from app.web.exercise.posted import ActionResult, Fields, Posted
+from app.site import Here, Site, site_in
+from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
 from app.web.exercise.view import ExercisePage, begun_at, exercise_page, unavailable, unreadable
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/exercises")
@@ -35,7 +36,7 @@ async def show(
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    page = await _page(site, exercise, _seed(seed), visiting.learner, {}, ActionResult())
+    page = await _page(site, exercise, seed_of(seed), visiting.learner, {}, ActionResult())
     return _response(request, page)
 
 
@@ -55,7 +56,7 @@ async def answer(
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     learner = learner_of(visiting)
     given = await _fields(request)
-    posted = Posted(seed=_seed(seed), learner=learner, client=visiting.client, given=given)
+    posted = Posted(seed=seed_of(seed), learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
     try:
         result = await _act(site, exercise, posted)
@@ -121,7 +122,10 @@ def _seconds(given: Fields) -> float | None:
 def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
     fragment = request.headers.get(_FRAGMENT) == "1"
     title = f"{page.title} · {page.around.topic.text}"
-    around = frame(request, title, page.description, "exercises")
+    exercise = site_in(request).catalog.exercise(page.id)
+    card = exercise_card(exercise, page.around.topic.text, page.seed)
+    says = card.says or page.description
+    around = frame(request, title, says, "exercises", preview_of(page.action, card))
     return render(
         "exercise/fragment.html" if fragment else "exercise/exercise.html", around, page, status
     )
@@ -136,11 +140,3 @@ async def _fields(request: Request) -> Mapping[str, Sequence[str]]:
             # Browsers send every line break as two characters.
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     return fields
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
-        raise NotFoundError(f"a seed is a whole number from 0 to {SEEDS - 1}, not {text[:40]!r}")
-    if int(text) >= SEEDS:
-        raise NotFoundError(f"there is no seed {text}: the largest is {SEEDS - 1}")
-    return int(text)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.errors import NotFoundError
+from app.kinds import SEEDS
 from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial
 from app.sandbox.fair_queue import Client
@@ -46,3 +48,16 @@ class ActionResult:
 def first(given: Fields, field: str) -> str:
     """The first value of *field*; empty where there is none."""
     return next(iter(given.get(field, ())), "")
+
+
+def seed_of(text: str) -> int:
+    """The seed in an address.
+
+    Raises:
+        NotFoundError: it is not a seed.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
+        raise NotFoundError(f"a seed is a whole number from 0 to {SEEDS - 1}, not {text[:40]!r}")
+    if int(text) >= SEEDS:
+        raise NotFoundError(f"there is no seed {text}: the largest is {SEEDS - 1}")
+    return int(text)

@@ -22,13 +22,13 @@ from app.explorers import (
     Figure,
     Opened,
     Values,
-    address_text,
     opened,
     predicted,
     question,
 )
 from app.kinds.base import Embedded
 from app.markdown import inline_html
+from app.web.explore.state import state_of
 from app.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
@@ -133,11 +133,6 @@ def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm
         tuple(state_of(explorer, values).items()),
         fact.among,
     )
-
-
-def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
-    """The values of the controls as written in a URL."""
-    return {c.name: address_text(c, values[c.name]) for c in explorer.controls}
 
 
 def figure_view(

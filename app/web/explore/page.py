@@ -1,6 +1,6 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,22 +10,19 @@ from markupsafe import Markup
 from app.charts.paper import PAPERS, Paper
 from app.charts.svg import to_svg
 from app.content.glossary import mark
-from app.errors import InputError, NotFoundError, nearest
+from app.errors import InputError
 from app.explorers import (
     EXPLORERS,
     Control,
     ControlValue,
-    Explored,
-    Explorer,
     Select,
     Slider,
-    Values,
     Verdict,
     address_text,
     opened,
     predicted,
     question,
-    read_controls,
+    settings_text,
     slider_place,
     untold,
     with_ghosts,
@@ -39,10 +36,8 @@ from app.web.explore.figures import (
     figure_file,
     figure_views,
     guess_form,
-    state_of,
 )
-from app.web.explore.predicting import Guess, judged
-from app.web.explore.states import (
+from app.web.explore.other_states import (
     WAS,
     FactView,
     StatesView,
@@ -50,11 +45,20 @@ from app.web.explore.states import (
     states_view,
     unpacked,
 )
+from app.web.explore.predicting import Guess, judged
+from app.web.explore.state import (
+    LONGEST,
+    explored,
+    explorer_called,
+    state_of,
+    values_in,
+    waits,
+)
 from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.share.cards import explorer_card, preview_of
 from app.web.urls import chapter_url, explorer_url, formula_url
 
 router = APIRouter(prefix="/explore")
-_LONGEST = 200  # characters of a value in a URL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +85,12 @@ class ControlView:
 class ExplorePage:
     """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
 
-    *asks*: there is something to predict in this state.
+    *asks*: there is something to predict in this state; *full_title* says what was changed in it.
     """
 
     name: str
     title: str
+    full_title: str
     summary: str
     guess: GuessForm | None
     guessed: Guess | None
@@ -154,23 +159,25 @@ def _cards(chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
 @router.get("/{name}")
 async def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
-    explorer = _explorer(name)
-    values, corrections = _read(explorer, request.query_params)
-    shown, problem = _shown(explorer, values)
+    explorer = explorer_called(name)
+    values, corrections = values_in(explorer, request.query_params)
+    shown, problem = explored(explorer, values)
     was, unread = unpacked(explorer, request.query_params.get(WAS, ""))
-    before = _shown(explorer, was)[0] if was else None
+    before = explored(explorer, was)[0] if was else None
     topic = site.catalog.topic(explorer.chapter)
-    typed = request.query_params.get("guess", "").strip()[:_LONGEST]
+    typed = request.query_params.get("guess", "").strip()[:LONGEST]
     fact = predicted(explorer, shown)
     guessed = judged(site.catalog, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
-    hidden = asks and _waits(explorer, request.query_params, guessed)
+    is_settled = bool(guessed and guessed.near is not None)
+    hidden = asks and not is_settled and waits(explorer, request.query_params)
     figures = with_ghosts(shown, before) if before else shown.figures
     if hidden and not problem:
         figures = tuple(untold(explorer, shown))
     page = ExplorePage(
         name=explorer.name,
         title=explorer.title,
+        full_title=" · ".join(filter(None, (explorer.title, settings_text(explorer, values)))),
         summary=explorer.summary,
         guess=guess_form(explorer, values, shown),
         guessed=guessed,
@@ -192,7 +199,14 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         states=states_view(explorer, values, shown, hidden),
     )
     fragment = request.headers.get("x-fragment") == "1"
-    around = frame(request, explorer.title, explorer.summary, "explore")
+    card = explorer_card(explorer, topic.title, values, shown, hidden=hidden)
+    around = frame(
+        request,
+        page.full_title,
+        card.says or explorer.summary,
+        "explore",
+        preview_of(f"{page.address}&predict=1" if hidden else page.address, card),
+    )
     return render(
         "explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page
     )
@@ -201,51 +215,18 @@ async def explore(request: Request, site: Here, name: str) -> Response:
 @router.get("/{name}/{number}.{form}")
 async def download(request: Request, name: str, number: int, form: str) -> Response:
     """One figure as a standalone SVG file, or its values as CSV."""
-    explorer = _explorer(name)
-    values, _ = _read(explorer, request.query_params)
-    shown, problem = _shown(explorer, values)
+    explorer = explorer_called(name)
+    values, _ = values_in(explorer, request.query_params)
+    shown, problem = explored(explorer, values)
     if problem:
         raise InputError(problem)
     return figure_file(shown.figures, number, form, explorer.name)
-
-
-def _explorer(name: str) -> Explorer:
-    if name not in EXPLORERS:
-        near = nearest(name[:80], EXPLORERS)
-        raise NotFoundError(f"no explorer is called {name[:80]!r}{near}")
-    return EXPLORERS[name]
-
-
-def _read(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[str, ...]]:
-    given = {name: text[:_LONGEST] for name, text in query.items()}
-    values, corrections = read_controls(explorer.controls, given)
-    return Values(values), corrections
-
-
-def _shown(explorer: Explorer, values: Values) -> tuple[Explored, str]:
-    """The output of *explorer*, and why there is none if the values are not compatible."""
-    try:
-        return explorer.explore(values), ""
-    except ValueError as error:
-        return Explored("", (), ()), str(error)
 
 
 def _papers(request: Request) -> Sequence[Paper]:
     """What a script asks for: the paper that it shows. A page without scripts has them all."""
     asked = PAPERS.get(request.headers.get("x-paper", ""))
     return (asked,) if asked else BOTH
-
-
-def _waits(explorer: Explorer, query: Mapping[str, str], guessed: Guess | None) -> bool:
-    """Whether a prediction comes first: on a URL without a state, or if the URL asks for it.
-
-    A URL with a state is a shared link, which shows its result.
-    """
-    if guessed and guessed.near is not None:
-        return False
-    if "predict" in query or guessed:
-        return True
-    return "show" not in query and not any(c.name in query for c in explorer.controls)
 
 
 def _control(control: Control, value: ControlValue) -> ControlView:

@@ -11,7 +11,12 @@ from app.markdown import html, inline_html
 from app.site import Site
 from app.templating import environment
 from app.web.frame.assets import address
-from app.web.frame.visitor import THEME, Theme
+from app.web.frame.visitor import COOKIE, THEME, Theme
+
+_PICTURE = "social.png"
+_ALT = (
+    "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +28,23 @@ class Hyperlink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What is shown where the address of a page is shared: its *picture* and the words on it.
+
+    *path* is the address of what is shown, with its state.
+    """
+
+    path: str
+    picture: str
+    alt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """The frame around every page; *here* is the part of the site that the menu highlights."""
+    """The frame around every page; *here* is the part of the site that the menu highlights.
+
+    *arrives*: the visitor is new and comes from elsewhere, as by a shared link.
+    """
 
     title: str
     description: str
@@ -33,6 +53,8 @@ class Frame:
     nonce: str
     origin: str
     path: str
+    preview: Preview
+    arrives: bool
 
 
 @cache
@@ -45,7 +67,13 @@ def templates() -> Environment:
     return made
 
 
-def frame(request: Request, title: str, description: str = "", here: str = "") -> Frame:
+def frame(
+    request: Request,
+    title: str,
+    description: str = "",
+    here: str = "",
+    preview: Preview | None = None,
+) -> Frame:
     """The frame of the page that answers *request*."""
     chosen = request.cookies.get(THEME)
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
@@ -59,6 +87,8 @@ def frame(request: Request, title: str, description: str = "", here: str = "") -
         nonce=nonce,
         origin=origin,
         path=request.url.path,
+        preview=preview or Preview(path=request.url.path, picture=address(_PICTURE), alt=_ALT),
+        arrives=_arrives(request),
     )
 
 
@@ -66,6 +96,12 @@ def _address(request: Request) -> str:
     """The configured address of the site; never the Host header of the request."""
     site = request.app.state.site
     return site.settings.address.rstrip("/") if isinstance(site, Site) else ""
+
+
+def _arrives(request: Request) -> bool:
+    """Whether a visitor without a cookie comes from elsewhere to a page that is not the first."""
+    inside = request.headers.get("sec-fetch-site") == "same-origin"
+    return COOKIE not in request.cookies and not inside and request.url.path != "/"
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:

@@ -50,6 +50,12 @@ def documented(formula: Formula) -> Documented:
     )
 
 
+def equation_lines(formula: Formula) -> tuple[str, ...]:
+    """The equations in the docstring of *formula*, as they are written there."""
+    blocks = filter(_is_mathematics, _split(formula.doc).body[1:])
+    return tuple(line.strip() for block in blocks for line in block)
+
+
 def _split(doc: str) -> _Parts:
     parts = _Parts(body=[[]])
     section: list[str] | None = None

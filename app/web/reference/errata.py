@@ -11,6 +11,7 @@ from app.content.errata import DerivationLine, Erratum, errata, erratum_called
 from app.formulas import FORMULAS
 from app.site import Here, Site
 from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.share.cards import erratum_card, preview_of
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 router = APIRouter(prefix="/errata")
@@ -35,11 +36,12 @@ class DerivationRow:
 
 @dataclass(frozen=True, slots=True)
 class ErratumEntry:
-    """An erratum in the list, with the chapters that it concerns."""
+    """An erratum in the list, with the chapters that it concerns and an exercise on it."""
 
     erratum: Erratum
     href: str
     chapters: tuple[Hyperlink, ...]
+    exercise: Hyperlink | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ async def erratum_page(request: Request, site: Here, name: str) -> Response:
         f"Your source says “{erratum.said}”: here is why",
         f"{erratum.title}. {erratum.right}",
         "errata",
+        preview_of(erratum_url(erratum.id), erratum_card(erratum)),
     )
     return render("reference/erratum.html", around, _page(site, erratum))
 
@@ -122,16 +125,11 @@ def _page(site: Site, erratum: Erratum) -> ErratumPage:
     every = errata()
     place = every.index(erratum)
     group = next(title for severity, title, _ in _GROUPS if severity == erratum.severity)
-    by_id = site.catalog.by_id
     return ErratumPage(
         erratum=erratum,
         group=Hyperlink(f"/errata#group-{erratum.severity}", group),
         rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
-        exercises=tuple(
-            Hyperlink(exercise_url(name), by_id[name].title)
-            for name in erratum.exercises
-            if name in by_id
-        ),
+        exercises=tuple(_exercises(site, erratum)),
         chapters=_chapters(site, erratum),
         earlier=_neighbor(every[place - 1]) if place else None,
         later=_neighbor(every[place + 1]) if place + 1 < len(every) else None,
@@ -143,7 +141,15 @@ def _neighbor(erratum: Erratum) -> Hyperlink:
 
 
 def _entry(site: Site, erratum: Erratum) -> ErratumEntry:
-    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(site, erratum))
+    exercise = next(_exercises(site, erratum), None)
+    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(site, erratum), exercise)
+
+
+def _exercises(site: Site, erratum: Erratum) -> Iterator[Hyperlink]:
+    by_id = site.catalog.by_id
+    for name in erratum.exercises:
+        if name in by_id:
+            yield Hyperlink(exercise_url(name), by_id[name].title)
 
 
 def _topics(site: Site, erratum: Erratum) -> list[Topic]:

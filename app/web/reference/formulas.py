@@ -13,7 +13,8 @@ from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_defau
 from app.site import Here, Site
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
-from app.web.urls import erratum_url, exercise_url
+from app.web.share.cards import formula_card, preview_of
+from app.web.urls import erratum_url, exercise_url, formula_url
 
 router = APIRouter(prefix="/formulas")
 _TITLES = {
@@ -96,18 +97,28 @@ async def reference(request: Request) -> Response:
 @router.get("/{name}")
 async def one(request: Request, site: Here, name: str) -> Response:
     """One formula, evaluated for the arguments in the address."""
-    try:
-        formula = lookup(name)
-    except ValueError as error:
-        raise NotFoundError(str(error)) from error
+    formula = formula_called(name)
     given = {k: v[:_LONGEST] for k, v in request.query_params.items() if v.strip()}
     page = _page(site, formula, given)
     short = formula.name.partition(".")[2].replace("_", " ")
-    around = frame(request, short.capitalize(), page.documented.summary, "formulas")
+    preview = preview_of(formula_url(formula.name), formula_card(formula))
+    around = frame(request, short.capitalize(), page.documented.summary, "formulas", preview)
     fragment = request.headers.get("x-fragment") == "1"
     return render(
         "reference/calculation.html" if fragment else "reference/formula.html", around, page
     )
+
+
+def formula_called(name: str) -> Formula:
+    """The formula with the *name* in an address.
+
+    Raises:
+        NotFoundError: there is none; the message offers the nearest.
+    """
+    try:
+        return lookup(name)
+    except ValueError as error:
+        raise NotFoundError(str(error)) from error
 
 
 @cache

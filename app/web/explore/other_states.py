@@ -17,7 +17,7 @@ from app.explorers import (
     since,
 )
 from app.markdown import inline_html
-from app.web.explore.figures import state_of
+from app.web.explore.state import state_of
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import explorer_url
 

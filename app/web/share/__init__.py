@@ -1,0 +1,1 @@
+"""Pictures of pages, as shown where their addresses are shared."""

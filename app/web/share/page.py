@@ -1,0 +1,96 @@
+"""/pictures: the picture of a page, drawn from the same words and figures, as PNG."""
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Request, Response
+
+from app.charts.card import Card, card_svg
+from app.content.daily import question_of
+from app.content.errata import erratum_called
+from app.explorers import Explorer, Values
+from app.site import Here, Site
+from app.web.daily.days import open_day
+from app.web.exercise.posted import seed_of
+from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
+from app.web.frame.visitor import spend
+from app.web.reference.formulas import formula_called
+from app.web.share.cards import (
+    chapter_card,
+    daily_card,
+    erratum_card,
+    exercise_card,
+    explorer_card,
+    formula_card,
+)
+from app.web.share.studio import Key, Studio
+
+router = APIRouter(prefix="/pictures")
+_KEEP = "public, max-age=86400"
+
+
+@router.get("/explore/{name}.png")
+async def of_explorer(request: Request, site: Here, name: str) -> Response:
+    """An explorer in the state of the address, or in the nearest that there is."""
+    explorer = explorer_called(name)
+    values, _ = values_in(explorer, request.query_params)
+    hidden = waits(explorer, request.query_params)
+    key = ("explore", name, str(hidden), *state_of(explorer, values).values())
+    return await _sent(request, site, key, lambda: _explorer(site, explorer, values, hidden))
+
+
+@router.get("/errata/{name}.png")
+async def of_erratum(request: Request, site: Here, name: str) -> Response:
+    """An erratum."""
+    erratum = erratum_called(name)
+    return await _sent(request, site, ("errata", erratum.id), lambda: erratum_card(erratum))
+
+
+@router.get("/formulas/{name}.png")
+async def of_formula(request: Request, site: Here, name: str) -> Response:
+    """A formula."""
+    formula = formula_called(name)
+    return await _sent(request, site, ("formulas", formula.name), lambda: formula_card(formula))
+
+
+@router.get("/exercises/{topic}/{slug}.png")
+async def of_exercise(
+    request: Request, site: Here, topic: str, slug: str, seed: str = "0"
+) -> Response:
+    """The question of an exercise, as a seed draws it."""
+    exercise, drawn = site.catalog.exercise(f"{topic}/{slug}"), seed_of(seed)
+    card = exercise_card(exercise, site.catalog.topic_of(exercise).title, drawn)
+    return await _sent(request, site, ("exercises", exercise.id, card.says), lambda: card)
+
+
+@router.get("/chapters/{name}.png")
+async def of_chapter(request: Request, site: Here, name: str) -> Response:
+    """A chapter."""
+    topic = site.catalog.topic(name)
+    return await _sent(request, site, ("chapters", topic.id), lambda: chapter_card(topic))
+
+
+@router.get("/guess/{day}.png")
+async def of_question(request: Request, site: Here, day: str) -> Response:
+    """The question of a day, as long as it can be guessed."""
+    question = question_of(open_day(day, site.clock().date()))
+    return await _sent(request, site, ("guess", question.key), lambda: daily_card(question))
+
+
+def _explorer(site: Site, explorer: Explorer, values: Values, hidden: bool) -> Card:
+    shown, _ = explored(explorer, values)
+    chapter = site.catalog.topic(explorer.chapter).title
+    return explorer_card(explorer, chapter, values, shown, hidden=hidden)
+
+
+async def _sent(request: Request, site: Site, key: Key, card: Callable[[], Card]) -> Response:
+    """The picture of *key*, with what *card* returns on it."""
+    studio: Studio = request.app.state.studio
+    picture = await studio.picture(
+        key,
+        lambda: card_svg(card()),
+        lambda: spend(request, site.allowances.pictures, "pictures"),
+    )
+    headers = {"Cache-Control": _KEEP, "ETag": f'"{picture.tag}"'}
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(picture.png, media_type="image/png", headers=headers)
