@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
 from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.illustrations import prove_illustration
 from app.authoring.proofs import (
     prove,
     prove_figures,
@@ -93,6 +94,7 @@ async def lint_file(
         *prove_use(exercise, document.values),
         *prove_links(exercise, places or _places((), (file,))),
         *prove_figures(exercise),
+        *prove_illustration(exercise),
         *prove_lab(exercise),
         *_words(exercise),
     ]

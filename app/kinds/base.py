@@ -90,6 +90,15 @@ class Embedded(Strict):
     predict: bool = Field(default=False, description="ask for a number before it is shown")
 
 
+class Illustrated(Strict):
+    """A figure of what is asked, drawn with the values of an exercise; it shows no result."""
+
+    draws: str = Field(description="its name: /authoring lists them")
+    given: dict[str, str | int | float] = Field(
+        default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
+    )
+
+
 class Base(Strict, ABC):
     """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
@@ -124,6 +133,9 @@ class Base(Strict, ABC):
     sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
     figures: list[Embedded] = Field(
         default_factory=list, description="explorers, shown once it is solved"
+    )
+    figure: Illustrated | None = Field(
+        default=None, description="drawn under the prompt: what is given, and its shape"
     )
     skills: list[str] = Field(default_factory=list, description="search terms")
     fixed: list[str] = Field(

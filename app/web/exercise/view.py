@@ -19,6 +19,7 @@ from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
+from app.web.exercise.illustration import IllustrationView, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
@@ -123,6 +124,7 @@ class ExercisePage:
     here: str
     begun: int
     prompt: Markup
+    illustration: IllustrationView | None
     form: Form
     state: AnswerState
     heading: str
@@ -185,6 +187,7 @@ def exercise_page(
         here=exercise_url(exercise.id),
         begun=begun_at(given) or int(now().timestamp()),
         prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
+        illustration=illustration_view(exercise, seed),
         form=form,
         state=state,
         heading=_HEADINGS[state],
