@@ -54,7 +54,11 @@ def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
         for (x, y), name in zip(places, names, strict=True)
         if name == GAP
     ]
-    arrows = [_between(places[at], places[(at + 1) % len(places)]) for at in range(len(places))]
+    beside = 24 if paper is NARROW else 34
+    arrows = [
+        _between(places[at], places[(at + 1) % len(places)], beside=beside)
+        for at in range(len(places))
+    ]
     first = center + 4 - 9 * (len(notes) - 1)
     words = [
         Words(middle, first + 18 * line, note, anchor="middle", strong=not line)
@@ -88,6 +92,7 @@ def _between(
     one: tuple[float, float],
     other: tuple[float, float],
     *,
+    beside: float = 34,
     color: Color = Color.GREEN,
     dashed: bool = False,
 ) -> Arrow:
@@ -95,7 +100,7 @@ def _between(
     (x1, y1), (x2, y2) = one, other
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
     x, y = (x2 - x1) / length, (y2 - y1) / length
-    room = min(min(34 / max(abs(x), 1e-9), (_HALF + 2) / max(abs(y), 1e-9)), length * 0.36)
+    room = min(min(beside / max(abs(x), 1e-9), (_HALF + 2) / max(abs(y), 1e-9)), length * 0.36)
     ends = (x1 + room * x, y1 + room * y, x2 - room * x, y2 - room * y)
     return Arrow(*(round(end, 2) for end in ends), color=color, dashed=dashed)
 

@@ -109,6 +109,7 @@ class Base(Strict, ABC):
     sample: ClassVar[str]  # an exercise of the course that shows the kind well
     runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
     pace: ClassVar[float] = 2.0  # minutes that an exercise of level 1 takes
+    asks_for_numbers: ClassVar[bool] = False  # formulas beside it do not say what is right
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")

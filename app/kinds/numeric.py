@@ -42,6 +42,7 @@ class Numeric(Base):
 
     kind_title = "Number"
     sample = "collectives/bytes-sent-by-a-ring"
+    asks_for_numbers = True
     keeps_draft = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")

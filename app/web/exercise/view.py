@@ -19,6 +19,7 @@ from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
+from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.illustration import IllustrationView, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.views import view_of
@@ -100,6 +101,7 @@ class Around:
     primer: int
     path: Path
     near: Stretch
+    facts: tuple[FactView, ...]
     sources: tuple[Hyperlink, ...]
     errata: tuple[Hyperlink, ...]
     another: Hyperlink | None
@@ -197,7 +199,7 @@ def exercise_page(
         onward=onward_for(site, past, topic.id, exercise.id) if is_over else None,
         finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
         attempts=attempts,
-        around=_around(site, exercise, topic, past),
+        around=_around(site, exercise, seed, topic, past),
         has_figures=bool(exercise.figures),
     )
 
@@ -220,7 +222,7 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
+def _around(site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
     path = path_of(topic.path, past.known)
@@ -231,6 +233,7 @@ def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
         primer=topic.reading if is_new else 0,
         path=path,
         near=path.near(exercise_url(exercise.id), _NEAR),
+        facts=tuple(facts_beside(exercise, topic, seed)),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,
