@@ -234,3 +234,19 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         process.wait(timeout=20)
         if process.stderr:
             process.stderr.close()
+
+
+SHIFTS = """() => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((one) => (sum += one.value)))
+    .observe({type: "layout-shift", buffered: true});
+  document.fonts.ready.then(() => setTimeout(() => done(sum), 300));
+})"""
+
+
+def test_nothing_moves_when_the_fonts_arrive_late(open_page: MakePage) -> None:
+    page = open_page("/glossary", width=390)
+    page.route("**/fonts/*", lambda route: (page.wait_for_timeout(400), route.continue_()))
+    page.context.new_cdp_session(page).send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.goto("/chapters/collectives")
+    assert page.evaluate(SHIFTS) < 0.02
