@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
 from app.expressions import fill
-from app.kinds.answers import Answer, Verdict
+from app.kinds.answers import Answer, Counted, Verdict
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
 from app.units import scale_of
@@ -227,6 +227,19 @@ class Base(Strict, ABC):
             AnswerError: *answer* cannot be read, which is not the same as wrong.
             UnavailableError: the sandbox that must run it cannot.
         """
+
+    @property
+    def draws_mistakes(self) -> bool:
+        """Whether some wrong answers are drawn beside the right one."""
+        return False
+
+    def counted(self, seed: int, answer: Answer) -> Counted | None:
+        """What a wrong *answer* counts, where the right one adds up parts and it is some of them.
+
+        Raises:
+            AnswerError: *answer* cannot be read.
+        """
+        return None
 
     @property
     def variation(self) -> str:

@@ -6,7 +6,9 @@ from markupsafe import Markup
 
 from app.errors import sentence
 from app.illustrations import illustrated
+from app.illustrations.counting import counted_sketch
 from app.kinds import Exercise
+from app.kinds.answers import Answer
 from app.kinds.base import Illustrated, Remembered
 from app.kinds.drawing import Draw
 from app.web.explore.figures import BOTH, drawn_on
@@ -39,3 +41,14 @@ def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
         return IllustrationView(found.title, drawn_on(BOTH, found))
     except ValueError as error:
         return IllustrationView("", Markup(""), sentence(str(error)))
+
+
+def counted_view(
+    exercise: Exercise, seed: int, answer: Answer, *, finished: bool
+) -> IllustrationView | None:
+    """What a wrong *answer* counts, where the right one adds up parts; with sizes if *finished*."""
+    counted = exercise.counted(seed, answer)
+    if counted is None:
+        return None
+    found = counted_sketch(counted, finished=finished)
+    return IllustrationView(found.title, drawn_on(BOTH, found))

@@ -20,7 +20,7 @@ from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
 from app.web.exercise.facts import FactView, facts_beside
-from app.web.exercise.illustration import IllustrationView, illustration_view
+from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
@@ -131,6 +131,7 @@ class ExercisePage:
     state: AnswerState
     heading: str
     feedback: tuple[Markup, ...]
+    counted: IllustrationView | None
     trial: TrialView | None
     help: Help
     onward: Onward | None
@@ -138,6 +139,7 @@ class ExercisePage:
     attempts: tuple[AttemptView, ...]
     around: Around
     has_figures: bool
+    has_drawings: bool
     pad_limit: int = PAD_LIMIT
 
 
@@ -194,6 +196,9 @@ def exercise_page(
         state=state,
         heading=_HEADINGS[state],
         feedback=_feedback(result),
+        counted=None
+        if verdict is None or verdict.correct
+        else counted_view(exercise, seed, exercise.answer_in(given), finished=finished),
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, seen.hints, finished=finished),
         onward=onward_for(site, past, topic.id, exercise.id) if is_over else None,
@@ -201,6 +206,7 @@ def exercise_page(
         attempts=attempts,
         around=_around(site, exercise, seed, topic, past),
         has_figures=bool(exercise.figures),
+        has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
     )
 
 
