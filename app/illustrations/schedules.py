@@ -8,6 +8,7 @@ from app.charts.color import Color, Tone
 from app.charts.drawing import Arrow, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
+from app.errors import capitalized
 from app.formulas.checks import positive, whole
 from app.illustrations.base import (
     GAP,
@@ -46,7 +47,7 @@ def _pipeline(
     end = played.makespan * min(1.0, _MOST / bars)
     cut = microbatches > _enough(stages) or end < played.makespan
     return Timeline(
-        title=f"{SCHEDULE_NAMES[schedule]}" + (", the beginning of a step" if cut else ""),
+        title=capitalized(SCHEDULE_NAMES[schedule]) + (", the beginning of a step" if cut else ""),
         summary=f"{stages:,} stages, {microbatches:,} micro-batches; gray is idle",
         rows=tuple(
             Lane(f"stage {device}", "", tuple(_bars(played, device, end)))
