@@ -31,13 +31,15 @@ MAY: dict[str, set[str]] = {
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
+    "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
+    | {"charts", "simulators"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
-    "web": SERVER | {"grading"},
+    "web": SERVER | {"grading", "illustrations"},
     "api": SERVER | {"grading"},
     "main": SERVER | {"api", "web"},
-    "authoring": CORE | {"explorers", "labs", "main", "site", "web"},
+    "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
     "commands": SERVER | {"authoring", "grading", "main", "simulators"},
     "__main__": {"errors", "commands"},
 }

@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
 from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.illustrations import prove_illustration
 from app.authoring.proofs import (
     prove,
     prove_figures,
@@ -22,9 +23,10 @@ from app.authoring.proofs import (
 from app.authoring.prose import prove_shape_of
 from app.config import ROOT
 from app.content.catalog import TOPIC_FILE, Catalog, TopicFile, read_exercise, read_topic, topic_of
-from app.errors import ContentError, InputError, Problem
+from app.errors import ContentError, InputError, Problem, nearest
 from app.expressions import ExpressionError
-from app.kinds import Exercise, Finding
+from app.formulas import FORMULAS
+from app.kinds import Exercise, Finding, Where
 from app.markdown import MathematicsError, html
 from app.sandbox.runner import Runner
 
@@ -93,6 +95,7 @@ async def lint_file(
         *prove_use(exercise, document.values),
         *prove_links(exercise, places or _places((), (file,))),
         *prove_figures(exercise),
+        *prove_illustration(exercise),
         *prove_lab(exercise),
         *_words(exercise),
     ]
@@ -123,7 +126,20 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
     return Linted(0, problems, ())
 
 
+def _prove_facts(topic: TopicFile, places: Places) -> Iterator[Finding]:
+    """Facts whose formula or page does not exist."""
+    for index, fact in enumerate(topic.facts):
+        where: Where = ("facts", index)
+        if fact.formula and fact.formula not in FORMULAS:
+            says = f"no formula is called {fact.formula!r}{nearest(fact.formula, FORMULAS)}"
+            yield Finding(where, says)
+        if fact.see:
+            for says, cure in trouble_of_addresses(f"[page]({fact.see})", places):
+                yield Finding(where, says, cure)
+
+
 def _prove_chapter(topic: TopicFile, places: Places) -> Iterator[Finding]:
+    yield from _prove_facts(topic, places)
     for where, text in (("opening", topic.opening), ("closing", topic.closing)):
         try:
             html(text)

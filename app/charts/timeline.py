@@ -50,7 +50,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A chart over time, from 0 to *end* seconds; *note* explains what it shows."""
+    """A chart over time, from 0 to *end* seconds; *note* explains what it shows.
+
+    An *untimed* one has no times below it.
+    """
 
     title: str
     summary: str
@@ -59,6 +62,7 @@ class Timeline:
     kinds: tuple[tuple[str, str], ...]
     traced: str = ""  # the label of the bars that are highlighted
     note: str = ""
+    untimed: bool = False
 
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:

@@ -147,7 +147,7 @@ def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture
     foot = _TOP + len(timeline.rows) * (row + _GAP)
     own = legend([(kind, says) for kind, says in timeline.kinds], left, paper.width)
     note = wrapped(timeline.note, paper.width)
-    end = timeline.end or 1.0
+    times = PixelScale(_AXIS, low=0.0, high=timeline.end or 1.0, start=left, end=right)
     return TimelinePicture(
         timeline=timeline,
         paper=paper,
@@ -157,7 +157,7 @@ def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture
         row=row,
         scale=(right - left) / timeline.end if timeline.end else 0.0,
         lines=lines,
-        ticks=PixelScale(_AXIS, low=0.0, high=end, start=left, end=right).ticks(),
+        ticks=() if timeline.untimed else times.ticks(),
         foot=foot,
         legend=own,
         note=note,

@@ -25,6 +25,15 @@ _NEW_CHAPTER = (
 )
 
 
+class ChapterFact(Strict):
+    """A formula or a constant that a chapter uses, with the page that explains it."""
+
+    name: str = Field(min_length=2, max_length=40, description="what it is: 2 to 40 characters")
+    says: str = Field(min_length=1, max_length=60, description="its value: 1 to 60 characters")
+    formula: str = Field(default="", description="the formula that it is, by name")
+    see: str = Field(default="", description="the page of this site that explains it")
+
+
 class TopicFile(Strict):
     """The content of `topic.yaml`."""
 
@@ -35,6 +44,9 @@ class TopicFile(Strict):
     closing: str = Field(
         default="",
         description="Markdown: what one can now compute, shown when the path is finished",
+    )
+    facts: list[ChapterFact] = Field(
+        default=[], description="formulas and constants, shown beside the exercises"
     )
     figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
 
@@ -50,6 +62,7 @@ class Topic:
     summary: str = ""
     opening: str = ""
     closing: str = ""
+    facts: tuple[ChapterFact, ...] = ()
     figures: tuple[Embedded, ...] = ()
 
     @property
@@ -225,6 +238,7 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         opening=file.opening,
         closing=file.closing,
         exercises=tuple(exercises),
+        facts=tuple(file.facts),
         figures=tuple(file.figures),
     )
 

@@ -4,7 +4,7 @@ Authors write answers, mistakes and conditions in it, docstrings their formulas,
 derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.expressions.arithmetic import read_answer
+from app.expressions.arithmetic import read_answer, read_argument
 from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.filling import BLANK, blanked, fill, following, slots
 from app.expressions.mathematics import latex
@@ -32,6 +32,7 @@ __all__ = [
     "parse",
     "parse_plain",
     "read_answer",
+    "read_argument",
     "same_kind",
     "slots",
     "worked_pad",

@@ -8,6 +8,7 @@ from app.expressions.operations import PLAIN, Quantity, same_kind
 from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
+from app.formulas import Input
 from app.units import Reading, Scale, read, spelled
 from app.units.reading import joined, plain_signs, without_commas
 from app.units.scales import SCALES, takes_prefix
@@ -39,6 +40,19 @@ def read_answer(text: str, shown: Scale) -> Reading:
         return work_out(text, shown)
     except ExpressionError as error:
         raise ExpressionError(str(error) if _is_arithmetic(text) else refused) from error
+
+
+def read_argument(taken: Input, text: str) -> Reading | None:
+    """The arithmetic in *text*, as a number of *taken*; None if *text* is a value as it stands.
+
+    Raises:
+        ExpressionError: it is arithmetic that has no value, or one of another dimension.
+    """
+    if taken.unit is None or taken.many or not _is_arithmetic(text):
+        return None
+    unit = taken.unit
+    found = read_answer(text, Scale(unit.symbol, unit, unit.size))
+    return replace(found, value=found.value / unit.size) if found.worked_out else None
 
 
 def _is_arithmetic(text: str) -> bool:

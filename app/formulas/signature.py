@@ -163,11 +163,21 @@ def formula_of(name: str, function: Callable[..., FormulaResult]) -> Formula:
     Raises:
         TypeError: its signature leaves a unit open.
     """
+    returned = get_type_hints(function, include_extras=True)["return"]
+    result, form, parts = _result(returned)
+    return Formula(name, function, inputs_of(function), result, form, parts)
+
+
+def inputs_of(function: Callable[..., object]) -> dict[str, Input]:
+    """The arguments of *function*, by name.
+
+    Raises:
+        TypeError: its signature leaves a unit open.
+    """
     hints = get_type_hints(function, include_extras=True)
-    result, form, parts = _result(hints.pop("return"))
+    del hints["return"]
     parameters = inspect.signature(function).parameters
-    inputs = {name: _input(parameters[name], hint) for name, hint in hints.items()}
-    return Formula(name, function, inputs, result, form, parts)
+    return {name: _input(parameters[name], hint) for name, hint in hints.items()}
 
 
 def shown_default(taken: Input) -> str:

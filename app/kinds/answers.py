@@ -58,3 +58,21 @@ def single(answer: Answer) -> str:
     if not isinstance(answer, str):
         raise AnswerError("the answer must be a string, not a list or an object")
     return answer
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPart:
+    """A part of the right answer, and whether a wrong one counts it."""
+
+    name: str
+    value: float
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A wrong answer as the sum of some parts of the right one; both are texts with a unit."""
+
+    parts: tuple[CountedPart, ...]
+    given: str
+    right: str

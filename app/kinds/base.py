@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
 from app.expressions import fill
-from app.kinds.answers import Answer, Verdict
+from app.kinds.answers import Answer, Counted, Verdict
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
 from app.units import scale_of
@@ -90,6 +90,15 @@ class Embedded(Strict):
     predict: bool = Field(default=False, description="ask for a number before it is shown")
 
 
+class Illustrated(Strict):
+    """A figure of what is asked, drawn with the values of an exercise; it shows no result."""
+
+    draws: str = Field(description="its name: /authoring lists them")
+    given: dict[str, str | int | float] = Field(
+        default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
+    )
+
+
 class Base(Strict, ABC):
     """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
@@ -100,6 +109,7 @@ class Base(Strict, ABC):
     sample: ClassVar[str]  # an exercise of the course that shows the kind well
     runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
     pace: ClassVar[float] = 2.0  # minutes that an exercise of level 1 takes
+    asks_for_numbers: ClassVar[bool] = False  # formulas beside it do not say what is right
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
@@ -124,6 +134,9 @@ class Base(Strict, ABC):
     sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
     figures: list[Embedded] = Field(
         default_factory=list, description="explorers, shown once it is solved"
+    )
+    figure: Illustrated | None = Field(
+        default=None, description="drawn under the prompt: what is given, and its shape"
     )
     skills: list[str] = Field(default_factory=list, description="search terms")
     fixed: list[str] = Field(
@@ -214,6 +227,19 @@ class Base(Strict, ABC):
             AnswerError: *answer* cannot be read, which is not the same as wrong.
             UnavailableError: the sandbox that must run it cannot.
         """
+
+    @property
+    def draws_mistakes(self) -> bool:
+        """Whether some wrong answers are drawn beside the right one."""
+        return False
+
+    def counted(self, seed: int, answer: Answer) -> Counted | None:
+        """What a wrong *answer* counts, where the right one adds up parts and it is some of them.
+
+        Raises:
+            AnswerError: *answer* cannot be read.
+        """
+        return None
 
     @property
     def variation(self) -> str:

@@ -71,6 +71,7 @@ class Design(Base):
 
     kind_title = "Design"
     sample = "memory/the-mildest-stage"
+    asks_for_numbers = True
     pace = 3.0
     kind: Literal["design"]
     choose: dict[Identifier, Knob] = Field(

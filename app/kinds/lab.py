@@ -68,6 +68,7 @@ class LabExercise(Base):
 
     kind_title = "Lab"
     sample = "collectives/count-the-ring"
+    asks_for_numbers = True
     pace = 4.0
     kind: Literal["lab"]
     lab: str = Field(description="a name that `wallclock lab list` knows")

@@ -8,8 +8,9 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, names_in, parse
-from app.kinds.answers import Answer, PartVerdict, Verdict
+from app.kinds.answers import Answer, Counted, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Remembered, UnitName, Where
+from app.kinds.counting import counted_in, trouble_of_parts
 from app.kinds.drawing import Draw, redrawn
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
@@ -42,6 +43,7 @@ class Numeric(Base):
 
     kind_title = "Number"
     sample = "collectives/bytes-sent-by-a-ring"
+    asks_for_numbers = True
     keeps_draft = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
@@ -52,6 +54,9 @@ class Numeric(Base):
     accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, str] = Field(
         default_factory=dict, alias="mistakes", description="expression: sentence"
+    )
+    parts: dict[str, str] = Field(
+        default_factory=dict, description="what the answer adds up: name: expression"
     )
     answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
@@ -70,6 +75,7 @@ class Numeric(Base):
                 tolerance=self.tolerance,
                 accept=self.accept,
                 mistakes=self.wrong,
+                parts=self.parts,
             )
         }
         return self
@@ -148,6 +154,23 @@ class Numeric(Base):
                 yield self._where(name, "mistakes", expression), says
 
     @property
+    def draws_mistakes(self) -> bool:
+        """Whether an answer adds up parts."""
+        return any(asked.parts for asked in self._asked.values())
+
+    def counted(self, seed: int, answer: Answer) -> Counted | None:
+        """The parts of the first listed mistake among the answers that is the sum of some."""
+        keys = self.keys(seed)
+        for name, text in self._given(answer).items():
+            reading = self._read(name, text)
+            key, value = keys[name], reading.value
+            known = not key.holds(reading) and key.asked.foreseen(value, key.mistakes)
+            found = counted_in(key, value) if known else None
+            if found:
+                return found
+        return None
+
+    @property
     def worked_out(self) -> Sequence[str]:
         """The answers, too, where there are several."""
         return [*super().worked_out, *self.answers]
@@ -161,12 +184,16 @@ class Numeric(Base):
         try:
             keys = self.keys(drawn.seed)
             clashes = {name: list(key.clashes()) for name, key in keys.items()}
+            parts = {name: trouble_of_parts(key) for name, key in keys.items()}
         except ExpressionError as error:
             yield Finding(self._where(next(iter(self._asked)), "answer"), str(error))
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
             where = self._where(next(iter(self._asked)), "answer")
             yield Finding(where, "fewer than two mistakes are listed", "add them under mistakes")
+        for name, says in parts.items():
+            if says:
+                yield Finding(self._where(name, "parts"), says, "list all that it adds up, once")
         for name, found in clashes.items():
             for expression, says in found:
                 yield Finding(self._where(name, "mistakes", expression), says, TELL)

@@ -34,6 +34,7 @@ class AskedQuantity(Strict):
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     mistakes: dict[str, str] = Field(default_factory=dict, description="expression: sentence")
+    parts: dict[str, str] = Field(default_factory=dict, description="what it adds up, by name")
 
     @field_validator("tolerance")
     @classmethod

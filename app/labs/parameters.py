@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict
 
 from app.errors import InputError, nearest
-from app.units import BYTE, COUNT, RATIO, Unit, figures, parse, scale_of, show
+from app.expressions import read_answer
+from app.units import BYTE, COUNT, RATIO, Unit, figures, scale_of, show
 
 Value = float | str | tuple[float, ...]
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
@@ -22,7 +23,7 @@ class Strict(BaseModel):
 
 
 class Parameter(Strict):
-    """A number, a choice or several numbers; bare numbers are in *unit*."""
+    """A number, a choice or several numbers, which may be arithmetic; bare ones are in *unit*."""
 
     says: str
     start: str | int | float
@@ -87,9 +88,9 @@ class Parameter(Strict):
 
     def _parsed(self, text: str) -> float:
         try:
-            return float(text) * (scale_of(self.unit).factor if self.unit else 1.0)
+            return float(text) * scale_of(self.unit).factor
         except ValueError:
-            return parse(text, self.measured_in)
+            return read_answer(text, scale_of(self.unit)).value
 
     def _between(self, name: str, low: str, high: str) -> Iterable[float]:
         value, last = self.number(name, low), self.number(name, high)

@@ -130,7 +130,10 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
     topic.write_text(topic.read_text() + "due: tomorrow\n")
     (problem,) = lint_topic(topic).problems
     assert problem.says == "due: is not known here"
-    assert problem.cure == "the keys here are closing, figures, opening, position, summary, title"
+    assert (
+        problem.cure
+        == "the keys here are closing, facts, figures, opening, position, summary, title"
+    )
     topic.write_text(
         topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")
     )

@@ -209,6 +209,11 @@ def test_a_figure_that_cannot_be_drawn_is_reported(
     [
         ("figures: [{explorer: rings}]", "did you mean 'ring'"),
         (r"closing: It is $\nonsense{1}$.", "not valid LaTeX"),
+        (
+            "facts: [{name: Sum, says: 1 + 1, formula: memory.states_bytes}]",
+            "did you mean 'memory.",
+        ),
+        ("facts: [{name: Sum, says: 1 + 1, see: /hardwear}]", "is broken; did you mean 'hardware'"),
         ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
     ],
 )

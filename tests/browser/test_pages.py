@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
@@ -234,3 +234,24 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         process.wait(timeout=20)
         if process.stderr:
             process.stderr.close()
+
+
+SHIFTS = """() => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((one) => (sum += one.value)))
+    .observe({type: "layout-shift", buffered: true});
+  document.fonts.ready.then(() => setTimeout(() => done(sum), 300));
+})"""
+
+
+def test_nothing_moves_when_the_fonts_arrive_late(open_page: MakePage) -> None:
+    page = open_page("/glossary", width=390)
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(400)
+        route.continue_()
+
+    page.route("**/fonts/*", late)
+    page.context.new_cdp_session(page).send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.goto("/chapters/collectives")
+    assert page.evaluate(SHIFTS) < 0.02

@@ -155,6 +155,14 @@ def test_a_wrong_parameter_is_told_before_anything_runs(given: dict[str, str], s
     assert says in str(caught.value)
 
 
+def test_a_parameter_is_arithmetic_with_units() -> None:
+    lab = lab_called("all-reduce")
+    job = read_job(lab, {"ranks": "2 * 2", "sizes": "2 * 3/4 MiB, 1 GB/s * 4 ms"})
+    assert (job.ranks, job.values["sizes"]) == (4, (1.5 * 2**20, 4e6))
+    with pytest.raises(InputError, match="sizes: cannot read '9\\^9\\^9\\^9'"):
+        read_job(lab, {"sizes": "9^9^9^9"})
+
+
 def test_several_sizes_are_a_range_or_a_list() -> None:
     lab = lab_called("all-reduce")
     assert read_job(lab, {"sizes": "1KiB..64KiB"}).values["sizes"] == (1024, 4096, 16384, 65536)

@@ -41,6 +41,29 @@ def test_a_calculator_reads_lists_and_names_and_says_what_is_wrong(client: TestC
     assert "did you mean &#39;Llama-3.1-405B&#39;" in unknown.text
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("collectives.ring_all_reduce_time", "size=7/4 * 2 GB&ranks=2*4&bandwidth=450 GB/s/9",
+         "<output>122.5 ms</output>.*= 3.5 GB, .*= 8, .*= 50 GB/s"),
+        ("cost.electricity_cost", "gpus=2*8&watts=700 W&duration=2*24 h&dollars_per_kwh=0.1-0.05",
+         r"<output>\$?26.88.*= 0.05 "),
+        ("collectives.ring_all_reduce_time", "size=2 GB/(3 s)&ranks=8&bandwidth=50 GB/s",
+         "size: cannot read .*the result is in B/s, but B is expected"),
+        ("collectives.ring_all_reduce_time", "size=9^9^9^9&ranks=8&bandwidth=1 B/s",
+         "size: cannot read .*not a finite number"),
+        ("collectives.ring_all_reduce_time", "size=1 GB&ranks=9/2&bandwidth=50 GB/s",
+         "ranks must be a whole number, not 4.5"),
+    ],
+)  # fmt: skip
+def test_a_calculator_takes_arithmetic(
+    client: TestClient, name: str, given: str, says: str
+) -> None:
+    pairs = [pair.partition("=")[::2] for pair in given.split("&")]
+    shown = client.get(f"/formulas/{name}", params=dict(pairs), headers={"X-Fragment": "1"}).text
+    assert re.search(says, unescape(shown), re.DOTALL), shown
+
+
 def test_formulas_are_shown_as_mathematics_in_the_list(client: TestClient) -> None:
     page = client.get("/formulas").text
     entries = re.findall(r"<div data-entry>(.*?)</div>", page, re.DOTALL)

@@ -19,6 +19,8 @@ from app.kinds.answers import TooLongError, Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
+from app.web.exercise.facts import FactView, facts_beside
+from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
@@ -99,6 +101,7 @@ class Around:
     primer: int
     path: Path
     near: Stretch
+    facts: tuple[FactView, ...]
     sources: tuple[Hyperlink, ...]
     errata: tuple[Hyperlink, ...]
     another: Hyperlink | None
@@ -123,10 +126,12 @@ class ExercisePage:
     here: str
     begun: int
     prompt: Markup
+    illustration: IllustrationView | None
     form: Form
     state: AnswerState
     heading: str
     feedback: tuple[Markup, ...]
+    counted: IllustrationView | None
     trial: TrialView | None
     help: Help
     onward: Onward | None
@@ -134,6 +139,7 @@ class ExercisePage:
     attempts: tuple[AttemptView, ...]
     around: Around
     has_figures: bool
+    has_drawings: bool
     pad_limit: int = PAD_LIMIT
 
 
@@ -185,17 +191,22 @@ def exercise_page(
         here=exercise_url(exercise.id),
         begun=begun_at(given) or int(now().timestamp()),
         prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
+        illustration=illustration_view(exercise, seed),
         form=form,
         state=state,
         heading=_HEADINGS[state],
         feedback=_feedback(result),
+        counted=None
+        if verdict is None or verdict.correct
+        else counted_view(exercise, seed, exercise.answer_in(given), finished=finished),
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, seen.hints, finished=finished),
         onward=onward_for(site, past, topic.id, exercise.id) if is_over else None,
         finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
         attempts=attempts,
-        around=_around(site, exercise, topic, past),
+        around=_around(site, exercise, seed, topic, past),
         has_figures=bool(exercise.figures),
+        has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
     )
 
 
@@ -217,7 +228,7 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
+def _around(site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
     path = path_of(topic.path, past.known)
@@ -228,6 +239,7 @@ def _around(site: Site, exercise: Exercise, topic: Topic, past: Past) -> Around:
         primer=topic.reading if is_new else 0,
         path=path,
         near=path.near(exercise_url(exercise.id), _NEAR),
+        facts=tuple(facts_beside(exercise, topic, seed)),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
         another=again if exercise.variation else None,

@@ -12,6 +12,7 @@ from app.db.lab_runs import counted_runs, enqueue
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
+from app.expressions import read_answer
 from app.labs.results.archive import recorded
 from app.labs.run import new_name
 from app.labs.spec import Lab, known_labs, lab_called
@@ -19,7 +20,7 @@ from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble
 from app.site import Here, Site
-from app.units import RATIO, read, scale_of
+from app.units import scale_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
@@ -218,9 +219,8 @@ def _backend(fields: Mapping[str, str]) -> str:
 def _predicted(lab: Lab, measure: str, text: str) -> float | None:
     if not text.strip():
         return None
-    scale = scale_of(lab.measures[measure].unit) if lab.measures[measure].unit else None
     try:
-        return read(text, scale.unit if scale else RATIO, scale).value
+        return read_answer(text, scale_of(lab.measures[measure].unit)).value
     except ValueError as error:
         raise InputError(f"your prediction: {error}") from None
 

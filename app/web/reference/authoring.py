@@ -10,6 +10,7 @@ from markupsafe import Markup
 from pydantic.fields import FieldInfo
 
 from app.config import ROOT
+from app.illustrations import ILLUSTRATIONS, listed_inputs
 from app.kinds import KINDS, Base
 from app.markdown import inline_html
 from app.web.frame.rendering import frame, render
@@ -40,11 +41,21 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure for prompts: what it shows, and what it is drawn from."""
+
+    name: str
+    says: str
+    inputs: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuthoringPage:
-    """The keys that all kinds share, and each kind."""
+    """The keys that all kinds share, each kind, and each figure for prompts."""
 
     common: tuple[Key, ...]
     kinds: tuple[Kind, ...]
+    figures: tuple[Figure, ...]
 
 
 @router.get("/authoring")
@@ -63,7 +74,10 @@ def _page() -> AuthoringPage:
         text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
         says = inspect.getdoc(kind) or ""
         kinds.append(Kind(name, kind.kind_title, says, tuple(_keys(own)), text, kind.sample))
-    return AuthoringPage(common, tuple(kinds))
+    figures = (
+        Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items())
+    )
+    return AuthoringPage(common, tuple(kinds), tuple(figures))
 
 
 def _keys(fields: dict[str, FieldInfo]) -> Iterator[Key]:

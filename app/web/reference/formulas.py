@@ -9,8 +9,10 @@ from markupsafe import Markup
 
 from app.content.errata import errata
 from app.errors import NotFoundError
-from app.formulas import FORMULAS, Formula, Input, evaluate, lookup, shown_default
+from app.expressions import ExpressionError, read_argument
+from app.formulas import FORMULAS, Argument, Formula, Input, evaluate, lookup, shown_default
 from app.site import Here, Site
+from app.units import show
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
 from app.web.share.cards import formula_card, preview_of
@@ -71,7 +73,7 @@ class ArgumentView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormulaPage:
-    """One formula and its calculator."""
+    """One formula and its calculator; *worked* are the arguments that were arithmetic."""
 
     name: str
     module: str
@@ -82,6 +84,7 @@ class FormulaPage:
     result: str
     parts: tuple[tuple[str, str], ...]
     problem: str
+    worked: tuple[tuple[str, str], ...]
     exercises: tuple[Hyperlink, ...]
     errata: tuple[Hyperlink, ...]
 
@@ -139,12 +142,14 @@ def _entries(module: str) -> list[FormulaEntry]:
 def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage:
     doc = documented(formula)
     result, problem = "", ""
+    worked: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
     known = {name: text for name, text in given.items() if name in formula.inputs}
     missing = formula.missing(known)
     if (known and not missing) or not formula.inputs:
         try:
-            value = evaluate(formula, known)
+            arguments, worked = _worked_out(formula, known)
+            value = evaluate(formula, arguments)
             result, parts = formula.text(value), formula.shown_parts(value)
         except ValueError as error:
             problem = str(error)
@@ -160,6 +165,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         result=result,
         parts=parts,
         problem=problem,
+        worked=worked,
         exercises=tuple(
             Hyperlink(exercise_url(e.id), e.title)
             for e in site.catalog.exercises
@@ -171,6 +177,29 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
             if any(formula.name in row.formulas for row in known.worked)
         ),
     )
+
+
+def _worked_out(
+    formula: Formula, given: Mapping[str, str]
+) -> tuple[dict[str, Argument], tuple[tuple[str, str], ...]]:
+    """The arguments in *given*, and the values of those that are arithmetic.
+
+    Raises:
+        ValueError: the arithmetic of an argument has no value, or one of another unit.
+    """
+    arguments: dict[str, Argument] = dict(given)
+    worked = []
+    for name, text in given.items():
+        taken = formula.inputs[name]
+        try:
+            found = read_argument(taken, text)
+        except ExpressionError as error:
+            raise ValueError(f"{name}: {error}") from None
+        if found is not None and taken.unit is not None:
+            value = found.value
+            arguments[name] = int(value) if taken.unit.whole and value == int(value) else value
+            worked.append((name, show(value, taken.unit)))
+    return arguments, tuple(worked)
 
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:

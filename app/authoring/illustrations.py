@@ -1,0 +1,66 @@
+"""The figure under a prompt: it can be drawn at every seed, and does not show the answer."""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+
+from app.authoring.texts import SEEDS, Script
+from app.authoring.values import WrittenNumber, written_numbers
+from app.charts.paper import PAPERS
+from app.charts.svg import to_svg
+from app.expressions import ExpressionError, Quantity
+from app.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
+from app.kinds import Exercise, Finding
+from app.kinds.base import Illustrated
+
+_TEXT = re.compile(r'>([^<>]+)<|(?:aria-label|data-says|data-names)="([^"]*)"')
+_CURE = "leave that input out, or choose another figure"
+
+
+def prove_illustration(exercise: Exercise) -> Iterator[Finding]:
+    """A figure that cannot be drawn with the values of some seed, or that shows the answer."""
+    if exercise.figure is None:
+        return
+    for seed in SEEDS:
+        try:
+            exercise.draw(seed)
+            told = _told(exercise, exercise.figure, seed)
+        except ExpressionError:  # reported where the expression is
+            return
+        except ValueError as error:
+            yield Finding(("figure",), f"seed {seed}: {error}", _inputs(exercise.figure))
+            return
+        if told:
+            yield Finding(("figure",), f"seed {seed}: shows {told}, which is the answer", _CURE)
+            return
+
+
+def texts_of(figure: Sketch) -> Sequence[str]:
+    """Every text of *figure*, on every paper, for readers and for screen readers."""
+    drawn = "".join(to_svg(figure, alone=False, paper=paper) for paper in PAPERS.values())
+    found = {unescape(" ".join(match).strip()) for match in _TEXT.findall(drawn)}
+    return sorted({figure.title, *found} - {""})
+
+
+def _told(exercise: Exercise, figure: Illustrated, seed: int) -> str:
+    """A number that the figure shows and that is an answer; empty if there is none."""
+    keys = Script(exercise).keys(exercise.draw(seed))
+    rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in keys.values()]
+    asked = list(written_numbers(exercise.variant(seed).prompt))
+    for text in texts_of(illustrated(figure, exercise.draw(seed))):
+        for written in written_numbers(text):
+            if any(_tells(written, right, asked) for right in rights):
+                return written.text
+    return ""
+
+
+def _tells(written: WrittenNumber, right: Quantity, asked: Sequence[WrittenNumber]) -> bool:
+    """Whether *written* is *right*, and not one of the numbers that the prompt gives."""
+    counted = written.has_unit or written.is_distinctive
+    return counted and written.equals(right) and not any(one.equals(right) for one in asked)
+
+
+def _inputs(figure: Illustrated) -> str:
+    if figure.draws in ILLUSTRATIONS:
+        return f"{figure.draws} is drawn from {listed_inputs(ILLUSTRATIONS[figure.draws])}"
+    return f"the figures are {', '.join(sorted(ILLUSTRATIONS))}"

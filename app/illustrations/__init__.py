@@ -1,0 +1,77 @@
+"""Figures that exercises show with their own numbers: what is given and its shape, no results."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+
+from app.errors import nearest
+from app.expressions import ExpressionError, evaluate, fill
+from app.formulas import Argument, Input
+from app.illustrations.base import Illustration, Sketch
+from app.kinds.base import Illustrated
+from app.kinds.drawing import Draw
+
+__all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]
+
+
+def _written() -> Iterator[Illustration]:
+    """Every figure that a module of this package defines: writing one is all it takes."""
+    for found in iter_modules(__path__):
+        module = import_module(f"{__name__}.{found.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, Illustration))
+
+
+ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _written()})
+
+
+def illustrated(figure: Illustrated, drawn: Draw) -> Sketch:
+    """The *figure* of an exercise, drawn with its values.
+
+    Raises:
+        ValueError: it is unknown, or its inputs are; the message says what was expected.
+    """
+    if figure.draws not in ILLUSTRATIONS:
+        raise ValueError(
+            f"no figure is called {figure.draws!r}{nearest(figure.draws, ILLUSTRATIONS)}"
+        )
+    found = ILLUSTRATIONS[figure.draws]
+    for name in figure.given:
+        if name not in found.inputs:
+            near = nearest(name, found.inputs)
+            raise ValueError(
+                f"{found.name} is drawn from {listed_inputs(found)}, not {name!r}{near}"
+            )
+    needed = [one.name for one in found.inputs.values() if one.required]
+    if missing := [name for name in needed if name not in figure.given]:
+        raise ValueError(f"{found.name} also needs {', '.join(missing)}")
+    return found.draw(**{n: _value(found.inputs[n], v, drawn) for n, v in figure.given.items()})
+
+
+def listed_inputs(found: Illustration) -> str:
+    """What *found* is drawn from, with the units; in parentheses what may be left out."""
+    return ", ".join(
+        text if one.required else f"({text})"
+        for one in found.inputs.values()
+        for text in [_input_text(one)]
+    )
+
+
+def _input_text(one: Input) -> str:
+    if one.choices:
+        return f"{one.name}: {' or '.join(map(str, one.choices))}"
+    return f"{one.name} in {one.unit.symbol}" if one.unit and one.unit.symbol else one.name
+
+
+def _value(taken: Input, given: str | int | float, drawn: Draw) -> Argument:
+    """The argument that *given* stands for: an expression of drawn values, or a word."""
+    if taken.unit is None:
+        read: Argument = taken.read(fill(str(given), drawn.names, drawn.shown))
+        return read
+    try:
+        found = evaluate(str(given), drawn.names)
+    except ExpressionError as error:
+        raise ValueError(f"{taken.name}: {error}") from None
+    if found.dimension != taken.unit.dimension:
+        raise ValueError(f"{taken.name} must be in {taken.unit}, not {found}")
+    return int(found.value) if found.value.is_integer() and taken.unit.whole else found.value

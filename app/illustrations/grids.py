@@ -1,0 +1,225 @@
+"""GPUs in a mesh and in nodes, matrices in shards, and the scores of attention."""
+
+from typing import Literal
+
+from app.charts.color import Color, Tone
+from app.charts.drawing import Arrow, Rect, Sheet, Words
+from app.charts.paper import NARROW, Paper
+from app.formulas.checks import whole
+from app.illustrations.base import GAP, Illustration, Sketch, box, few, listed, sketch
+from app.units import BYTE_PER_SECOND, BytesPerSecond, Count, show
+
+_CELL = 20  # pixels
+_SQUARE = 120
+_COPIES = 4  # that are drawn
+
+
+def _mesh(
+    tensor: Count, pipeline: Count = 1, data: Count | None = None, context: Count = 1
+) -> Sketch:
+    degrees = [("tensor", tensor), ("context", context), ("pipeline", pipeline)]
+    for name, degree in degrees:
+        whole(name, degree)
+    if data is not None:
+        whole("data", data)
+    says = listed(f"{name} {degree:,}" for name, degree in degrees if degree > 1)
+    count = f"{data:,} times" if data else "as many as the GPUs allow"
+    return sketch(
+        "A copy of the model, and its replicas",
+        listed([says, f"data-parallel replicas: {count}"]),
+        lambda paper: _copies(tensor * context, pipeline, data, says, paper),
+    )
+
+
+def _copies(wide: int, high: int, data: int | None, says: str, paper: Paper) -> Sheet:
+    columns, rows = few(wide, 10), few(high, 6)
+    across = len(columns) * _CELL
+    copies = min(_COPIES, int((paper.width + 24) // (across + 24)), data or _COPIES)
+    rects: list[Rect] = []
+    words = [Words(0, 13, f"one copy: {says}")]
+    for copy in range(copies):
+        left = copy * (across + 24)
+        for y, row in enumerate(rows):
+            for x, column in enumerate(columns):
+                at = (left + x * _CELL, 22 + y * _CELL)
+                if row is None or column is None:
+                    words.append(Words(at[0] + _CELL / 2, at[1] + 13, GAP, anchor="middle"))
+                    continue
+                tone = Tone.WEIGHTS if not copy else Tone.IDLE
+                rects.append(box(*at, _CELL - 3, _CELL - 3, "", tone))
+    foot = 22 + len(rows) * _CELL + 16
+    note = f"{data:,} data-parallel replicas" if data else "and further data-parallel replicas"
+    words.append(Words(0, foot, note, quiet=True))
+    return Sheet(height=foot + 6, rects=tuple(rects), words=tuple(words))
+
+
+def _nodes(
+    nodes: Count,
+    gpus: Count = 8,
+    inside: BytesPerSecond | None = None,
+    across: BytesPerSecond | None = None,
+    group: Literal["nodes", "groups", "pods"] = "nodes",
+) -> Sketch:
+    whole("nodes", nodes, 1)
+    whole("gpus", gpus)
+    one = group.removesuffix("s")
+    links = [
+        f"{show(inside, BYTE_PER_SECOND)} inside a {one}" if inside else "",
+        f"{show(across, BYTE_PER_SECOND)} between {group}" if across else "",
+    ]
+    many = f"{nodes:,} {group}" if nodes > 1 else f"a {one}"
+    return sketch(
+        f"{many} of {gpus:,} GPUs",
+        listed(links) or "GPUs that are connected inside, and with those outside",
+        lambda paper: _racks(nodes, gpus, one, [link for link in links if link], paper),
+    )
+
+
+def _racks(nodes: int, gpus: int, one: str, links: list[str], paper: Paper) -> Sheet:
+    shown = few(nodes, 3 if paper is NARROW else 5)
+    wide = min(150.0, paper.width / len(shown) - 14)
+    step = wide + 14
+    columns = min(4, gpus)
+    cell = (wide - 12) / 4
+    cells = few(gpus, 8)
+    deep = -(-len(cells) // columns) * cell + 12
+    rects: list[Rect] = []
+    words: list[Words] = []
+    arrows: list[Arrow] = []
+    for at, node in enumerate(shown):
+        x = at * step
+        middle = x + wide / 2
+        if node is None:
+            words.append(Words(middle, 24 + deep / 2, GAP, anchor="middle", strong=True))
+            continue
+        words.append(Words(middle, 13, f"{one} {node:,}", anchor="middle", quiet=True))
+        rects.append(box(x, 20, wide, deep, "", Color.GRAY, outlined=True))
+        for place, gpu in enumerate(cells):
+            left, top = x + 6 + place % columns * cell, 26 + place // columns * cell
+            if gpu is None:
+                words.append(Words(left + cell / 2 - 1, top + cell / 2 + 3, GAP, anchor="middle"))
+                continue
+            rects.append(box(left, top, cell - 3, cell - 3, "", Tone.COMPUTE))
+        if nodes > 1:
+            arrows.append(_line(middle, 20 + deep, middle, 34 + deep))
+    foot = 34 + deep
+    if nodes > 1:
+        arrows.append(_line(wide / 2, foot, (len(shown) - 1) * step + wide / 2, foot))
+    words += [Words(0, foot + 18 * (at + 1), link, quiet=True) for at, link in enumerate(links)]
+    height = foot + 18 * len(links) + 6
+    return Sheet(height=height, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
+    return Arrow(
+        round(x1, 2), round(y1, 2), round(x2, 2), round(y2, 2), color=Color.GREEN, head=False
+    )
+
+
+def _matrix(
+    rows: Count, columns: Count, ranks: Count, split: Literal["columns", "rows"] = "columns"
+) -> Sketch:
+    whole("rows", rows)
+    whole("columns", columns)
+    whole("ranks", ranks)
+    return sketch(
+        f"A matrix, split by {split}",
+        f"{rows:,} by {columns:,}, in {ranks:,} parts; the part of GPU 0 is filled",
+        lambda paper: _parts(rows, columns, ranks, split, paper),
+    )
+
+
+def _parts(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> Sheet:
+    left, top = 60.0, 22.0
+    scale = min((paper.width - left - 4) / columns, 170 / rows)
+    wide, high = max(columns * scale, 24.0), max(rows * scale, 24.0)
+    rects = [box(left, top, wide, high, "", Color.GRAY, outlined=True)]
+    for rank in range(min(ranks, 64)):
+        if split == "columns":
+            place = (left + rank * wide / ranks, top, wide / ranks, high)
+        else:
+            place = (left, top + rank * high / ranks, wide, high / ranks)
+        rects.append(box(*place, "", Color.GRAY if rank else Tone.WEIGHTS, outlined=rank > 0))
+    words = (
+        Words(left, 14, f"{columns:,} columns"),
+        Words(left - 8, top + high / 2 - 4, f"{rows:,}", anchor="end"),
+        Words(left - 8, top + high / 2 + 12, "rows", anchor="end"),
+    )
+    return Sheet(height=round(top + high + 4, 2), rects=tuple(rects), words=words)
+
+
+def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
+    for name, value in (("heads", heads), ("sequence", sequence), ("batch", batch)):
+        whole(name, value)
+    says = listed(
+        [
+            f"{heads:,} heads" if heads > 1 else "one head",
+            f"{batch:,} sequences" if batch > 1 else "",
+        ]
+    )
+    return sketch(
+        "Attention scores",
+        f"a square of {sequence:,} by {sequence:,} tokens; {says}",
+        lambda paper: _squares(heads * batch, sequence, says),
+    )
+
+
+def _squares(count: int, sequence: int, says: str) -> Sheet:
+    deep = min(count, 5)
+    rects = [
+        box(
+            60 + 9 * (deep - 1 - at),
+            20 + 9 * at,
+            _SQUARE,
+            _SQUARE,
+            "",
+            Tone.IDLE if at < deep - 1 else Tone.ACTIVATIONS,
+            marked=True,
+        )
+        for at in range(deep)
+    ]
+    low = 20 + 9 * (deep - 1)
+    words = (
+        Words(60 + 9 * (deep - 1), 13, f"{sequence:,} tokens"),
+        Words(52, low + _SQUARE / 2, f"{sequence:,}", anchor="end"),
+        Words(60, low + _SQUARE + 20, says, quiet=True),
+    )
+    return Sheet(height=low + _SQUARE + 26, rects=tuple(rects), words=words)
+
+
+def _dispatch(nodes: Count, experts: Count) -> Sketch:
+    whole("nodes", nodes)
+    whole("experts", experts)
+
+    def on(paper: Paper) -> Sheet:
+        shown = few(nodes, 5)
+        step = paper.width / len(shown)
+        rects = [box(paper.width / 2 - 34, 2, 68, 26, "token", Color.GRAY, outlined=True)]
+        arrows: list[Arrow] = []
+        words: list[Words] = []
+        for at, node in enumerate(shown):
+            middle = (at + 0.5) * step
+            if node is None:
+                words.append(Words(middle, 100, GAP, anchor="middle"))
+                continue
+            rects.append(
+                box(middle - step / 2 + 4, 88, step - 8, 40, "", Color.GRAY, outlined=True)
+            )
+            words.append(Words(middle, 112, f"node {node + 1}", anchor="middle"))
+            arrows.append(
+                Arrow(paper.width / 2, 30, round(middle, 2), 84, color=Color.GREEN, head=True)
+            )
+        note = f"{experts:,} experts on {nodes:,} nodes"
+        words.append(Words(0, 148, note, quiet=True))
+        return Sheet(height=154, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
+
+    return sketch(
+        "One token on its way to its experts", f"{experts:,} experts on {nodes:,} nodes", on
+    )
+
+
+MESH = Illustration("mesh", "one copy of a model as a grid of GPUs, and its replicas", _mesh)
+NODES = Illustration("nodes", "GPUs in nodes, and the links inside and between them", _nodes)
+MATRIX = Illustration("matrix", "a matrix in shards, by columns or by rows", _matrix)
+SCORES = Illustration("scores", "the square of attention scores of every head", _scores)
+DISPATCH = Illustration("dispatch", "a token that is sent to experts on other nodes", _dispatch)

@@ -1,0 +1,87 @@
+"""What a GPU holds: the training state and its shards, and its memory as a bar."""
+
+from app.charts.color import Color, Tone
+from app.charts.drawing import Rect, Sheet, Words
+from app.charts.paper import Paper
+from app.formulas.checks import ZeroStage, positive, whole
+from app.illustrations.base import Illustration, Piece, Sketch, box, row, sketch
+from app.units import BYTE, Bytes, Count, show
+
+_ROW, _STEP = 24, 50
+_LEAST = 4  # pixels of a shard
+
+
+def _state(
+    ranks: Count = 1,
+    stage: ZeroStage | None = None,
+    weights: Bytes = 2.0,
+    gradients: Bytes = 2.0,
+    optimizer: Bytes = 12.0,
+) -> Sketch:
+    whole("ranks", ranks)
+    parts = (
+        ("weights", Tone.WEIGHTS, weights, 3),
+        ("gradients", Tone.GRADIENTS, gradients, 2),
+        ("optimizer", Tone.OPTIMIZER, optimizer, 1),
+    )
+    held = [part for part in parts if part[2]]
+
+    def on(paper: Paper) -> Sheet:
+        most = max(size for _, _, size, _ in held)
+        rects: list[Rect] = []
+        words: list[Words] = []
+        for at, (name, tone, size, sharded_from) in enumerate(held):
+            y, wide = at * _STEP, paper.width * size / most
+            whole_one = stage is None or stage < sharded_from
+            own = wide if whole_one else max(_LEAST, wide / ranks)
+            where = "" if stage is None else ", on every GPU" if whole_one else ", sharded"
+            words.append(Words(0, y + 13, f"{name}: {size:g} B per parameter{where}"))
+            rects.append(box(0, y + 19, wide, _ROW, "", Color.GRAY, outlined=True))
+            rects.append(box(0, y + 19, own, _ROW, "", tone))
+        if stage is not None:
+            note = f"Filled: on one of {ranks:,} GPUs."
+        elif ranks > 1:
+            note = f"{ranks:,} GPUs could share it."
+        else:
+            return Sheet(height=len(held) * _STEP - 4, rects=tuple(rects), words=tuple(words))
+        words.append(Words(0, len(held) * _STEP + 13, note, quiet=True))
+        return Sheet(height=len(held) * _STEP + 18, rects=tuple(rects), words=tuple(words))
+
+    title = "Model state of one parameter" if stage is None else f"ZeRO stage {stage}"
+    return sketch(title, ", ".join(f"{name} {size:g} B" for name, _, size, _ in held), on)
+
+
+def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None = None) -> Sketch:
+    known = [
+        (name, tone, size)
+        for name, tone, size in (
+            ("activations", Tone.ACTIVATIONS, activations or 0.0),
+            ("model state", Tone.WEIGHTS, state or 0.0),
+        )
+        if size
+    ]
+    left = positive("memory", memory) - sum(size for _, _, size in known)
+    if not known or left < 0:
+        raise ValueError(f"what is held must be from 0 B to {show(memory, BYTE)}")
+    other = "model state" if activations else "activations"
+    pieces = [Piece(size, f"{name} {show(size, BYTE)}", tone) for name, tone, size in known]
+    if left:
+        pieces.append(Piece(left, f"room for {other}", Color.GRAY, outlined=True))
+
+    def on(paper: Paper) -> Sheet:
+        rects = row(pieces, 0, paper.width, 20, _ROW + 6)
+        words = [Words(0, 13, f"{show(memory, BYTE)} of memory", quiet=True)]
+        for at, (piece, rect) in enumerate(zip(pieces, rects, strict=True)):
+            if not rect.label:
+                words.append(Words(0, 68 + 17 * at, piece.label, quiet=True))
+        return Sheet(height=56 + 18 * (len(words) - 1), rects=tuple(rects), words=tuple(words))
+
+    return sketch(
+        "The memory of a GPU",
+        f"{show(memory, BYTE)}: " + ", ".join(piece.label for piece in pieces),
+        on,
+    )
+
+
+STATE = Illustration("state", "bytes of model state per parameter, and ZeRO's shards", _state)
+MEMORY = Illustration("memory", "the memory of a GPU, and what is already in it", _memory)
