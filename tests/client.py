@@ -1,6 +1,6 @@
 """A client of the app that is in its event loop once a request, where Starlette's is eight times."""
 
-from collections.abc import MutableMapping
+from collections.abc import AsyncIterator, MutableMapping
 from typing import Any
 
 import httpx2
@@ -13,6 +13,17 @@ class Client(TestClient):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self._transport = _Transport(self)
+
+
+class _Pieces(httpx2.AsyncByteStream):
+    """A body as it is sent, piece by piece."""
+
+    def __init__(self, body: httpx2.SyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._body:
+            yield piece
 
 
 class _Transport(httpx2.BaseTransport):
@@ -29,6 +40,8 @@ class _Transport(httpx2.BaseTransport):
     async def _answer(
         self, request: httpx2.Request
     ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        assert isinstance(request.stream, httpx2.SyncByteStream)
+        request.stream = _Pieces(request.stream)
         answer = await self._asgi.handle_async_request(request)
         assert isinstance(answer.stream, httpx2.AsyncByteStream)
         body = b"".join([part async for part in answer.stream])

@@ -33,7 +33,7 @@ HOSTILE = '<script>alert(1)</script> & "quoted" ]]> {{ 7 * 7 }}'
 PAGES = (
     "/explore/ring?ranks=12", "/explore/ring?ranks=5", "/explore/ring", "/errata/E-01",
     "/formulas/collectives.ring_all_reduce_time", "/chapters/collectives",
-    "/exercises/collectives/ring-all-reduce-time?seed=3",
+    "/exercises/collectives/ring-all-reduce-time?seed=3", "/guess",
 )  # fmt: skip
 
 
