@@ -245,6 +245,30 @@ def test_a_manifest_has_a_pod_per_node(
     assert may_lock == (["IPC_LOCK"] if any("rdma" in one for one in options.resources) else [])
 
 
+def test_pods_get_the_network_that_rdma_needs(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
+    networks = "k8s.v1.cni.cncf.io/networks"
+    attached = PodOptions(
+        image="i",
+        claim="c",
+        annotations=(
+            f"{networks}=a,b=c",
+            "note=",
+        ),
+    )
+    job = yaml.safe_load(manifest(run, attached))
+    assert list(faults(job, "Job", "job")) == []
+    template = job["spec"]["template"]
+    assert template["metadata"]["annotations"] == {networks: "a,b=c", "note": ""}
+    assert "hostNetwork" not in template["spec"]
+    job = yaml.safe_load(manifest(run, PodOptions(image="i", claim="c", host_network=True)))
+    assert list(faults(job, "Job", "job")) == []
+    template = job["spec"]["template"]
+    assert "annotations" not in template["metadata"]
+    assert template["spec"]["hostNetwork"] is True
+    assert template["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"  # for names of the cluster
+
+
 def test_pods_of_one_run_are_on_different_nodes(tmp_path: Path) -> None:
     run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
     template = yaml.safe_load(manifest(run, POD))["spec"]["template"]
@@ -281,6 +305,7 @@ def test_prepare_prints_a_manifest_or_instructions(
     [
         (("--resource", "gpu"), "--resource must be like nvidia.com/gpu or rdma/hca=1, not 'gpu'"),
         (("--resource", "rdma/hca=0"), "not 'rdma/hca=0'"),
+        (("--annotation", "networks"), "--annotation must be like k8s.v1.cni.cncf.io/networks="),
         (("--memory", "16GB"), "--memory must be like 16Gi, not '16GB'"),
         (("--cpus", "-1"), "--cpus must not be negative, and is -1"),
     ],

@@ -78,7 +78,9 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     sheet = datasheet_of(lab, report.backend, report.machine, transport)
     measures = measured(lab, report.ranks, values, taken, sheet)
     line, lines = _lines(lab, report.backend, measures)
-    notes = notes_on(lab, report.backend, report.ranks, measures, lines, report.details)
+    notes = notes_on(
+        lab, report.backend, report.ranks, report.span, measures, lines, report.details
+    )
     return replace(
         report,
         measures=measures,

@@ -104,6 +104,30 @@ class Report:
         return f"{self.ranks} {'rank' if self.ranks == 1 else 'ranks'}{nodes}"
 
     @property
+    def span(self) -> int:
+        """The nodes that it ran on: those that its ranks found, else those that it asked for."""
+        found = self.machine.nodes
+        return max(found if isinstance(found, int) else 1, self.nodes)
+
+    @property
+    def gpus(self) -> str:
+        """The GPUs of the ranks, one each, in words; empty on processors.
+
+        The machine's facts are those of one node, or even of one rank, if its launcher shows each
+        rank a single GPU.
+        """
+        if self.backend != "nccl":
+            return ""
+        names = list(map(str, self.machine.gpus))
+        kinds = list(dict.fromkeys(names))
+        nodes = f" on {self.span} nodes" if self.span > 1 else ""
+        if len(kinds) == 1:
+            return f"{self.ranks} × {kinds[0]}{nodes}"
+        if len(names) == self.ranks:
+            return ", ".join(f"{names.count(kind)} × {kind}" for kind in kinds)
+        return f"{self.ranks} × {' or '.join(kinds) or 'an unknown GPU'}{nodes}"
+
+    @property
     def places(self) -> tuple[str, ...]:
         """The names of the places at which measures were taken."""
         keys = dict.fromkeys(key for one in self.measures for key in one.where)

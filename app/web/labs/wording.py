@@ -38,10 +38,8 @@ def held_over(held: Held, other: str) -> str:
 def place_of(report: Report) -> str:
     """The machine of a run, in a few words."""
     machine = report.machine
-    if report.backend == "nccl" and machine.gpus:
-        several = isinstance(machine.nodes, int) and machine.nodes > 1
-        nodes = f" on {machine.nodes} nodes" if several else ""
-        return f"{report.ranks} × {machine.gpus[0]}{nodes}"
+    if machine.gpus and report.gpus:
+        return report.gpus
     return f"{machine.processor}, {machine.cores} cores"
 
 
