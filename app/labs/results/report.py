@@ -68,11 +68,26 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Underway:
+    """How far a run has come: when its ranks had met, and when each measure was there.
+
+    Since *timing*, *samples* are being taken, each of which takes about *each* seconds. All times
+    are those of rank 0's clock.
+    """
+
+    begun: float
+    measured: tuple[float, ...]
+    timing: float = 0.0
+    samples: int = 0
+    each: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """A run from its parameters, *given* as texts, to its results.
 
     *line* fits all sizes; over NCCL, *lines* fit the small and the large ones. *details* say how
-    the ranks did it.
+    the ranks did it, and *underway* how far they are, if they still run.
     """
 
     id: str
@@ -96,6 +111,7 @@ class Report:
     nodes: int = 1
     lines: tuple[Line, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
+    underway: Underway | None = None
 
     @property
     def size(self) -> str:
@@ -141,6 +157,8 @@ class Report:
     def as_json(self) -> str:
         """Everything as JSON, to store or to send elsewhere."""
         plain = asdict(self)
+        if self.underway is None:
+            del plain["underway"]
         plain["machine"] = {k: fact for k, fact in plain["machine"].items() if fact is not None}
         return json.dumps(plain, ensure_ascii=False)
 
