@@ -120,10 +120,15 @@ def _bars(lab: Lab, one: Measure, guess: Guess | None) -> Bars:
     parts = [Part(Color.BLUE, held if spread > 0 else "", one.held)]
     if spread > 0:
         parts.append(Part(Color.PALE, "from there to p90", spread))
-    bars = [Bar("formula", (Part(Color.ORANGE, "", one.predicted or 0.0),))]
+    formula = one.predicted or 0.0
+    bars = [
+        Bar("formula", (Part(Color.ORANGE, "", formula),), shown(lab, one.name, formula)),
+    ]
     note = ", ".join(filter(None, (shown(lab, one.name, one.held), gap(lab, one))))
     bars.append(Bar("measured", tuple(parts), note))
     if guess and guess.measure == one.name:
-        bars.append(Bar("yours", (Part(Color.PURPLE, "", guess.value),)))
+        bars.append(
+            Bar("yours", (Part(Color.PURPLE, "", guess.value),), shown(lab, one.name, guess.value))
+        )
     axis = Axis(says.says, scale_of(says.unit).unit)
     return Bars(title=capitalized(says.says), summary=one.name, axis=axis, bars=tuple(bars))
