@@ -27,6 +27,9 @@ os.environ.setdefault("WALLCLOCK_SANDBOX_WORKERS", "2")
 # Beside other tests, threads of torch would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Servers and ranks in processes of their own need not compile all of it again each time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 gc.disable()  # until all is collected: 13,000 tests stay alive to the end
 
 
