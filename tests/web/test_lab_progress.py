@@ -11,7 +11,7 @@ from app.charts.plot import Plot
 from app.db.run_state import State
 from app.labs.launch.kubernetes import prepared
 from app.labs.machines.machine import MachineFacts
-from app.labs.ranks.events import MeasureEvent, ReadyEvent, TimingEvent, as_line
+from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.ranks.timing import Sampling, Timer
 from app.labs.results.analysis import Samples, measured, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
@@ -183,13 +183,13 @@ def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
 def test_what_rank_0_reports_is_how_far_a_run_is(tmp_path: Path) -> None:
     run = prepared(job(), tmp_path, "gloo")
     assert report_of(run).underway is None
-    events = (
+    events: tuple[RankEvent, ...] = (
         ReadyEvent(at=BEGUN, world=2, versions={}),
         TimingEvent(at=BEGUN + 1, samples=9, each=0.1),
         MeasureEvent(at=BEGUN + 2, name="time", samples=(0.1,), where={"size": MIB}),
         TimingEvent(at=BEGUN + 4, samples=5, each=0.4),
     )
-    (run.folder / "events.jsonl").write_text("".join(map(as_line, events)))
+    (run.folder / "events.jsonl").write_text("".join(as_line(one) for one in events))
     found = Underway(begun=BEGUN, measured=(BEGUN + 2,), timing=BEGUN + 4, samples=5, each=0.4)
     running = report_of(run)
     assert running.underway == read_report(running.as_json()).underway == found
@@ -202,5 +202,6 @@ def test_a_timer_tells_how_many_samples_begin() -> None:
     machine, told = ScriptedGpu(launch=0.0), list[tuple[int, float]]()
     timer = Timer(machine, machine, None, lambda samples, each: told.append((samples, each)))
     samples = timer.by_host(lambda: machine.sleep(0.5), Sampling(seconds=3.0))
-    assert told == [(6, pytest.approx(0.5))]
+    ((count, each),) = told
+    assert (count, each) == (6, pytest.approx(0.5))
     assert len(samples) == 6
