@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # Four workers on two cores, a file each, the slowest first: many tests wait for something.
-TEST = $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+TEST = $(BIN)/python -m pytest -n 4
 
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE

@@ -223,6 +223,13 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
         "--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)"
     )
     prepare.add_argument(
+        "--annotation", action="append", default=[], metavar="KEY=VALUE",
+        help="of each pod, such as k8s.v1.cni.cncf.io/networks=rdma-net; may be repeated",
+    )  # fmt: skip
+    prepare.add_argument(
+        "--host-network", action="store_true", help="give the pods the network of their node"
+    )
+    prepare.add_argument(
         "--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)"
     )
     _add_lab_check(_command(actions, "check", "check the GPUs of this machine, step by step"))

@@ -101,6 +101,8 @@ def _prepare(arguments: Namespace) -> int:
         resources=tuple(arguments.resource),
         cpus=arguments.cpus,
         memory=arguments.memory,
+        annotations=tuple(arguments.annotation),
+        host_network=arguments.host_network,
     )
     run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
     _note(plan)
@@ -148,7 +150,7 @@ def _print(report: Report, run: Run, notes: Sequence[str]) -> None:
     write = sys.stdout.write
     write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
     machine = report.machine
-    write(f"{machine.processor}, {machine.cores} cores{_gpus(report)}\n")
+    write(f"{machine.processor}, {machine.cores} cores{report.gpus and ', '}{report.gpus}\n")
     for name, right in report.checks.items():
         write(f"data check {name}: {'passed' if right else 'FAILED'}\n")
     if report.measures:
@@ -166,15 +168,6 @@ def _print(report: Report, run: Run, notes: Sequence[str]) -> None:
     if report.state is not State.DONE:
         write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
     write(f"\nrun {report.id}\n")
-
-
-def _gpus(report: Report) -> str:
-    """The GPUs of a run that used some, after a comma."""
-    if report.backend != "nccl":
-        return ""
-    names = list(map(str, report.machine.gpus))
-    kinds = (f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
-    return "".join(f", {kind}" for kind in kinds) or ", unknown GPUs"
 
 
 _LINKS = {

@@ -212,8 +212,10 @@ def report_text(engine: Engine, name: str) -> str:
         return str(session.scalar(statement) or "")
 
 
-def counted_runs(session: Session) -> Mapping[str, int]:
-    """How many runs of each lab are done."""
+def counted_runs(session: Session, learner: str = "") -> Mapping[str, int]:
+    """How many runs of each lab are done, by anyone or by *learner*."""
     done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == State.DONE)
+    if learner:
+        done = done.where(col(LabRunRow.learner) == learner)
     rows = session.connection().execute(done.group_by(col(LabRunRow.lab))).all()
     return {str(lab): int(count) for lab, count in rows}

@@ -12,8 +12,8 @@ from app.web.exercise import page as exercise_page
 from app.web.explore import page as explorer_page
 from app.web.frame import static, theme
 from app.web.frame.errors import page_for
-from app.web.labs import board, run
-from app.web.labs import index as lab_list
+from app.web.labs import board, listing, run
+from app.web.labs import index as lab
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware
 from app.web.search import page as search_page
@@ -32,7 +32,8 @@ PARTS = (
     formulas,
     glossary,
     hardware,
-    lab_list,
+    listing,
+    lab,
     board,
     run,
     errata,

@@ -52,11 +52,12 @@ def started(commands: Sequence[Sequence[str]], *environments: Mapping[str, str])
 
 @slow
 def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
-    """A place in the environment, a folder, no more."""
+    """A place in the environment, a folder, no more; not even the right to open enough files."""
     run = run_of(tmp_path, "ring-bytes", ranks="3")
     assert run.outcome is None
     own = [{"RANK": str(rank), "WORLD_SIZE": "3"} for rank in range(3)]
-    assert started([[*RANK_MAIN, str(run.folder)]] * 3, *own) == [0, 0, 0]
+    few = f"ulimit -Sn 10; exec {shlex.join([*RANK_MAIN, str(run.folder)])}"
+    assert started([["sh", "-c", few]] * 3, *own) == [0, 0, 0]
     report = report_of(run)
     assert report.state == "done"
     assert all(one.right for one in report.measures)
@@ -128,14 +129,6 @@ def test_a_thousand_ranks_may_all_be_connected(
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: held.append(limits))
     allow_connections(1024)
     assert held[-1] == (after, before[1])
-
-
-@slow
-def test_a_rank_may_open_the_files_that_it_needs(tmp_path: Path) -> None:
-    run = run_of(tmp_path, "ring-bytes", ranks="6")
-    own = [{"RANK": str(rank), "WORLD_SIZE": "6"} for rank in range(6)]
-    few = f"ulimit -Sn 16; exec {shlex.join([*RANK_MAIN, str(run.folder)])}"
-    assert started([["sh", "-c", few]] * 6, *own) == [0] * 6
 
 
 STACK = """\
@@ -252,6 +245,30 @@ def test_a_manifest_has_a_pod_per_node(
     assert may_lock == (["IPC_LOCK"] if any("rdma" in one for one in options.resources) else [])
 
 
+def test_pods_get_the_network_that_rdma_needs(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
+    networks = "k8s.v1.cni.cncf.io/networks"
+    attached = PodOptions(
+        image="i",
+        claim="c",
+        annotations=(
+            f"{networks}=a,b=c",
+            "note=",
+        ),
+    )
+    job = yaml.safe_load(manifest(run, attached))
+    assert list(faults(job, "Job", "job")) == []
+    template = job["spec"]["template"]
+    assert template["metadata"]["annotations"] == {networks: "a,b=c", "note": ""}
+    assert "hostNetwork" not in template["spec"]
+    job = yaml.safe_load(manifest(run, PodOptions(image="i", claim="c", host_network=True)))
+    assert list(faults(job, "Job", "job")) == []
+    template = job["spec"]["template"]
+    assert "annotations" not in template["metadata"]
+    assert template["spec"]["hostNetwork"] is True
+    assert template["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"  # for names of the cluster
+
+
 def test_pods_of_one_run_are_on_different_nodes(tmp_path: Path) -> None:
     run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
     template = yaml.safe_load(manifest(run, POD))["spec"]["template"]
@@ -288,6 +305,7 @@ def test_prepare_prints_a_manifest_or_instructions(
     [
         (("--resource", "gpu"), "--resource must be like nvidia.com/gpu or rdma/hca=1, not 'gpu'"),
         (("--resource", "rdma/hca=0"), "not 'rdma/hca=0'"),
+        (("--annotation", "networks"), "--annotation must be like k8s.v1.cni.cncf.io/networks="),
         (("--memory", "16GB"), "--memory must be like 16Gi, not '16GB'"),
         (("--cpus", "-1"), "--cpus must not be negative, and is -1"),
     ],

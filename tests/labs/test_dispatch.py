@@ -265,6 +265,8 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
         leader = int((folder / "alive").read_text())
         pids = [leader, *children(leader)]
         assert len(pids) == 3
+        assert "libtorch" in Path(f"/proc/{pids[-1]}/maps").read_text()
+        assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()  # it forks no ranks
         server.send_signal(number)
         server.wait(timeout=PATIENCE)
     end = time.monotonic() + PATIENCE
@@ -291,31 +293,19 @@ def test_a_run_whose_learner_deletes_everything_is_ended(client: TestClient, fol
     assert json.loads(outcome.read_text())["state"] == "cancelled"
 
 
-def test_a_run_whose_server_ended_before_it_began_is_lost(tmp_path: Path) -> None:
+def test_a_run_that_never_began_is_lost_and_one_of_no_known_lab_fails(tmp_path: Path) -> None:
     settings = made(tmp_path)
     migrate(settings.database)
     engine = connect(settings.database)
-    row = run(host=socket.gethostname(), state="running", worker="dead")
-    row.beat = now() - timedelta(seconds=60)
-    name = row.name
-    enqueue(engine, row, most=9)
+    begun = run(host=socket.gethostname(), state="running", worker="dead")
+    begun.beat = now() - timedelta(seconds=60)
+    unknown = run(lab="gone", host=socket.gethostname(), pool="x")
+    page, name = f"/labs/ring-bytes/{begun.name}", unknown.name
+    for row in (begun, unknown):
+        enqueue(engine, row, most=9)
     with TestClient(create_app(settings)) as client:
-        wait(client, f"/labs/ring-bytes/{name}", "lost")
-        assert (
-            "the server stopped before it could start the run"
-            in client.get(f"/labs/ring-bytes/{name}").text
-        )
-    engine.dispose()
-
-
-def test_a_run_that_no_version_knows_any_more_fails(tmp_path: Path) -> None:
-    settings = made(tmp_path)
-    migrate(settings.database)
-    engine = connect(settings.database)
-    row = run(lab="gone", host=socket.gethostname(), pool="x")
-    name = row.name
-    enqueue(engine, row, most=9)
-    with TestClient(create_app(settings)):
+        wait(client, page, "lost")
+        assert "the server stopped before it could start the run" in client.get(page).text
         end = time.monotonic() + PATIENCE
         while (found := lab_run(engine, name)) and found.state in ("queued", "running"):
             assert time.monotonic() < end

@@ -219,7 +219,7 @@ def looks(before: Reading, after: Reading) -> list[ClocksEvent]:
 
 
 def told(*events: ClocksEvent | DetailEvent) -> list[str]:
-    return list(notes_on(lab_called("all-reduce"), "nccl", 8, (), (), details_in(events)))
+    return list(notes_on(lab_called("all-reduce"), "nccl", 8, 1, (), (), details_in(events)))
 
 
 def test_a_report_says_what_held_the_clock_down() -> None:
@@ -247,3 +247,18 @@ def test_a_report_says_how_the_ranks_did_it() -> None:
         DetailEvent(at=3.0, name="left out", says="8 GiB"),
     )
     assert found == ["Transport: NVLS, P2P/CUMEM.", "Left out: 4 GiB; 8 GiB."]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "nodes", "says"),
+    [
+        (1, 1, []),
+        (2, 1, ["between processes of one machine"]),
+        (2, 2, ["over the network of 2 nodes"]),
+    ],
+)
+def test_the_caveat_of_gloo_names_what_is_between_the_ranks(
+    ranks: int, nodes: int, says: list[str]
+) -> None:
+    found = list(notes_on(lab_called("all-reduce"), "gloo", ranks, nodes, (), (), {}))
+    assert found == [f"Over gloo, {one}, expect a factor of two from run to run." for one in says]

@@ -41,6 +41,13 @@ BROKEN = [
 ]
 
 
+def imported(folder: Path) -> Iterator[str]:
+    """What a lab imports of PyTorch; named in its worker, it is imported once, before its ranks."""
+    for path in folder.glob("*.py"):
+        lines = path.read_text().splitlines()
+        yield from (line for line in lines if line.startswith("from torch.distributed"))
+
+
 @pytest.fixture
 def ran(
     labs_runner: LocalLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -55,6 +62,7 @@ def ran(
         (folder / "lab.yaml").write_text(yaml.safe_dump(form))
         told = f"BROKEN, WATCHED = {broken!r}, {watched}"
         text = WORKER.read_text().replace('BROKEN, WATCHED = "", False', told)
+        text += "".join(f"# {line}\n" for line in imported(lab_called(lab).worker.parent))
         (folder / "worker.py").write_text(text)
         monkeypatch.setattr(spec, "LIBRARY", tmp_path)
         spec.known_labs.cache_clear()

@@ -1,6 +1,7 @@
 """`wallclock lab`: what it chooses is refused or honored, said, and stored with the run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,12 +95,33 @@ def test_a_run_says_why_it_takes_processors_once_and_keeps_it(
     assert report["notes"][0].startswith(WHY)
 
 
-def test_a_run_on_gpus_is_shown_with_them(capsys: Output, runs: Path) -> None:
-    job = read_job(lab_called("all-reduce").on("nccl"), {"ranks": "3"})
-    run = written(runs, job, "nccl", launcher="by hand", devices=machine(3))
+@pytest.mark.parametrize(
+    ("given", "shown", "says"),
+    [
+        ({"ranks": "8"}, 8, f"8 × {H100}"),
+        ({"ranks": "8"}, 1, f"8 × {H100}"),  # each rank was shown its own GPU only
+        ({"ranks": "16", "nodes": "2"}, 8, f"16 × {H100} on 2 nodes"),
+        ({"ranks": "2"}, 0, "2 × an unknown GPU"),
+    ],
+)
+def test_a_run_on_gpus_is_shown_with_one_per_rank(
+    capsys: Output, runs: Path, given: dict[str, str], shown: int, says: str
+) -> None:
+    job = read_job(lab_called("all-reduce").on("nccl"), given)
+    run = written(runs, job, "nccl", launcher="by hand", devices=machine(shown))
     run.write_outcome(RunOutcome(State.DONE))
     assert main(["lab", "show", run.id]) == 0
-    assert f"cores, 3 × {H100}\n" in capsys.readouterr().out
+    assert f"cores, {says}\n" in capsys.readouterr().out
+
+
+def test_gpus_of_two_kinds_are_counted_apart(capsys: Output, runs: Path) -> None:
+    job = read_job(lab_called("all-reduce").on("nccl"), {"ranks": "3"})
+    mixed = machine(3)
+    other = replace(mixed.devices[2], name="NVIDIA A100")
+    mixed = replace(mixed, devices=(*mixed.devices[:2], other))
+    run = written(runs, job, "nccl", launcher="by hand", devices=mixed)
+    assert main(["lab", "show", run.id]) == 0
+    assert f"cores, 2 × {H100}, 1 × NVIDIA A100\n" in capsys.readouterr().out
 
 
 def test_the_list_tells_which_labs_have_a_form_for_gpus(capsys: Output) -> None:

@@ -179,9 +179,10 @@ def test_the_rank_that_skips_a_collective_is_blamed_where_the_others_wait_for_th
     for number in range(4):
         values = {"what": "skips", "bad": 3.0, "seconds": 20.0}
         rank = FakeGpuRank(number, 4, tmp_path, values)
-        with stack_of(tmp_path, number).open("w") as file, pytest.MonkeyPatch.context() as patch:
+        with stack_of(tmp_path, number).open("w") as file:
             wait = partial(faulthandler.dump_traceback, file=file)
-            with suppress(Exception), fake_gpu(4, number):
+            # Within: what was patched last is restored first.
+            with suppress(Exception), fake_gpu(4, number), pytest.MonkeyPatch.context() as patch:
                 patch.setattr(torch.Tensor, "__bool__", wait)
                 patch.setattr(torch.cuda, "_lazy_init", wait)
                 patch.setattr(distributed_c10d, "BarrierOptions", wait)

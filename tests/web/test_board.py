@@ -39,8 +39,13 @@ def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None
     page = client.get(answer.headers["location"])
     assert "A faster one, 64 cores" in page.text
     board = client.get("/labs/algorithms/board").text
-    group = board.partition("algorithm=tree")[2].partition("<h2>")[0]
-    assert "latency=4ms bandwidth=50MB/s: 2 machines" in group
+    group = board.partition("<h2>")[2].partition("<h2>")[0]
+    assert "latency=4ms bandwidth=50MB/s: 4 runs" in group
+    assert [group.count(f'<th scope="row">{one}</th>') for one in ("ring", "tree", "naive")] == [
+        1,
+        2,
+        1,
+    ]
     assert "A faster one, 64 cores, gloo" in group
     assert "sent in" in group
     assert "recorded" in group

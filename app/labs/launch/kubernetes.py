@@ -20,7 +20,10 @@ _RUN = "wallclock-run"  # the label of a run's pods
 _CPUS = {"nccl": 4, "gloo": 1}
 _MEMORIES = {"nccl": "16Gi", "gloo": "2Gi"}
 _RDMA = re.compile(r"rdma|/hca|roce|infiniband|efa", re.IGNORECASE)
+_HOST_NETWORK = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 _RESOURCE = re.compile(r"[\w.-]+/[\w.-]+(=[1-9]\d*)?")
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+_ANNOTATION = re.compile(r"([a-z0-9.-]{1,253}/)?[\w.-]{1,63}=")
 _MEMORY = re.compile(r"[1-9]\d*[KMGT]i")
 
 
@@ -30,6 +33,8 @@ class PodOptions:
 
     *resources* are names, of a device for each rank, or NAME=COUNT for each pod. *cpus* and
     *memory* are for each rank; zero and empty mean a default that depends on the backend.
+    *annotations* are KEY=VALUE, such as the networks to attach; *host_network* gives the pods the
+    network of their node instead.
 
     Raises:
         InputError: one cannot be read.
@@ -40,15 +45,25 @@ class PodOptions:
     resources: tuple[str, ...] = ()
     cpus: int = 0
     memory: str = ""
+    annotations: tuple[str, ...] = ()
+    host_network: bool = False
 
     def __post_init__(self) -> None:
         for text in self.resources:
             if not _RESOURCE.fullmatch(text):
                 raise InputError(f"--resource must be like {_GPU} or rdma/hca=1, not {text!r}")
+        for text in self.annotations:
+            if not _ANNOTATION.match(text):
+                raise InputError(f"--annotation must be like {_NETWORKS}=rdma-net, not {text!r}")
         if self.cpus < 0:
             raise InputError(f"--cpus must not be negative, and is {self.cpus}")
         if self.memory and not _MEMORY.fullmatch(self.memory):
             raise InputError(f"--memory must be like 16Gi, not {self.memory!r}")
+
+    def annotated(self) -> Mapping[str, Mapping[str, str]]:
+        """The annotations of a pod, if there are any, for its metadata."""
+        found = {key: value for key, _, value in (one.partition("=") for one in self.annotations)}
+        return {"annotations": found} if found else {}
 
     def shares(self, ranks: int, backend: str) -> Mapping[str, str]:
         """The processors and the memory of a pod with that many *ranks*."""
@@ -115,7 +130,7 @@ def manifest(run: Run, options: PodOptions) -> str:
             "parallelism": nodes,
             "backoffLimit": 0,
             "template": {
-                "metadata": {"labels": {_RUN: run.id}},
+                "metadata": {"labels": {_RUN: run.id}, **options.annotated()},
                 "spec": _pod(run, nodes, options),
             },
         },
@@ -131,6 +146,7 @@ def _pod(run: Run, nodes: int, options: PodOptions) -> Mapping[str, object]:
     only_one = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     return {
         "restartPolicy": "Never",
+        **(_HOST_NETWORK if options.host_network else {}),
         **({"affinity": only_one} if nodes > 1 else {}),
         "containers": [_container(run, nodes, options)],
         "volumes": [

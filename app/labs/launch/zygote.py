@@ -52,7 +52,9 @@ PRELOADED = (
     "app.labs.ranks.sleeping",
 )
 # Each takes a good part of a second: imported when there is time, or before a run that needs it.
+_DYNAMO = "torch._dynamo"  # which optimizers, checkpoints and DDP import when they are first used
 LATER = (
+    _DYNAMO,
     "torch.distributed.fsdp",
     "torch.distributed.optim",
     "torch.distributed.pipelining",
@@ -198,9 +200,14 @@ def _import_for(run: Run, later: list[str]) -> None:
     """Import those of *later* that the worker of *run* needs: once here, not once per rank."""
     with suppress(OSError, ValueError):  # its leader says what is wrong
         worker = Path(run.job.worker).read_text(encoding="utf-8")
-        for name in [name for name in later if f"from {name} import" in worker]:
+        for name in [name for name in later if _needs(worker, name)]:
             later.remove(name)
             _import(name)
+
+
+def _needs(worker: str, name: str) -> bool:
+    """Whether the code of a *worker* imports the module *name*, itself or by training a model."""
+    return f"from {name} import" in worker or (name == _DYNAMO and "from torch import nn" in worker)
 
 
 def _freeze() -> None:

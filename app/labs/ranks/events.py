@@ -41,6 +41,16 @@ class MeasureEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimingEvent:
+    """The *samples* of a measure begin, each of which takes about *each* seconds."""
+
+    kind: Literal["timing"] = "timing"
+    at: float
+    samples: int
+    each: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DetailEvent:
     """How the ranks did it: the kernel that was chosen, the transport between the GPUs."""
 
@@ -77,7 +87,7 @@ class ClocksEvent:
     reading: Reading
 
 
-RankEvent = ReadyEvent | CheckEvent | MeasureEvent | DetailEvent | ClocksEvent
+RankEvent = ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent
 
 
 def as_line(event: RankEvent) -> str:

@@ -19,6 +19,7 @@ from app.labs.ranks.events import (
     MeasureEvent,
     RankEvent,
     ReadyEvent,
+    TimingEvent,
     as_line,
 )
 from app.labs.ranks.group import Group
@@ -59,7 +60,7 @@ class Rank:
         self.device = gpu.own_gpu(local) if on_gpu else torch.device("cpu")
         self._group = Group(rank, world, self.device)
         stream = gpu.GpuStream(self.device) if on_gpu else None
-        self._timer = Timer(self._group, HostClock(), stream)
+        self._timer = Timer(self._group, HostClock(), stream, self._tell_begun)
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None
         self._limit = timedelta(seconds=seconds)
 
@@ -224,6 +225,9 @@ class Rank:
         """Report the clock and the power of rank 0's GPU, where its vendor's tool is there."""
         if self._events and (reading := reading_of(self.device)):
             self._write(ClocksEvent(at=time.time(), when=when, reading=reading))
+
+    def _tell_begun(self, samples: int, each: float) -> None:
+        self._write(TimingEvent(at=time.time(), samples=samples, each=each))
 
     def _write(self, event: RankEvent) -> None:
         if self._events:

@@ -95,8 +95,15 @@ class _Batch:
 class Timer:
     """Takes the times of calls that all ranks make together; each is the slowest rank's."""
 
-    def __init__(self, group: Group, clock: Clock, stream: Stream | None = None) -> None:
-        self._group, self._clock, self._stream = group, clock, stream
+    def __init__(
+        self,
+        group: Group,
+        clock: Clock,
+        stream: Stream | None = None,
+        begun: Callable[[int, float], None] = lambda samples, each: None,
+    ) -> None:
+        """*begun* is told how many samples are about to be taken, and how long each takes."""
+        self._group, self._clock, self._stream, self._begun = group, clock, stream, begun
         self.has_launches = False  # in a time by events
 
     def by_host(
@@ -116,7 +123,9 @@ class Timer:
             call()
         estimate = self._sample(call, at_once)
         warmed()
-        return [self._sample(call, at_once) for _ in range(sampling.count(estimate))]
+        count = sampling.count(estimate)
+        self._begun(count, estimate)
+        return [self._sample(call, at_once) for _ in range(count)]
 
     def by_events(
         self,
@@ -134,7 +143,9 @@ class Timer:
             call()
         calls, hold, each = self._settled(call)
         warmed()
-        taken = [self._batch(call, calls, hold) for _ in range(sampling.count(hold + calls * each))]
+        count = sampling.count(hold + calls * each)
+        self._begun(count, hold + calls * each)
+        taken = [self._batch(call, calls, hold) for _ in range(count)]
         times = self._group.largest([one.each for one in taken])
         starved = self._group.largest([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]

@@ -9,10 +9,10 @@ from app.db.run_state import State
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
-from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent
+from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
 from app.labs.results.notes import details_in, note_on_sharing, notes_on
-from app.labs.results.report import Derived, Line, Measure, Report, held_of
-from app.labs.run import MachineEvent, Run
+from app.labs.results.report import Derived, Line, Measure, Report, Underway, held_of
+from app.labs.run import Event, MachineEvent, Run
 from app.labs.spec import RANKS, Lab, lab_called
 from app.units import RATIO, scale_of
 
@@ -60,9 +60,25 @@ def report_of(run: Run) -> Report:
         given=job.given,
         nodes=job.nodes or 1,
         details=details_in(events),
+        underway=None if outcome else _underway(events),
     )
     report = _with(empty, taken, job.values)
     return replace(report, notes=(*job.notes, *report.notes))
+
+
+def _underway(events: Sequence[Event]) -> Underway | None:
+    """How far the ranks are; None while they have not met."""
+    ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
+    if ready is None:
+        return None
+    last = next((one for one in reversed(events) if isinstance(one, TimingEvent)), None)
+    return Underway(
+        begun=ready.at,
+        measured=tuple(one.at for one in events if isinstance(one, MeasureEvent)),
+        timing=last.at if last else 0.0,
+        samples=last.samples if last else 0,
+        each=last.each if last else 0.0,
+    )
 
 
 def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
@@ -78,7 +94,9 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     sheet = datasheet_of(lab, report.backend, report.machine, transport)
     measures = measured(lab, report.ranks, values, taken, sheet)
     line, lines = _lines(lab, report.backend, measures)
-    notes = notes_on(lab, report.backend, report.ranks, measures, lines, report.details)
+    notes = notes_on(
+        lab, report.backend, report.ranks, report.span, measures, lines, report.details
+    )
     return replace(
         report,
         measures=measures,

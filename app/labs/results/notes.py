@@ -20,6 +20,7 @@ def notes_on(
     lab: Lab,
     backend: str,
     ranks: int,
+    nodes: int,
     measures: Sequence[Measure],
     lines: Sequence[Line],
     details: Mapping[str, str],
@@ -27,7 +28,12 @@ def notes_on(
     """What a reader of these *measures* must know."""
     yield from (f"{one.name} has no prediction: {one.trouble}." for one in measures if one.trouble)
     if lab.links == "real" and backend == "gloo" and ranks > 1:
-        yield "Over gloo, between processes of one machine, expect a factor of two from run to run."
+        between = (
+            f"over the network of {nodes} nodes"
+            if nodes > 1
+            else ("between processes of one machine")
+        )
+        yield f"Over gloo, {between}, expect a factor of two from run to run."
     late = [
         one
         for one in measures

@@ -68,11 +68,26 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Underway:
+    """How far a run has come: when its ranks had met, and when each measure was there.
+
+    Since *timing*, *samples* are being taken, each of which takes about *each* seconds. All times
+    are those of rank 0's clock.
+    """
+
+    begun: float
+    measured: tuple[float, ...]
+    timing: float = 0.0
+    samples: int = 0
+    each: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """A run from its parameters, *given* as texts, to its results.
 
     *line* fits all sizes; over NCCL, *lines* fit the small and the large ones. *details* say how
-    the ranks did it.
+    the ranks did it, and *underway* how far they are, if they still run.
     """
 
     id: str
@@ -96,12 +111,37 @@ class Report:
     nodes: int = 1
     lines: tuple[Line, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
+    underway: Underway | None = None
 
     @property
     def size(self) -> str:
         """The number of ranks, and of nodes if there are several, in words."""
         nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
         return f"{self.ranks} {'rank' if self.ranks == 1 else 'ranks'}{nodes}"
+
+    @property
+    def span(self) -> int:
+        """The nodes that it ran on: those that its ranks found, else those that it asked for."""
+        found = self.machine.nodes
+        return max(found if isinstance(found, int) else 1, self.nodes)
+
+    @property
+    def gpus(self) -> str:
+        """The GPUs of the ranks, one each, in words; empty on processors.
+
+        The machine's facts are those of one node, or even of one rank, if its launcher shows each
+        rank a single GPU.
+        """
+        if self.backend != "nccl":
+            return ""
+        names = list(map(str, self.machine.gpus))
+        kinds = list(dict.fromkeys(names))
+        nodes = f" on {self.span} nodes" if self.span > 1 else ""
+        if len(kinds) == 1:
+            return f"{self.ranks} × {kinds[0]}{nodes}"
+        if len(names) == self.ranks:
+            return ", ".join(f"{names.count(kind)} × {kind}" for kind in kinds)
+        return f"{self.ranks} × {' or '.join(kinds) or 'an unknown GPU'}{nodes}"
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -117,6 +157,8 @@ class Report:
     def as_json(self) -> str:
         """Everything as JSON, to store or to send elsewhere."""
         plain = asdict(self)
+        if self.underway is None:
+            del plain["underway"]
         plain["machine"] = {k: fact for k, fact in plain["machine"].items() if fact is not None}
         return json.dumps(plain, ensure_ascii=False)
 

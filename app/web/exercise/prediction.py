@@ -6,6 +6,7 @@ from app.db.queries import forget_prediction, prediction_of
 from app.db.session import open_session
 from app.db.tables import Prediction
 from app.errors import AnswerError
+from app.kinds import Exercise
 from app.kinds.answers import Answer, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.site import Site
@@ -65,3 +66,8 @@ def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str |
 def _fits(prediction: str, exercise: LabExercise) -> bool:
     """Whether *prediction* has the names that *exercise* asks for; its author may change them."""
     return bool(json.loads(prediction).keys() == exercise.predict.keys())
+
+
+def lab_of(exercise: Exercise) -> str:
+    """The lab that *exercise* runs; empty if it runs none."""
+    return exercise.lab if isinstance(exercise, LabExercise) else ""

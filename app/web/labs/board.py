@@ -37,6 +37,9 @@ class GroupView:
     figure: FigureView
     held: str
     over: str
+    lettered: bool
+    varies: bool
+    has_formula: bool
     entries: tuple[MachineRow, ...]
     left_out: int
 
@@ -157,6 +160,9 @@ def _view(lab: Lab, group: RunGroup, number: int) -> GroupView:
         figure=figure_view(figure_of(lab, group), f"{lab_url(lab.name)}/board", number),
         held=HELD[group.held],
         over=held_over(group.held, "formula"),
+        lettered=group.names[0] in LETTERS,
+        varies=group.varies,
+        has_formula=group.has_formula,
         entries=tuple(entries_of(lab, group)),
         left_out=max(0, len(group.runs) - len(LETTERS)),
     )

@@ -1,7 +1,7 @@
-"""Runs of one lab compared: groups with the same parameters, one run per machine."""
+"""Runs of one lab compared: groups that differ in their choices, one run per choice and machine."""
 
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.charts.axes import Axis
@@ -26,13 +26,42 @@ _ORIGINS = ("recorded", "this server")  # ahead of runs that were sent in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A run, the machine that it ran on, the *choice* that was made, and the measure to compare."""
+
+    result: RunResult
+    report: Report
+    machine: str
+    choice: str
+    asked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:
-    """Runs with the same parameters; *asked* is the measure that is compared."""
+    """Runs with the same parameters but for their choices, such as the algorithm."""
 
     parameters: str
-    asked: str
     held: Held
-    runs: tuple[tuple[RunResult, Report], ...]
+    runs: tuple[Compared, ...]
+
+    @property
+    def varies(self) -> bool:
+        """Whether the runs differ in their choices."""
+        return len({one.choice for one in self.runs}) > 1
+
+    @property
+    def has_formula(self) -> bool:
+        """Whether any of the runs has a prediction for what is compared."""
+        found = (_last(one.report, one.asked) for one in self.runs)
+        return any(one and one.predicted is not None for one in found)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The name of each run in figures: its choice on a single machine, else a letter."""
+        places = {one.machine for one in self.runs}
+        if self.varies and len(places) == 1:
+            return [one.choice for one in self.runs][: len(LETTERS)]
+        return LETTERS[: len(self.runs)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +69,7 @@ class MachineRow:
     """One machine of a group."""
 
     letter: str
+    choice: str
     machine: Hyperlink
     what: str
     origin: str
@@ -51,37 +81,54 @@ class MachineRow:
 
 def groups_of(site: Site, lab: Lab) -> Sequence[RunGroup]:
     """Groups of runs: those with runs of this server first, then those with most machines."""
-    found: dict[str, dict[str, tuple[RunResult, Report]]] = {}
+    found: dict[str, dict[tuple[str, str], Compared]] = {}
     for result in finished(site, lab.name):
         report = result.report
         if report is None or not (asked := _asked_of(lab, report)) or not _last(report, asked):
             continue
-        parameters = lab.run_over(report.backend).parameters
-        varied = {name for name, one in parameters.items() if one.several}
-        what = " ".join(f"{k}={text}" for k, text in report.given.items() if k not in varied)
-        machine = f"{place_of(report)}, {report.backend}"
-        known = found.setdefault(what, {}).get(machine)
-        if known is None or _worth(*known) < _worth(result, report):
-            found[what][machine] = (result, report)
+        one = Compared(
+            result=result,
+            report=report,
+            machine=f"{place_of(report)}, {report.backend}",
+            choice=_choice(lab, report),
+            asked=asked,
+        )
+        group = found.setdefault(_parameters(lab, report), {})
+        known = group.get((one.choice, one.machine))
+        if known is None or _worth(known) < _worth(one):
+            group[one.choice, one.machine] = one
     groups = [_group(lab, what, list(runs.values())) for what, runs in found.items()]
-    return sorted(groups, key=lambda group: (_rank(group.runs[0][0]) > 1, -len(group.runs)))
+    return sorted(groups, key=lambda group: (_rank(group.runs[0].result) > 1, -len(group.runs)))
+
+
+def _parameters(lab: Lab, report: Report) -> str:
+    """The parameters that the runs of a group share."""
+    own = lab.run_over(report.backend).parameters
+    left_out = {name for name, one in own.items() if one.several or one.one_of}
+    return " ".join(f"{k}={text}" for k, text in report.given.items() if k not in left_out)
+
+
+def _choice(lab: Lab, report: Report) -> str:
+    """What was chosen from a list: the algorithm, the schedule; a number with its name."""
+    own = lab.run_over(report.backend).parameters
+    chosen = ((k, text) for k, text in report.given.items() if k in own and own[k].one_of)
+    return " ".join(f"{k}={text}" if text.isdigit() else text for k, text in chosen)
 
 
 def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
     """The machines of *group*."""
-    for letter, (result, report) in zip(LETTERS, group.runs, strict=False):
-        one = _last(report, group.asked)
+    for name, run in zip(group.names, group.runs, strict=False):
+        report, one = run.report, _last(run.report, run.asked)
         if one is None:
             continue
         form = lab.run_over(report.backend)
-        at = {name: value for name, value in one.where.items() if name != "late"}
+        at = {place: value for place, value in one.where.items() if place != "late"}
         yield MachineRow(
-            letter=letter,
-            machine=Hyperlink(
-                run_url(lab.name, report.id), f"{place_of(report)}, {report.backend}"
-            ),
-            what=", ".join(f"{name} {form.shown_at(name, value)}" for name, value in at.items()),
-            origin=f"{result.origin}, {report.at[:10]}",
+            letter=name if name in LETTERS else "",
+            choice=run.choice if group.varies else "",
+            machine=Hyperlink(run_url(lab.name, report.id), run.machine),
+            what=", ".join(f"{place} {form.shown_at(place, value)}" for place, value in at.items()),
+            origin=f"{run.result.origin}, {report.at[:10]}",
             predicted="" if one.predicted is None else shown(form, one.name, one.predicted),
             measured=shown(form, one.name, one.held),
             spread=f"{shown(form, one.name, one.least)} to {shown(form, one.name, one.p90)}",
@@ -90,45 +137,47 @@ def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
 
 
 def figure_of(lab: Lab, group: RunGroup) -> Figure:
-    """Curves over what is varied, or one bar per machine."""
-    lab = lab.run_over(group.runs[0][1].backend)
-    says, count = lab.measures[group.asked], min(len(group.runs), len(LETTERS))
+    """Curves over what is varied, or one bar per run."""
+    first = group.runs[0]
+    lab = lab.run_over(first.report.backend)
+    says, count = lab.measures[first.asked], min(len(group.runs), len(LETTERS))
     axis = Axis(says.says, scale_of(says.unit).unit if says.unit else RATIO)
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")
-    title = f"{group.parameters}: {count} {'machine' if count == 1 else 'machines'}"
-    lettered = dict(zip(LETTERS, (report for _, report in group.runs), strict=False))
+    noun = "run" if group.varies else "machine"
+    title = f"{group.parameters}: {count} {noun}{'' if count == 1 else 's'}"
     if not place:
-        return Bars(
-            title=title, summary=says.says, axis=axis, bars=tuple(_bars(group.asked, lettered))
-        )
+        return Bars(title=title, summary=says.says, axis=axis, bars=tuple(_bars(lab, group)))
     parameter = lab.parameters[f"{place}s"]
     series = [
-        Series(_COLORS[number % len(_COLORS)], letter, _points(report, group.asked, place))
-        for number, (letter, report) in enumerate(lettered.items())
+        Series(_COLORS[number % len(_COLORS)], name, _points(run.report, run.asked, place))
+        for number, (name, run) in enumerate(zip(group.names, group.runs, strict=False))
     ]
     return Plot(
         title=title,
-        summary=f"{says.says} over {parameter.says}, by machine",
+        summary=f"{says.says} over {parameter.says}, by {noun}",
         x=Axis(parameter.says, parameter.measured_in, log=True),
         y=replace(axis, log=True),
         series=tuple(series),
     )
 
 
-def _group(lab: Lab, what: str, runs: list[tuple[RunResult, Report]]) -> RunGroup:
-    runs.sort(key=lambda run: _rank(run[0]))
-    first = runs[0][1]
-    asked, form = _asked_of(lab, first), lab.run_over(first.backend)
-    return RunGroup(parameters=what, asked=asked, held=held_in(form, asked), runs=tuple(runs))
+def _group(lab: Lab, what: str, runs: list[Compared]) -> RunGroup:
+    runs.sort(key=lambda run: _rank(run.result))
+    first = runs[0]
+    form = lab.run_over(first.report.backend)
+    group = RunGroup(parameters=what, held=held_in(form, first.asked), runs=tuple(runs))
+    if group.varies or not first.choice:
+        return group
+    return replace(group, parameters=f"{what} {first.choice}")
 
 
 def _rank(result: RunResult) -> int:
     return _ORIGINS.index(result.origin) if result.origin in _ORIGINS else len(_ORIGINS)
 
 
-def _worth(result: RunResult, report: Report) -> tuple[bool, int, str]:
+def _worth(run: Compared) -> tuple[bool, int, str]:
     """Of a machine, prefer a run of this server, then more points, then the newer run."""
-    return (_rank(result) < len(_ORIGINS), len(report.measures), report.at)
+    return (_rank(run.result) < len(_ORIGINS), len(run.report.measures), run.report.at)
 
 
 def _asked_of(lab: Lab, report: Report) -> str:
@@ -144,14 +193,19 @@ def _last(report: Report, name: str) -> Measure | None:
     return next((one for one in reversed(report.measures) if one.name == name), None)
 
 
-def _bars(name: str, lettered: Mapping[str, Report]) -> Iterator[Bar]:
-    for letter, report in lettered.items():
-        one = _last(report, name)
+def _bars(lab: Lab, group: RunGroup) -> Iterator[Bar]:
+    """One per run, with its formula beside it; where all have the same formula, as a bar."""
+    for number, (name, run) in enumerate(zip(group.names, group.runs, strict=False)):
+        one = _last(run.report, run.asked)
         if one is None:
             continue
-        if letter == LETTERS[0] and one.predicted is not None:
+        note = ""
+        if one.predicted is not None and group.varies:
+            formula = shown(lab, one.name, one.predicted)
+            note = f"{shown(lab, one.name, one.held)}, formula {formula}"
+        elif one.predicted is not None and not number:
             yield Bar("formula", (Part(Color.ORANGE, "", one.predicted),))
-        yield Bar(letter, (Part(Color.BLUE, "", one.held),))
+        yield Bar(name, (Part(Color.BLUE, "", one.held),), note)
 
 
 def _points(report: Report, name: str, place: str) -> tuple[tuple[float, float], ...]:

@@ -1,4 +1,4 @@
-"""/labs: the list of labs, and the page of one lab with its form for a run."""
+"""/labs/LAB: the page of one lab, with its form for a run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,14 +8,12 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from app.content.glossary import mark
-from app.db.lab_runs import counted_runs, enqueue
-from app.db.session import open_session
+from app.db.lab_runs import enqueue
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.expressions import read_answer
-from app.labs.results.archive import recorded
 from app.labs.run import new_name
-from app.labs.spec import Lab, known_labs, lab_called
+from app.labs.spec import Lab, lab_called
 from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble
@@ -33,24 +31,6 @@ router = APIRouter(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
 _GLOO = " --backend gloo"  # nccl is the default where there is a choice
 _LONGEST = 200  # characters of a field
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabCard:
-    """A lab in the list."""
-
-    name: str
-    title: str
-    summary: str
-    kind: str
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabList:
-    """All labs."""
-
-    cards: tuple[LabCard, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,29 +62,6 @@ class LabPage:
     command: str
     runs: tuple[RunItem, ...]
     sources: tuple[Hyperlink, ...]
-
-
-@router.get("")
-async def lab_list(request: Request, site: Here) -> Response:
-    """List every lab."""
-    counts = await aside(_counts, site)
-    cards = tuple(
-        LabCard(
-            name=lab.name,
-            title=lab.title,
-            summary=lab.summary,
-            kind=KINDS[lab.links],
-            runs=counts.get(lab.name, 0) + sum(one.lab == lab.name for one in recorded()),
-        )
-        for lab in known_labs().values()
-    )
-    says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs/labs.html", frame(request, "Labs", says, "labs"), LabList(cards))
-
-
-def _counts(site: Site) -> Mapping[str, int]:
-    with open_session(site.engine) as session:
-        return counted_runs(session)
 
 
 @router.get("/{name}")

@@ -1,5 +1,6 @@
 """/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.parameters import amount
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
-from app.labs.spec import Lab, known_labs, lab_called
+from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.site import Here, Site
 from app.units import scale_of
@@ -24,14 +25,17 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.form import BACKEND
 from app.web.labs.provenance import listings, the_rest, what_matters
-from app.web.labs.results import RunResult, run_called
-from app.web.labs.tables import figures_of, table_of
+from app.web.labs.results import RunResult, finished, run_called
+from app.web.labs.tables import Guess, figures_of, table_of
+from app.web.labs.underway import UnderwayView, underway_view
 from app.web.labs.wording import (
+    CURES,
     HELD,
     KINDS,
     LINKS_SAY,
     STATES,
     guess_label,
+    guess_verdict,
     held_over,
     place_of,
     query_of,
@@ -50,6 +54,7 @@ class GuessTable:
     header: tuple[str, ...]
     cells: tuple[str, ...]
     spread: str
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +66,13 @@ class RunPage:
     title: str
     kind: str
     links: str
+    measures: str
     question: Markup
     explains: Markup
     state: State
     says: str
+    cure: str
+    underway: UnderwayView | None
     ahead: int
     waits: bool
     own: bool
@@ -149,10 +157,13 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         title=f"{lab.title}, {place_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=KINDS[lab.links],
         links=LINKS_SAY[lab.links],
+        measures=_measured_in_words(lab, row, report),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
         says=_says(result),
+        cure=CURES.get(result.state, ""),
+        underway=_underway(site, lab, result) if result.state is State.RUNNING else None,
         ahead=_ahead(site, row),
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
@@ -170,11 +181,22 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         line=_line(report) if report else "",
         figures=tuple(
             figure_view(figure, address, number)
-            for number, figure in enumerate(figures_of(lab, report))
+            for number, figure in enumerate(figures_of(lab, report, _guess(lab, row)))
         )
         if report and measured and result.state == State.DONE
         else (),
     )
+
+
+def _measured_in_words(lab: Lab, row: LabRunRow | None, report: Report | None) -> str:
+    """What a run measures, and in which unit."""
+    given = row.parameters if row else report.given if report else lab.starts
+    try:
+        says = lab.measures[lab.asked_of({**lab.starts, **given})]
+    except (KeyError, ValueError):  # of a version that had other measures
+        return ""
+    unit = f"in {says.unit}" if says.unit else "a number without a unit"
+    return f"Measured: {says.says}, {unit}."
 
 
 def _again(lab: Lab, row: LabRunRow) -> str:
@@ -188,6 +210,27 @@ def _says(result: RunResult) -> str:
     cause = result.cause
     words = STATES[result.state]
     return f"{words}: {cause}." if cause else f"{words}."
+
+
+def _underway(site: Site, lab: Lab, result: RunResult) -> UnderwayView | None:
+    """How far a run through the queue is; such a run before it says how long one takes."""
+    if not result.row:
+        return None
+    job = read_job(lab, result.row.parameters)
+    before = (one.report for one in finished(site, lab.name))
+    alike = (
+        one.seconds
+        for one in before
+        if one and one.given == job.given and one.backend == result.row.backend
+    )
+    return underway_view(job, result.report, time.time(), next(filter(None, alike), None))
+
+
+def _guess(lab: Lab, row: LabRunRow | None) -> Guess | None:
+    """The prediction that was made for a run."""
+    if not row or row.predicted is None:
+        return None
+    return Guess(lab.asked_of(row.parameters), row.predicted)
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:
@@ -213,12 +256,12 @@ def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
     found = [one for one in report.measures if one.name == measure]
     known = [("Your prediction", shown(lab, measure, row.predicted))]
     if not found or result.state != State.DONE:
-        return _guess_table(lab, measure, known, "")
+        return _guess_table(lab, measure, known)
     one = found[-1]
     known += _beside(lab, one, row.predicted)
     low, high = shown(lab, measure, one.least), shown(lab, measure, one.p90)
     spread = f"Min to p90: {low} to {high}, n = {one.count}." if one.least != one.p90 else ""
-    return _guess_table(lab, measure, known, spread)
+    return _guess_table(lab, measure, known, spread, guess_verdict(row.predicted, one.held))
 
 
 def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str]]:
@@ -234,13 +277,14 @@ def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str
 
 
 def _guess_table(
-    lab: Lab, measure: str, known: Sequence[tuple[str, str]], spread: str
+    lab: Lab, measure: str, known: Sequence[tuple[str, str]], spread: str = "", verdict: str = ""
 ) -> GuessTable:
     return GuessTable(
         what=guess_label(lab, measure),
         header=tuple(heading for heading, _ in known),
         cells=tuple(cell for _, cell in known),
         spread=spread,
+        verdict=verdict,
     )
 
 

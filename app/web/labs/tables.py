@@ -1,17 +1,18 @@
 """The measurements of a run, as a table and as figures."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
-from app.charts.plot import Plot, Series
+from app.charts.plot import LabeledPoint, Plot, Series
 from app.charts.svg import Figure
 from app.errors import capitalized
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.units import RATIO, scale_of
-from app.web.labs.wording import held_over
+from app.web.labs.wording import gap, held_over
 
 
 def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
@@ -43,21 +44,31 @@ def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
     return ratio_shown(one.ratio) + which
 
 
-def figures_of(lab: Lab, report: Report) -> Iterator[Figure]:
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What a learner predicted for a measure, at the last of its places."""
+
+    measure: str
+    value: float
+
+
+def figures_of(lab: Lab, report: Report, guess: Guess | None = None) -> Iterator[Figure]:
     """Curves over the parameter that was varied, or bars side by side if none was."""
     names = list(dict.fromkeys(one.name for one in report.measures))
     for place in ("size", "side", "length"):
         points = [one for one in report.measures if place in one.where]
         if len({one.where[place] for one in points}) > 1:
-            yield _curves(lab, report, place, names)
+            yield _curves(lab, report, place, names, guess)
             return
     for name in names:
         first = next(one for one in report.measures if one.name == name)
         if first.predicted is not None and lab.measures[name].unit:
-            yield _bars(lab, first)
+            yield _bars(lab, first, guess)
 
 
-def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
+def _curves(
+    lab: Lab, report: Report, place: str, names: Sequence[str], guess: Guess | None
+) -> Plot:
     series = []
     for color, name in zip(Color, names, strict=False):
         own = [one for one in report.measures if one.name == name]
@@ -65,6 +76,7 @@ def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
         series.append(Series(color, label, _points(place, own, lambda one: one.median)))
         if len(names) == 1:
             series.append(Series(Color.GRAY, "min", _points(place, own, lambda one: one.least)))
+            series.append(Series(Color.GREEN, "p90", _points(place, own, lambda one: one.p90)))
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
             series.append(Series(Color.ORANGE, "formula", predicted))
@@ -76,7 +88,24 @@ def _curves(lab: Lab, report: Report, place: str, names: Sequence[str]) -> Plot:
         x=Axis(parameter.says, parameter.measured_in, log=True),
         y=Axis(lab.measures[names[0]].says, scale_of(unit).unit if unit else RATIO, log=True),
         series=tuple(series),
+        marks=tuple(_marks(lab, report, place, names[0], guess)),
     )
+
+
+def _marks(
+    lab: Lab, report: Report, place: str, first: str, guess: Guess | None
+) -> Iterator[LabeledPoint]:
+    """The gap to the formula, and the learner's prediction, where the curves end."""
+    asked = guess.measure if guess else first
+    found = [one for one in report.measures if one.name == asked and place in one.where]
+    if not found or lab.measures[asked].unit != lab.measures[first].unit:
+        return
+    last = found[-1]
+    at = float(last.where[place])
+    if (words := gap(lab, last)) and last.held > 0:
+        yield LabeledPoint(at, last.held, words)
+    if guess and guess.value > 0:
+        yield LabeledPoint(at, guess.value, "your prediction")
 
 
 def _points(
@@ -85,11 +114,21 @@ def _points(
     return tuple((float(one.where[place]), value(one)) for one in measures)
 
 
-def _bars(lab: Lab, one: Measure) -> Bars:
-    says = lab.measures[one.name]
-    bars = (
-        Bar("formula", (Part(Color.ORANGE, "", one.predicted or 0.0),)),
-        Bar(held_in(lab, one.name), (Part(Color.BLUE, "", one.held),)),
-    )
+def _bars(lab: Lab, one: Measure, guess: Guess | None) -> Bars:
+    says, held = lab.measures[one.name], held_in(lab, one.name)
+    spread = one.p90 - one.held
+    parts = [Part(Color.BLUE, held if spread > 0 else "", one.held)]
+    if spread > 0:
+        parts.append(Part(Color.PALE, "from there to p90", spread))
+    formula = one.predicted or 0.0
+    bars = [
+        Bar("formula", (Part(Color.ORANGE, "", formula),), shown(lab, one.name, formula)),
+    ]
+    note = ", ".join(filter(None, (shown(lab, one.name, one.held), gap(lab, one))))
+    bars.append(Bar("measured", tuple(parts), note))
+    if guess and guess.measure == one.name:
+        bars.append(
+            Bar("yours", (Part(Color.PURPLE, "", guess.value),), shown(lab, one.name, guess.value))
+        )
     axis = Axis(says.says, scale_of(says.unit).unit)
-    return Bars(title=capitalized(says.says), summary=f"{one.name}", axis=axis, bars=bars)
+    return Bars(title=capitalized(says.says), summary=one.name, axis=axis, bars=tuple(bars))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from app.db.run_state import State
-from app.labs.results.report import Held, Report
+from app.labs.results.report import Held, Measure, Report
 from app.labs.spec import Lab
 
 KINDS = {
@@ -30,6 +30,47 @@ STATES = {
 HELD: Mapping[Held, str] = {"min": "Min", "median": "Median"}
 
 
+CURES = {
+    State.FAILED: "The cause is above, and what the processes printed is below. If the cause is a "
+    "parameter, change it; if it is the machine, running it again may be enough.",
+    State.TIMEOUT: "Nothing is wrong with the prediction: it was too much for its time limit. Take "
+    "fewer or smaller values, or fewer processes.",
+    State.LOST: "Your parameters are fine: start it again.",
+    State.CANCELED: "Your parameters are still there: start it again, or change them.",
+}
+_CLOSE, _TWICE = 0.05, 2.0
+
+
+def gap(lab: Lab, one: Measure) -> str:
+    """How far a measurement is from its formula; empty if it has none."""
+    if not one.ratio or one.ratio < 0:
+        return ""
+    if one.right:
+        return "exactly the formula"
+    if abs(one.ratio - 1) < _CLOSE:
+        return f"within {100 * _CLOSE:g} % of the formula"
+    slower = lab.measures[one.name].unit == "s"
+    if slower and one.ratio > 1:
+        return f"{one.ratio:.2g}× slower than the formula"
+    if slower:
+        return f"{1 / one.ratio:.2g}× faster than the formula"
+    return f"{one.ratio:.2g}× what the formula says"
+
+
+def guess_verdict(guess: float, held: float) -> str:
+    """How far a prediction was from what was measured."""
+    if held == guess:
+        return "Spot on: your prediction is exactly what was measured."
+    if not (held > 0 and guess > 0):
+        return ""
+    off = guess / held
+    if abs(off - 1) < _CLOSE:
+        return f"Well predicted: within {100 * _CLOSE:g} % of what was measured."
+    if off >= _TWICE or off <= 1 / _TWICE:
+        return f"Your prediction was {max(off, 1 / off):.2g}× too {'high' if off > 1 else 'low'}."
+    return f"Your prediction was {100 * abs(off - 1):.0f} % too {'high' if off > 1 else 'low'}."
+
+
 def held_over(held: Held, other: str) -> str:
     """The heading of a ratio: the two columns that it compares."""
     return f"{HELD[held]} / {other}"
@@ -38,10 +79,8 @@ def held_over(held: Held, other: str) -> str:
 def place_of(report: Report) -> str:
     """The machine of a run, in a few words."""
     machine = report.machine
-    if report.backend == "nccl" and machine.gpus:
-        several = isinstance(machine.nodes, int) and machine.nodes > 1
-        nodes = f" on {machine.nodes} nodes" if several else ""
-        return f"{report.ranks} × {machine.gpus[0]}{nodes}"
+    if machine.gpus and report.gpus:
+        return report.gpus
     return f"{machine.processor}, {machine.cores} cores"
 
 

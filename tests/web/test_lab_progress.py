@@ -1,0 +1,208 @@
+"""What the page of a run says while it runs, and once it is done."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.charts.bars import Bars
+from app.charts.plot import Plot
+from app.db.run_state import State
+from app.labs.launch.kubernetes import prepared
+from app.labs.machines.machine import MachineFacts
+from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
+from app.labs.ranks.timing import Sampling, Timer
+from app.labs.results.analysis import Samples, measured, report_of
+from app.labs.results.report import Measure, Report, Underway, read_report
+from app.labs.run import RunOutcome
+from app.labs.spec import Job, lab_called, read_job
+from app.web.labs.tables import Guess, figures_of
+from app.web.labs.underway import underway_view
+from app.web.labs.wording import gap, guess_verdict
+from tests.labs.scripted import ScriptedGpu
+
+BEGUN = 1000.0
+ALGORITHMS = {"algorithm": "ring", "sizes": "1MiB,4MiB,16MiB", "ranks": "2"}
+MIB = 2.0**20
+
+
+def report(lab: str, job: Job, taken: Sequence[Samples], underway: Underway | None) -> Report:
+    return Report(
+        id="x", lab=lab, state="running", cause="", seconds=None, at="2026-01-01", command="",  # type: ignore[arg-type]
+        ranks=job.ranks, world=job.ranks, backend="gloo", links=job.lab.links,
+        machine=MachineFacts(), versions={}, checks={},
+        measures=measured(job.lab, job.ranks, job.values, taken), line=None, notes=(),
+        given=job.given, underway=underway,
+    )  # fmt: skip
+
+
+def at(size: float, *samples: float, name: str = "time") -> Samples:
+    return Samples(name, {"size": size}, samples)
+
+
+def job(lab: str = "algorithms", **given: str) -> Job:
+    return read_job(lab_called(lab), ALGORITHMS if lab == "algorithms" else given)
+
+
+def test_before_the_ranks_have_met_nothing_is_promised() -> None:
+    found = underway_view(job(), None, BEGUN)
+    assert (found.says, found.left, found.share) == ("Its processes are starting.", "", None)
+
+
+def test_the_first_place_warms_up_until_its_samples_begin() -> None:
+    running = report("algorithms", job(), [], Underway(begun=BEGUN, measured=()))
+    found = underway_view(job(), running, BEGUN + 2)
+    assert found.says == "Measuring 1 MiB, number 1 of 3 sizes, warming up."
+    assert found.left == "It is stopped in 118 s at the latest."
+    assert found.share is None
+    before = underway_view(job(), running, BEGUN + 2, usual=9.0)
+    assert before.left == "About 7 s left."
+    assert before.share == pytest.approx(2 / 9)
+
+
+def test_what_is_left_shrinks_as_time_passes() -> None:
+    """Ten samples of a second from the fifth on; the later places are 4 and 16 times as large."""
+    done = Underway(begun=BEGUN, measured=(), timing=BEGUN + 5, samples=10, each=1.0)
+    running = report("algorithms", job(), [], done)
+    views = [underway_view(job(), running, BEGUN + 5 + passed) for passed in (0.5, 3.5, 9.9, 60)]
+    assert [one.says.rpartition(", ")[2] for one in views] == [
+        "sample 1 of 10.", "sample 4 of 10.", "sample 10 of 10.", "sample 10 of 10.",
+    ]  # fmt: skip
+    shares = [one.share for one in views]
+    assert None not in shares
+    assert shares == sorted(shares, key=lambda one: one or 0.0)
+    assert all(one.left.startswith("About ") for one in views)
+
+
+def test_the_last_place_counts_down_to_nearly_done() -> None:
+    taken = [at(MIB, 0.1), at(4 * MIB, 0.4)]
+    done = Underway(
+        begun=BEGUN, measured=(BEGUN + 1, BEGUN + 5), timing=BEGUN + 10, samples=5, each=1.5
+    )
+    running = report("algorithms", job(), taken, done)
+    early, late = (underway_view(job(), running, BEGUN + 10 + passed) for passed in (1, 7))
+    assert early.says == "Measuring 16 MiB, number 3 of 3 sizes, sample 1 of 5."
+    assert early.left == "About 6 s left."
+    assert late.left == "Nearly done."
+    assert early.told == late.told  # who hears the page is not told each sample
+
+
+def test_a_place_with_two_measures_is_done_when_it_has_both() -> None:
+    asked = job("attention", lengths="256,1024", heads="1")
+    taken = [
+        Samples("fused", {"length": 256.0}, (1e-3,)),
+        Samples("separate", {"length": 256.0}, (2e-3,)),
+        Samples("fused", {"length": 1024.0}, (5e-3,)),
+    ]
+    done = Underway(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 2, BEGUN + 3))
+    found = underway_view(asked, report("attention", asked, taken, done), BEGUN + 3)
+    assert found.says == "Measuring 1024, number 2 of 2 lengths, warming up."
+
+
+def test_a_lab_that_varies_nothing_counts_its_samples() -> None:
+    asked = job("pipeline")
+    done = Underway(begun=BEGUN, measured=(), timing=BEGUN + 12, samples=4, each=3.0)
+    found = underway_view(asked, report("pipeline", asked, [], done), BEGUN + 16)
+    assert (found.says, found.left) == ("Sample 2 of 4.", "About 8 s left.")
+    assert found.share == pytest.approx(16 / 24)
+
+
+def one_of(lab: str, samples: Sequence[float], predicted: float | None = None) -> Measure:
+    asked = job(lab, size="1MiB") if lab == "ring-bytes" else job()
+    (found,) = measured(
+        asked.lab,
+        asked.ranks,
+        asked.values,
+        [at(MIB, *samples, name="bytes" if lab == "ring-bytes" else "time")],
+    )
+    return (
+        found
+        if predicted is None
+        else replace(found, predicted=predicted, ratio=found.held / predicted)
+    )
+
+
+@pytest.mark.parametrize(
+    ("predicted", "says"),
+    [
+        (0.1, "1.8× slower than the formula"),
+        (0.36, "2× faster than the formula"),
+        (0.175, "within 5 % of the formula"),
+    ],
+)
+def test_the_gap_to_the_formula_is_named(predicted: float, says: str) -> None:
+    assert gap(lab_called("algorithms"), one_of("algorithms", [0.18], predicted)) == says
+
+
+def test_what_is_counted_is_exact_or_a_multiple() -> None:
+    lab = lab_called("ring-bytes")
+    exact = one_of("ring-bytes", [1.5 * MIB] * 4)
+    assert gap(lab, exact) == "exactly the formula"
+    twice = replace(exact, right=False, ratio=2.0)
+    assert gap(lab, twice) == "2× what the formula says"
+    assert gap(lab, replace(exact, ratio=None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("guess", "says"),
+    [
+        (10.0, "Spot on: your prediction is exactly what was measured."),
+        (10.4, "Well predicted: within 5 % of what was measured."),
+        (12.0, "Your prediction was 20 % too high."),
+        (7.0, "Your prediction was 30 % too low."),
+        (25.0, "Your prediction was 2.5× too high."),
+        (1.0, "Your prediction was 10× too low."),
+        (0.0, ""),
+        (-3.0, ""),
+    ],
+)
+def test_a_guess_is_judged_and_a_good_one_congratulated(guess: float, says: str) -> None:
+    assert guess_verdict(guess, 10.0) == says
+
+
+def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
+    asked = job()
+    taken = [at(MIB, 0.1, 0.12, 0.3), at(4 * MIB, 0.4, 0.5, 0.9)]
+    (figure,) = figures_of(asked.lab, report("algorithms", asked, taken, None), Guess("time", 2.0))
+    assert isinstance(figure, Plot)
+    assert [one.name for one in figure.series] == ["median", "min", "p90", "formula"]
+    assert [mark.says for mark in figure.marks][1:] == ["your prediction"]
+    assert figure.marks[0].says.endswith("than the formula")
+    assert (figure.marks[1].x, figure.marks[1].y) == (4 * MIB, 2.0)
+    counted = job("ring-bytes", size="1MiB")
+    taken = [at(MIB, *[1.5 * MIB] * 4, name="bytes")]
+    (bars,) = figures_of(
+        counted.lab, report("ring-bytes", counted, taken, None), Guess("bytes", MIB)
+    )
+    assert isinstance(bars, Bars)
+    assert [bar.name for bar in bars.bars] == ["formula", "measured", "yours"]
+    assert bars.bars[1].note == "1.5 MiB, exactly the formula"
+
+
+def test_what_rank_0_reports_is_how_far_a_run_is(tmp_path: Path) -> None:
+    run = prepared(job(), tmp_path, "gloo")
+    assert report_of(run).underway is None
+    events: tuple[RankEvent, ...] = (
+        ReadyEvent(at=BEGUN, world=2, versions={}),
+        TimingEvent(at=BEGUN + 1, samples=9, each=0.1),
+        MeasureEvent(at=BEGUN + 2, name="time", samples=(0.1,), where={"size": MIB}),
+        TimingEvent(at=BEGUN + 4, samples=5, each=0.4),
+    )
+    (run.folder / "events.jsonl").write_text("".join(as_line(one) for one in events))
+    found = Underway(begun=BEGUN, measured=(BEGUN + 2,), timing=BEGUN + 4, samples=5, each=0.4)
+    running = report_of(run)
+    assert running.underway == read_report(running.as_json()).underway == found
+    run.write_outcome(RunOutcome(State.DONE))
+    assert report_of(run).underway is None
+    assert "underway" not in report_of(run).as_json()
+
+
+def test_a_timer_tells_how_many_samples_begin() -> None:
+    machine, told = ScriptedGpu(launch=0.0), list[tuple[int, float]]()
+    timer = Timer(machine, machine, None, lambda samples, each: told.append((samples, each)))
+    samples = timer.by_host(lambda: machine.sleep(0.5), Sampling(seconds=3.0))
+    ((count, each),) = told
+    assert count == 6
+    assert each == pytest.approx(0.5)
+    assert len(samples) == 6
