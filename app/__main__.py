@@ -1,10 +1,12 @@
 """The command line: `wallclock`, or `python -m app`."""
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import TypeAlias
 
 from app.errors import AppError, ContentError, UnavailableError, sentence
@@ -19,7 +21,7 @@ def main(given: Sequence[str] | None = None) -> int:
     """
     arguments = _parsed(given)
     try:
-        command = import_module(f"app.commands.{arguments.command}")
+        command = _imported(arguments.command)
         return int(command.run(arguments))
     except ContentError as error:
         return _failed(str(error))
@@ -31,6 +33,16 @@ def main(given: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _imported(command: str) -> ModuleType:
+    """The module of *command*. Nothing that it imports is garbage, so none is looked for."""
+    gc.disable()
+    try:
+        return import_module(f"app.commands.{command}")
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def run() -> None:

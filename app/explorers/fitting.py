@@ -222,8 +222,8 @@ def _not_the_memory(values: Values) -> Iterator[tuple[float, str]]:
 
 FIT = Explorer(
     name="fit",
-    title="Will my run fit, how fast, and how much?",
-    summary="A whole run: memory, step time, MFU, days, dollars, energy, and what limits it.",
+    title="Will my run fit?",
+    summary="How fast is it, how much does it cost, and what limits it?",
     question="Llama 3.1 405B as trained on 16,384 H100s: how much memory does a GPU need?",
     predicts="memory per GPU",
     chapter="capstone",

@@ -54,10 +54,10 @@ def to(page: Page, selector: str) -> None:
 @over_screens
 def test_a_number_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(NUMERIC, theme, width))
-    page.get_by_label("Your answer").fill("35 ms")
+    page.get_by_role("textbox", name="Your answer").fill("35 ms")
     page.get_by_role("button", name="Check").click()
     verdict(page, "incorrect", "reduce-scatter alone")
-    page.get_by_label("Your answer").fill("0.07 s")
+    page.get_by_role("textbox", name="Your answer").fill("0.07 s")
     page.get_by_role("button", name="Check").click()
     verdict(page, "correct", "Right")
 
@@ -129,7 +129,7 @@ def test_an_order_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
 
 def test_an_order_by_keyboard(open_page: MakePage) -> None:
     page = stay(open_page(ORDER))
-    page.wait_for_selector("[data-move]")
+    show_list(page)
 
     def press(direction: str) -> Callable[[str], None]:
         def pressed(key: str) -> None:
@@ -150,6 +150,12 @@ def keys_of(page: Page) -> list[str]:
     items = page.locator("[data-order] > li")
     found = items.evaluate_all("items => items.map(item => item.dataset.key ?? 'divider')")
     return [str(key) for key in found]
+
+
+def show_list(page: Page) -> None:
+    """All of it in the window, below the figure."""
+    page.wait_for_selector("[data-move]")
+    page.locator("[data-key]").last.evaluate("item => item.scrollIntoView({block: 'end'})")
 
 
 def grip_at(page: Page, place: int) -> tuple[float, float]:
@@ -181,7 +187,7 @@ def test_an_item_goes_where_it_is_dragged(
     open_page: MakePage, first: int, last: int, steps: int
 ) -> None:
     page = open_page(ORDER)
-    page.wait_for_selector("[data-move]")
+    show_list(page)
     keys = keys_of(page)
     x, y = grip_at(page, first)
     page.mouse.move(x, y)
@@ -195,7 +201,7 @@ def test_an_item_goes_where_it_is_dragged(
 
 def test_one_drag_follows_another_and_the_answer_is_what_is_seen(open_page: MakePage) -> None:
     page = stay(open_page(ORDER))
-    page.wait_for_selector("[data-move]")
+    show_list(page)
     for place, key in enumerate(RIGHT_ORDER):
         first = keys_of(page).index(key)
         x, y = grip_at(page, first)
@@ -215,7 +221,7 @@ def test_one_drag_follows_another_and_the_answer_is_what_is_seen(open_page: Make
 
 def test_a_drag_that_is_called_off_changes_nothing(open_page: MakePage) -> None:
     page = open_page(ORDER)
-    page.wait_for_selector("[data-move]")
+    show_list(page)
     keys = keys_of(page)
     x, y = grip_at(page, 0)
     page.mouse.move(x, y)
@@ -232,7 +238,7 @@ def test_a_drag_that_is_called_off_changes_nothing(open_page: MakePage) -> None:
 
 def test_an_item_is_dragged_with_a_finger(open_page: MakePage) -> None:
     page = open_page(ORDER, width=390)
-    page.wait_for_selector("[data-move]")
+    show_list(page)
     keys = keys_of(page)
     finger = page.context.new_cdp_session(page)
 
@@ -333,7 +339,7 @@ def test_a_buggy_line_by_keyboard(open_page: MakePage) -> None:
 @over_screens
 def test_a_function_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(FUNCTION, theme, width))
-    page.click("#source")
+    page.focus("#source")  # the editor takes its place, and a click might meet either
     page.wait_for_selector(".cm-content")
     for program, state, says in (
         (WRONG_PROGRAM, "partial|incorrect", "sends the whole array in every step"),
