@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -99,36 +100,43 @@ def test_every_tone_has_its_hue_and_its_pattern(tone: str) -> None:
         assert f"url(#{tone}) var(--tone)" in FIGURES
 
 
+@cache
+def seen() -> tuple[set[tuple[str, str, str]], set[tuple[str, str, frozenset[tuple[str, str]]]]]:
+    """In each explorer: tones that touch, and the tones and names in a figure of bars."""
+    touching, named = set(), set()
+    for name, shown in drawn():
+        for stack in stacks(shown):
+            touching |= {(name, one, other) for (_, one), (_, other) in pairwise(stack)}
+        for figure in shown.figures:
+            if isinstance(figure, Bars):
+                parts = [part for bar in figure.bars for part in bar.parts if part.name]
+                tones = frozenset((str(part.color), part.name) for part in parts)
+                named.add((name, figure.title, tones))
+    return touching, named
+
+
 def test_neighbors_are_told_apart_by_lightness_or_by_a_pattern() -> None:
-    looked = 0
+    touching, _ = seen()
+    # Two micro-batches, one after the other, may look the same.
+    different = [(name, one, other) for name, one, other in touching if one != other]
+    assert len(different) > 20
     for theme in themes():
-        for name, shown in drawn():
-            for stack in stacks(shown):
-                for (_, one), (_, other) in pairwise(stack):
-                    if one == other:
-                        continue  # two micro-batches, one after the other
-                    looked += 1
-                    apart = contrast(theme[HUES[one[0]]], theme[HUES[other[0]]]) >= LEAST
-                    assert apart or one[1:] != other[1:], (name, one, other)
-    assert looked > 100
+        for name, one, other in different:
+            apart = contrast(theme[HUES[one[0]]], theme[HUES[other[0]]]) >= LEAST
+            assert apart or one[1:] != other[1:], (name, one, other)
 
 
 def test_a_name_has_one_tone_on_the_whole_site_and_a_tone_one_name_in_a_figure() -> None:
     tones: dict[str, set[str]] = {}
-    for name, shown in drawn():
-        for figure in shown.figures:
-            if not isinstance(figure, Bars):
-                continue
-            here: dict[str, set[str]] = {}
-            for bar in figure.bars:
-                for part in bar.parts:
-                    if part.name:
-                        tones.setdefault(part.name, set()).add(str(part.color))
-                        here.setdefault(str(part.color), set()).add(part.name)
-            for tone, names in here.items():
-                alike = any(names <= group for group in ALIKE)
-                assert len(names) == 1 or alike, (name, figure.title, tone, names)
-    assert {part: found for part, found in tones.items() if len(found) > 1} == {}
+    for name, title, found in seen()[1]:
+        here: dict[str, set[str]] = {}
+        for tone, part in found:
+            tones.setdefault(part, set()).add(tone)
+            here.setdefault(tone, set()).add(part)
+        for tone, names in here.items():
+            alike = any(names <= group for group in ALIKE)
+            assert len(names) == 1 or alike, (name, title, tone, names)
+    assert {part: of for part, of in tones.items() if len(of) > 1} == {}
     assert {"weights", "activations", "bubble", "NVLink", "network"} <= set(tones)
 
 
