@@ -38,7 +38,7 @@ def test_what_is_unknown_filters_nothing(client: TestClient, query: str) -> None
 
 def test_a_chapter_without_labs_says_so_and_leads_back(client: TestClient) -> None:
     page = client.get("/labs?chapter=unknown").text
-    assert "No lab is like that." in page
+    assert "No lab matches." in page
     assert '<a href="/labs">Show all</a>' in page
 
 
