@@ -16,6 +16,8 @@ _NAMES = (
     "google-chrome",
 )
 _FLAGS = ("--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
+# Pages are open for a second: to compile their scripts well would take longer than to run them.
+BRIEF = "--js-flags=--no-opt,--no-maglev"
 MISSING = (
     "No browser for the tests. Install one with `apt-get install chromium-headless-shell`, or with "
     "`.venv/bin/python -m playwright install --with-deps chromium`, or name one with "
@@ -37,7 +39,9 @@ def find(playwright: Playwright) -> str:
     raise RuntimeError(MISSING)
 
 
-def launch(playwright: Playwright) -> Browser:
+def launch(playwright: Playwright, *flags: str) -> Browser:
     """A browser without a window."""
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    return playwright.chromium.launch(executable_path=find(playwright), args=[*_FLAGS, *sandbox])
+    return playwright.chromium.launch(
+        executable_path=find(playwright), args=[*_FLAGS, *flags, *sandbox]
+    )

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.browser.browser import launch
+from tests.browser.browser import BRIEF, launch
 
 HEIGHT = 900  # of a window, in pixels
 
@@ -83,7 +83,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        made = launch(playwright)
+        made = launch(playwright, BRIEF)
         try:
             yield made
         finally:

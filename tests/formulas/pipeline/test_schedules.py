@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import product
 from typing import get_args
 
 import pytest
@@ -113,20 +114,16 @@ def test_schedule_bubble_refuses_what_no_closed_form_covers(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
-@pytest.mark.parametrize("m", [1, 2, 5, 8, 16, 24])
-@pytest.mark.parametrize("virtual", [1, 2, 4])
-def test_in_flight_microbatches_are_the_most_that_a_stage_keeps(
-    name: ScheduleName, p: int, m: int, virtual: int
-) -> None:
-    try:
-        played = step(name, p, m, (1, 1, 1), virtual)
-    except ValueError:
-        with pytest.raises(ValueError, match=" must "):
-            in_flight_microbatches(name, p, m, 0, virtual)
-        return
-    kept = [in_flight_microbatches(name, p, m, stage, virtual) for stage in range(p)]
-    assert kept == list(played.in_flight)
+def test_in_flight_microbatches_are_the_most_that_a_stage_keeps(name: ScheduleName) -> None:
+    for p, m, virtual in product((1, 2, 3, 4, 8), (1, 2, 5, 8, 16, 24), (1, 2, 4)):
+        try:
+            played = step(name, p, m, (1, 1, 1), virtual)
+        except ValueError:
+            with pytest.raises(ValueError, match=" must "):
+                in_flight_microbatches(name, p, m, 0, virtual)
+            continue
+        kept = [in_flight_microbatches(name, p, m, stage, virtual) for stage in range(p)]
+        assert kept == list(played.in_flight), (p, m, virtual)
 
 
 def test_in_flight_microbatches_are_those_of_the_tables() -> None:
