@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -140,5 +141,6 @@ def _says(slot: Slot, chunked: bool) -> str:
     )
 
 
+@lru_cache(maxsize=16_384)  # one pass begins where another ends
 def _time(seconds: float) -> str:
     return time_text(round(seconds, _NOISE))  # sums in different orders differ in their last bits

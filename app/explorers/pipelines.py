@@ -20,7 +20,7 @@ from app.explorers.base import (
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.pipeline import bubble_fraction
-from app.simulators.pipeline import Played, Times, build, kept_over_time, play
+from app.simulators.pipeline import Played, Schedule, Times, build, kept_over_time, play
 from app.units import RATIO, SECOND, show
 
 _TWICE = ("dualpipe", "dualpipe_v")
@@ -52,7 +52,12 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
 
 @lru_cache(maxsize=4)
 def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> Played:
-    return play(build(name, stages, microbatches, virtual), times)
+    return play(_built(name, stages, microbatches, virtual), times)
+
+
+@lru_cache(maxsize=4)  # most controls change times alone
+def _built(name: str, stages: int, microbatches: int, virtual: int) -> Schedule:
+    return build(name, stages, microbatches, virtual)
 
 
 def _says(name: str, played: Played, changed: str) -> str:
