@@ -41,7 +41,7 @@ def photograph(target: Path) -> None:
         sync_playwright() as playwright,
     ):
         browser = launch(playwright)
-        page = browser.new_page(viewport={"width": 1200, "height": 720}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme="light")
         page.goto(f"http://127.0.0.1:{running.port}{EXERCISE}")
         page.fill("[name=answer]", WRONG)
         page.get_by_role("button", name="Check").click()
@@ -52,6 +52,7 @@ def photograph(target: Path) -> None:
         page.get_by_text("reduce-scatter alone").wait_for()
         page.mouse.move(0, 0)
         page.evaluate("document.activeElement.blur()")
+        page.evaluate("window.scrollTo(0, 0)")
         page.screenshot(path=target)
         browser.close()
 
