@@ -28,6 +28,8 @@ HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[
 CANARY = "canary-6b1f0c"
 WALL = 0.3
 LONGEST = 3 * WALL + 1.2  # seconds from the call to the answer
+LONGEST_DELAY = 0.5  # seconds for a learner after a hostile program
+TRIES = 5  # of which one must be in time
 LONGEST_STALL = 0.1  # seconds in which the event loop does nothing else
 LARGEST_WORKER = 250.0  # MB
 FOLDERS = (Path("/tmp"), Path("/dev/shm"), Path.cwd())
@@ -79,9 +81,10 @@ async def _attack(runner: Runner, source: str, listener: socket.socket) -> Async
 
 
 async def _replied(runner: Runner, source: str) -> list[str]:
-    report, took = await _submitted(runner, source)
-    if took > LONGEST:  # the machine may have been busy with something else
+    for _ in range(TRIES):  # the machine may be busy with something else
         report, took = await _submitted(runner, source)
+        if took <= LONGEST:
+            break
     late = [f"took {took:.2f} s"] if took > LONGEST else []
     return [*late, *(_revealed(report) if report else ())]
 
@@ -109,12 +112,13 @@ def _revealed(report: Execution) -> Iterator[str]:
 
 
 async def _next_learner(runner: Runner) -> AsyncIterator[str]:
-    report, took = await _honest(runner)
-    if took > 0.5:  # the machine may have been busy with something else
+    for _ in range(TRIES):  # as above
         report, took = await _honest(runner)
+        if took <= LONGEST_DELAY:
+            break
     if [o.value for o in report.outcomes if isinstance(o, Returned)] != list(EXPECTED):
         yield f"broke the next learner: {report}"
-    if took > 0.5:
+    if took > LONGEST_DELAY:
         yield f"delayed the next learner by {took:.2f} s"
 
 
