@@ -2,9 +2,11 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Playwright
+from playwright.sync_api import Browser, Page, Playwright
 
 VARIABLE = "WALLCLOCK_CHROMIUM"
 # The shell without a window takes half the processor's time of the whole browser.
@@ -45,3 +47,16 @@ def launch(playwright: Playwright, *flags: str) -> Browser:
     return playwright.chromium.launch(
         executable_path=find(playwright), args=[*_FLAGS, *flags, *sandbox]
     )
+
+
+@contextmanager
+def unreachable(page: Page, path: str) -> Iterator[None]:
+    """No request to an address that begins with *path* leaves *page* within the block.
+
+    A page that is open already learns of a new route in its own time: it is asked until it does.
+    """
+    addresses = f"**{path}**"
+    page.route(addresses, lambda route: route.abort())
+    page.wait_for_function("path => fetch(path).then(() => false, () => true)", arg=path)
+    yield
+    page.unroute(addresses)

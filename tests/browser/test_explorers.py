@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.explorers import EXPLORERS
+from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage
 from tests.browser.test_pages import (
     assert_accessible,
@@ -334,13 +335,12 @@ def test_a_lost_connection_is_seen_and_heard_and_mends(open_page: MakePage) -> N
     page = open_page("/explore/memory?show=1")
     notice = page.locator("[data-offline]")
     expect(notice).to_be_hidden()
-    page.route("**/explore/memory?**", lambda route: route.abort())
-    slide = page.get_by_label("Data-parallel GPUs, slider")
-    slide.focus()
-    page.keyboard.press("ArrowRight")
-    expect(notice).to_contain_text("The server cannot be reached")
-    expect(page.locator("[data-live]")).to_contain_text("The server cannot be reached")
-    page.unroute("**/explore/memory?**")
+    with unreachable(page, "/explore/memory"):
+        slide = page.get_by_label("Data-parallel GPUs, slider")
+        slide.focus()
+        page.keyboard.press("ArrowRight")
+        expect(notice).to_contain_text("The server cannot be reached")
+        expect(page.locator("[data-live]")).to_contain_text("The server cannot be reached")
     page.keyboard.press("ArrowRight")
     expect(notice).to_be_hidden()
     expect(page).to_have_url(re.compile("ranks=256"))

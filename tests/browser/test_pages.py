@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
 from tests.content.test_catalog import GOOD
@@ -116,11 +117,11 @@ def test_what_was_typed_survives_a_reload(open_page: MakePage) -> None:
 def test_a_lost_connection_loses_nothing(open_page: MakePage) -> None:
     page = open_page(NUMERIC)
     page.fill("#box-1", "70")
-    page.route("**/exercises/**", lambda route: route.abort())
-    page.keyboard.press("Enter")
-    expect(page.locator(".verdict")).to_contain_text("cannot be reached")
+    with unreachable(page, "/exercises/"):
+        page.focus("#box-1")
+        page.keyboard.press("Enter")
+        expect(page.locator(".verdict")).to_contain_text("cannot be reached")
     expect(page.locator("#box-1")).to_have_value("70")
-    page.unroute("**/exercises/**")
     page.keyboard.press("Enter")
     expect(page.locator(".feedback.correct")).to_be_visible()
     page.evaluate("console.clear()")
