@@ -1,6 +1,7 @@
 # Two commands on a fresh machine: make serve, make test. They need Python 3.11 or newer and make.
 #   make quick   the tests but for browsers, Slurm, PostgreSQL, killed servers and sieges: a minute
 #   make test    all of them: about seven minutes on two cores
+#   make again   those that failed the last time, one after the other
 #   make check   format, lint, types, words and the proof of every exercise: a minute and a half
 PYTHON ?= python3
 BIN = .venv/bin
@@ -10,7 +11,7 @@ TEST = $(BIN)/python -m pytest -n 4
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test quick check style types words lint bench audit answers browser editor
+.PHONY: serve test again quick check style types words lint bench audit answers browser editor
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -30,6 +31,9 @@ browser: .venv/made-for-tests
 
 test: browser
 	$(TEST)
+
+again: browser
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none --maxfail=1
 
 quick: .venv/made-for-tests
 	$(TEST) -n 2 -m 'not slow'
