@@ -8,6 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 from fastapi.testclient import TestClient
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from app.config import ROOT, Settings
 from app.content.catalog import Catalog
@@ -28,6 +30,12 @@ os.environ.setdefault("WALLCLOCK_SANDBOX_WORKERS", "2")
 # Beside other tests, threads of torch would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Files that share what is slow to start: a browser and its server, a process that has torch.
+TOGETHER = (
+    ("browser", "tests/browser/"),
+    *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "gpu_forms", "limits", "running", "check")),
+)  # fmt: skip
+
 gc.disable()  # until all is collected: 13,000 tests stay alive to the end
 
 
@@ -43,6 +51,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     seconds = {file: max(map(_seconds, found)) for file, found in _by_file(items).items()}
     items.sort(key=lambda item: -seconds[item.path])
+
+
+class _Together(LoadFileScheduling):  # type: ignore[misc]  # it has no types
+    """A worker gets a whole file, or all files of a group."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return next((group for group, start in TOGETHER if file.startswith(start)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """The scheduler of the tests that several workers share."""
+    return _Together(config, log)
 
 
 def _by_file(items: list[pytest.Item]) -> dict[Path, list[pytest.Item]]:
