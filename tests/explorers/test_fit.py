@@ -9,7 +9,7 @@ from app.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, 
 from app.explorers.before import since, with_ghosts
 from app.explorers.fitting import FIT
 from app.explorers.neighbors import MOST
-from app.explorers.projecting import EFFICIENCY, projected
+from app.explorers.projecting import OWN, projected
 from app.explorers.published import LLAMA, RUNS, PublishedRun
 from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
@@ -95,13 +95,15 @@ def test_another_layout_on_the_same_gpus_is_held_against_the_published_one() -> 
     assert "Published" not in explored("fit", gpus="4096", virtual="1").says
 
 
-def test_the_efficiency_is_the_one_of_the_formula() -> None:
+def test_the_shares_are_those_of_the_formula() -> None:
     placed = LLAMA.projected.placed
     shape = placed.model, placed.cluster, placed.layout
-    assert projected(placed, 1, EFFICIENCY).times == step_time(*shape)
-    assert facts("fit", efficiency="60") == facts("fit")
-    # Kernels at the full peak take less; nothing takes more than the peak.
-    assert exactly(explored("fit", gpus="1", model="Llama-3-8B", efficiency="100"))["MFU"] <= 1
+    assert projected(placed, 1, OWN).times == step_time(*shape)
+    assert facts("fit", product="66") == facts("fit", product="0") == facts("fit")
+    # Products at the full peak take less; nothing takes more than the peak.
+    fastest = explored("fit", gpus="1", model="Llama-3-8B", product="100")
+    assert exactly(explored("fit", gpus="1", model="Llama-3-8B"))["MFU"] < exactly(fastest)["MFU"]
+    assert exactly(fastest)["MFU"] <= 1
 
 
 ENDS = {"tensor": 32, "pipeline": 64, "virtual": 8, "context": 32, "gpus": 32768, "micro": 64}

@@ -150,6 +150,7 @@ NEEDS_PROSE = {
     "layout.fits",
     "layout.projected_utilization",
     "layout.step_time",
+    "layout.step_time_range",
     "layout.total_step_time",
     "memory.activation_bytes",
     "memory.layer_activation_bytes",

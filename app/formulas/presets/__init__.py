@@ -5,6 +5,7 @@ from app.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
 from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
 from app.formulas.presets.models import MODELS, ModelShape
+from app.formulas.presets.shares import SHARES, Shares
 
 __all__ = [
     "CLUSTERS",
@@ -13,12 +14,14 @@ __all__ = [
     "LINKS",
     "MODELS",
     "RECIPES",
+    "SHARES",
     "Cluster",
     "Gpu",
     "Layout",
     "Link",
     "ModelShape",
     "Recipe",
+    "Shares",
     "cluster",
     "gpu",
     "gpu_printed_as",

@@ -1,0 +1,74 @@
+"""What a cluster reaches, once its peaks are multiplied with the shares."""
+
+from typing import NamedTuple
+
+from app.formulas.step.numbers import Value
+
+
+class Net(NamedTuple):
+    """Links inside a domain and between domains, as collectives use them.
+
+    *ranks* GPUs are in a domain. *inside* and *across* are bytes per second of one GPU.
+    """
+
+    ranks: int
+    inside: float
+    inside_start: float
+    inside_step: float
+    ramp: float
+    across: float
+    across_start: float
+    across_step: float
+    message: float
+
+
+class Speeds(NamedTuple):
+    """Rates of a GPU, its links, and the shares that have no rate.
+
+    *products* is the rate of the layers' products, *exact* that of the head and of attention, in 16
+    bits; *memory* is what element-wise kernels reach of the memory's *bandwidth*; *units* are the
+    multiprocessors over which tiles are spread; *casts* are the bytes that are moved for every
+    element that is cast to fewer bits.
+    """
+
+    products: float
+    exact: float
+    grouped: float
+    memory: float
+    bandwidth: float
+    units: int
+    casts: float
+    fused: bool
+    net: Net
+    hidden_tensor: float
+    hidden_context: float
+    hidden_expert: float
+    hidden_data: float  # below 0: what the schedule of a framework hides
+    skew: float
+
+
+class Degrees(NamedTuple):
+    """A layout as numbers; *full* and *selective* are 1 where that is recomputed, otherwise 0.
+
+    Each is a plain number or a column. *sharded* is the number of ranks over which ZeRO shards,
+    *expert_tensor* that of the ranks that share an expert; *first* and *last* are the layers of the
+    end stages, 0 where they are as even as possible.
+    """
+
+    tensor: Value
+    pipeline: Value
+    context: Value
+    expert: Value
+    data: Value
+    virtual: Value
+    microbatches: Value
+    micro_batch: Value
+    sequence: Value
+    zero_stage: Value
+    full: Value
+    selective: Value
+    sequence_parallel: Value
+    expert_tensor: Value
+    sharded: Value
+    first: Value = 0
+    last: Value = 0
