@@ -43,6 +43,7 @@ def speeds_of(
 ) -> Speeds:
     """The speeds of a run; shares without a source are on the given *side* of what was seen."""
     gpu = cluster.gpu
+    precision = _supported(gpu, precision)
     exact = gpu.peak * _product(gpu, shares, "16-bit", side)
     fused = is_fused(shape, gpu, shares)
     exposed = _HIDDEN if fused else _Seen(0.0, 0.0, 0.0)  # as in the frameworks of unfused kernels
@@ -67,8 +68,14 @@ def speeds_of(
 
 def peak_of(gpu: Gpu, precision: Precision) -> float:
     """The peak in *precision*, or in the fewest bits above it that the GPU supports."""
-    peaks = {"16-bit": (), "8-bit": (gpu.peak_8bit,), "4-bit": (gpu.peak_4bit, gpu.peak_8bit)}
-    return next((peak for peak in peaks[precision] if peak), gpu.peak)
+    run_in = _supported(gpu, precision)
+    return {"16-bit": gpu.peak, "8-bit": gpu.peak_8bit, "4-bit": gpu.peak_4bit}[run_in]
+
+
+def _supported(gpu: Gpu, precision: Precision) -> Precision:
+    if precision == "4-bit" and gpu.peak_4bit:
+        return "4-bit"
+    return "8-bit" if precision != "16-bit" and gpu.peak_8bit else "16-bit"
 
 
 def _product(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> float:
