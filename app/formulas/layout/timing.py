@@ -7,8 +7,15 @@ from app.formulas.layout.fitting import same_gpus
 from app.formulas.memory.placing import fits_together
 from app.formulas.presets import SHARES, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.numbers import PLAIN
-from app.formulas.step.reaching import Side, degrees_of, peak_of, precision_of, speeds_of
-from app.formulas.step.step import Parts, Reduced, step_parts
+from app.formulas.step.reaching import (
+    Side,
+    degrees_of,
+    peak_of,
+    precision_of,
+    reduced_by,
+    speeds_of,
+)
+from app.formulas.step.step import Parts, step_parts
 from app.formulas.transformer import active_parameters, token_flops
 from app.units import Ratio, Seconds
 
@@ -87,7 +94,7 @@ def step_time(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a gradient that is reduced, and of a weight that is gathered.
+        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
 
     Raises:
         ValueError: an argument is not such a record, the layout does not divide the model, or it
@@ -124,7 +131,7 @@ def total_step_time(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a gradient that is reduced, and of a weight that is gathered.
+        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
 
     Raises:
         ValueError: as in step_time.
@@ -153,7 +160,8 @@ def step_time_range(
     Convention:
         Ends without a source: products 0.70 and 0.49 of the peak, in 8 bits also 0.7 of a GPU's own
         share; memory 0.90 and 0.60; products of experts 1 and 0.5 of other products; traffic of
-        tensor, context and expert parallelism hidden or not; casts fused into other kernels or with
+        expert parallelism hidden or not, and in fewer than 16 bits that of tensor and context
+        parallelism, too; casts fused into other kernels or with
         a pass of their own. If every share has a source, both ends are total_step_time. Identical
         layouts of mixtures of experts have differed by up to 77 % between releases of a framework.
 
@@ -162,7 +170,7 @@ def step_time_range(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a gradient that is reduced, and of a weight that is gathered.
+        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
 
     Raises:
         ValueError: as in step_time.
@@ -200,7 +208,7 @@ def projected_utilization(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a gradient that is reduced, and of a weight that is gathered.
+        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
 
     Raises:
         ValueError: as in step_time.
@@ -236,5 +244,4 @@ def _parts(
     recorded("shares", shares, Shares)
     recorded("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, precision_of(layout), side)
-    sent = Reduced(recipe.gradient_bytes, recipe.weight_bytes)
-    return step_parts(model, speeds, degrees_of(layout), PLAIN, sent)
+    return step_parts(model, speeds, degrees_of(layout), PLAIN, reduced_by(recipe))

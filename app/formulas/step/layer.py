@@ -178,12 +178,18 @@ class _Layer:
         return (1 - self.speeds.hidden_tensor) * (4 + 2 * self.degrees.full) * each
 
     def _context(self) -> Value:
-        """Keys and values gathered forward and again backward, their gradients reduce-scattered."""
-        degrees, shape = self.degrees, self.shape
-        wide = 2 * shape.key_value_heads * shape.head_size / self.tensor
-        size = ELEMENT * degrees.micro_batch * degrees.sequence * wide
-        each = ring(self.speeds.net, self.on, size, degrees.context, self.tensor)
-        return (1 - self.speeds.hidden_context) * (3 + degrees.full) * each
+        """Keys and values gathered forward and again backward, their gradients reduce-scattered.
+
+        Or queries, keys and values exchanged for other heads, and the results back, in each pass.
+        """
+        degrees, shape, net, on = self.degrees, self.shape, self.speeds.net, self.on
+        keys = 2 * shape.key_value_heads * shape.head_size / self.tensor
+        size = ELEMENT * degrees.micro_batch * degrees.sequence * keys
+        gathered = (3 + degrees.full) * ring(net, on, size, degrees.context, self.tensor)
+        queries = 2 * shape.heads * shape.head_size / self.tensor
+        size = ELEMENT * self.rows * (keys + queries)
+        swapped = (2 + degrees.full) * exchange(net, on, size, degrees.context, self.tensor)
+        return (1 - self.speeds.hidden_context) * on.where(degrees.exchanged, swapped, gathered)
 
     def _sent(self, copies: Value) -> Value:
         """Tokens sent to their experts and back, forward, backward and when that runs again."""

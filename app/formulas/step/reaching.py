@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.formulas.presets import LINKS, Cluster, Gpu, Layout, ModelShape, Shares
-from app.formulas.step.speeds import Degrees, Net, Speeds
+from app.formulas.presets import LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
+from app.formulas.step.speeds import Degrees, Net, Reduced, Speeds
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
 Side = Literal["fast", "middle", "slow"]
@@ -22,7 +22,9 @@ _PRODUCT = _Seen(0.70, 0.595, 0.49)
 _MEMORY = _Seen(0.90, 0.75, 0.60)
 _GROUPED = _Seen(1.0, 0.75, 0.5)
 _HIDDEN_EXPERT = _Seen(1.0, 0.5, 0.0)
-_HIDDEN = _Seen(1.0, 0.0, 0.0)  # of tensor and context parallelism: exposed unless told otherwise
+# Of tensor and context parallelism: exposed in published runs in 16 bits; recipes in 8 and 4 bits
+# overlap some of it.
+_HIDDEN = _Seen(1.0, 0.0, 0.0)
 _INTER = 0.90  # of a node's network: a prior
 _INTRA = 0.80  # where a link has no effective bandwidth: NCCL's overhead, nccl-tests issue 212
 _INTER_START = 30e-6
@@ -46,7 +48,7 @@ def speeds_of(
     precision = _supported(gpu, precision)
     exact = gpu.peak * _product(gpu, shares, "16-bit", side)
     fused = is_fused(shape, gpu, shares)
-    exposed = _HIDDEN if fused else _Seen(0.0, 0.0, 0.0)  # as in the frameworks of unfused kernels
+    exposed = _HIDDEN if precision != "16-bit" else _Seen(0.0, 0.0, 0.0)
     overlap = -1.0 if fused else 0.0
     return Speeds(
         products=peak_of(gpu, precision) * _product(gpu, shares, precision, side),
@@ -136,9 +138,10 @@ def degrees_of(layout: Layout) -> Degrees:
         selective=1 if layout.recompute == "selective" else 0,
         sequence_parallel=1 if layout.sequence_parallel else 0,
         expert_tensor=getattr(layout, "expert_tensor", 0) or layout.tensor,
-        sharded=held,
+        sharded=getattr(layout, "shard_ranks", 0) or held,
         first=getattr(layout, "first_layers", 0),
         last=getattr(layout, "last_layers", 0),
+        exchanged=1 if getattr(layout, "context_by", "all-gather") == "all-to-all" else 0,
     )
 
 
@@ -146,3 +149,8 @@ def precision_of(layout: Layout) -> Precision:
     """The operands of the products of *layout*."""
     precision: Precision = getattr(layout, "precision", "16-bit")
     return precision
+
+
+def reduced_by(recipe: Recipe) -> Reduced:
+    """Bytes that data parallelism sends with *recipe*; gradients are reduced in 16 bits."""
+    return Reduced(getattr(recipe, "reduced_bytes", 2.0), recipe.weight_bytes)

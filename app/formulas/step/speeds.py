@@ -52,7 +52,8 @@ class Degrees(NamedTuple):
 
     Each is a plain number or a column. *sharded* is the number of ranks over which ZeRO shards,
     *expert_tensor* that of the ranks that share an expert; *first* and *last* are the layers of the
-    end stages, 0 where they are as even as possible.
+    end stages, 0 where they are as even as possible. *exchanged* is 1 where context parallelism
+    exchanges heads for tokens, and 0 where it gathers keys and values.
     """
 
     tensor: Value
@@ -72,3 +73,11 @@ class Degrees(NamedTuple):
     sharded: Value
     first: Value = 0
     last: Value = 0
+    exchanged: Value = 0
+
+
+class Reduced(NamedTuple):
+    """Bytes of a gradient as it is reduced, and of a weight as it is gathered."""
+
+    gradient: float = 2.0
+    weight: float = 2.0

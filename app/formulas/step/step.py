@@ -6,7 +6,7 @@ from app.formulas.presets import ModelShape
 from app.formulas.step.layer import ELEMENT
 from app.formulas.step.links import message, ring
 from app.formulas.step.numbers import Numbers, Value
-from app.formulas.step.speeds import Degrees, Speeds
+from app.formulas.step.speeds import Degrees, Reduced, Speeds
 from app.formulas.step.stage import PassTime, pass_time
 from app.formulas.step.widths import Widths
 
@@ -33,13 +33,6 @@ class Parts(NamedTuple):
     data: Value
     optimizer: Value
     skew: Value
-
-
-class Reduced(NamedTuple):
-    """Bytes of a gradient as it is reduced, and of a weight as it is gathered."""
-
-    gradient: float = 2.0
-    weight: float = 2.0
 
 
 def step_parts(

@@ -105,14 +105,12 @@ def test_step_time_recomputes_a_forward_pass_or_the_scores_or_nothing() -> None:
     assert step_time(SMALL, of(1), Layout(recompute="none"), written).recompute == 0
 
 
-def test_step_time_reduces_gradients_in_the_bytes_of_the_recipe() -> None:
-    layout = Layout(data=64, zero_stage=0)
-    exposed = Shares(hidden_data=0.0)
-    half = step_time(SMALL, cluster("64 H100"), layout, exposed).data
-    whole = step_time(
-        SMALL, cluster("64 H100"), layout, exposed, Recipe.named("mixed, FP32 gradients")
-    )
-    assert whole.data == pytest.approx(2 * half, rel=0.02)
+def test_step_time_gathers_weights_in_the_bytes_of_the_recipe() -> None:
+    layout = Layout(data=64, zero_stage=3)
+    exposed, where = Shares(hidden_data=0.0), cluster("64 H100")
+    half = step_time(SMALL, where, layout, exposed).data
+    whole = step_time(SMALL, where, layout, exposed, Recipe.named("FP32")).data
+    assert whole == pytest.approx(half * (2 * 4 + 2) / (2 * 2 + 2), rel=0.02)
 
 
 def test_step_time_range_is_a_point_where_every_share_has_a_source() -> None:

@@ -88,6 +88,16 @@ def test_communication_that_is_hidden_takes_no_time() -> None:
         assert half > 0
 
 
+def test_context_parallelism_may_exchange_heads_for_tokens() -> None:
+    at = degrees_of(Layout(context=8, sequence=65_536))._replace(exchanged=1)
+    net = speeds().net._replace(inside_start=0.0)
+    found = step_parts(SMALL, speeds()._replace(net=net), at, PLAIN)
+    # Queries and results of 32 heads, keys and values of 8, 128 wide: forward and backward.
+    size = 2 * 8192 * 128 * (2 * 32 + 2 * 8)
+    assert found.context == pytest.approx(32 * 2 * size * 7 / 8 / net.inside, rel=1e-9)
+    assert SMALL.heads == 32
+
+
 def test_skew_is_a_share_of_everything_else() -> None:
     layout = Layout(tensor=2, pipeline=2, data=2, microbatches=4)
     assert sum(parts(layout, skew=0.25)) == pytest.approx(1.25 * sum(parts(layout)))
