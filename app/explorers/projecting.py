@@ -7,7 +7,7 @@ from app.explorers.placements import Placement
 from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
 from app.formulas.memory import Budget, memory_budget
-from app.formulas.presets import Shares
+from app.formulas.presets import GIVEN, Shares
 from app.formulas.throughput import model_utilization, training_time
 from app.formulas.transformer import active_parameters, token_flops
 from app.units import (
@@ -23,7 +23,6 @@ from app.units import (
     Seconds,
 )
 
-OWN = Shares()  # those of the GPU and its links
 _TRILLION = 10**12
 
 
@@ -127,7 +126,7 @@ def projection(values: Values, placed: Placement) -> Projection:
 def projected(
     placed: Placement,
     tokens: Count,
-    shares: Shares = OWN,
+    shares: Shares = GIVEN,
     price: DollarsPerHour = 0.0,
 ) -> Projection:
     """A run over *tokens*; kernels and links reach *shares* of their peaks.

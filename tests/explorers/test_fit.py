@@ -9,7 +9,7 @@ from app.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, 
 from app.explorers.before import since, with_ghosts
 from app.explorers.fitting import FIT
 from app.explorers.neighbors import MOST
-from app.explorers.projecting import OWN, projected
+from app.explorers.projecting import projected
 from app.explorers.published import LLAMA, RUNS, PublishedRun
 from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
@@ -99,7 +99,7 @@ def test_another_layout_on_the_same_gpus_is_held_against_the_published_one() -> 
 def test_the_shares_are_those_of_the_formula() -> None:
     placed = LLAMA.projected.placed
     shape = placed.model, placed.cluster, placed.layout
-    assert projected(placed, 1, OWN).times == step_time(*shape)
+    assert projected(placed, 1).times == step_time(*shape)
     assert facts("fit", product="66") == facts("fit", product="0") == facts("fit")
     # Products at the full peak take less; nothing takes more than the peak.
     fastest = explored("fit", gpus="1", model="Llama-3-8B", product="100")

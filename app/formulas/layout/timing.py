@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.formulas.checks import recorded
 from app.formulas.layout.fitting import same_gpus
 from app.formulas.memory.placing import fits_together
-from app.formulas.presets import SHARES, Cluster, Layout, ModelShape, Recipe, Shares
+from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
     Side,
@@ -20,7 +20,6 @@ from app.formulas.transformer import active_parameters, token_flops
 from app.units import Ratio, Seconds
 
 _MIXED = Recipe.named("mixed")
-_OF_THE_PRESETS = SHARES["of the presets"]
 
 
 class StepTime(NamedTuple):
@@ -63,7 +62,7 @@ def step_time(
     model: ModelShape,
     cluster: Cluster,
     layout: Layout,
-    shares: Shares = _OF_THE_PRESETS,
+    shares: Shares = GIVEN,
     recipe: Recipe = _MIXED,
 ) -> StepTime:
     """Time of a training step, by part.
@@ -114,7 +113,7 @@ def total_step_time(
     model: ModelShape,
     cluster: Cluster,
     layout: Layout,
-    shares: Shares = _OF_THE_PRESETS,
+    shares: Shares = GIVEN,
     recipe: Recipe = _MIXED,
 ) -> Seconds:
     """Total time of a training step.
@@ -146,7 +145,7 @@ def step_time_range(
     model: ModelShape,
     cluster: Cluster,
     layout: Layout,
-    shares: Shares = _OF_THE_PRESETS,
+    shares: Shares = GIVEN,
     recipe: Recipe = _MIXED,
 ) -> StepRange:
     """Shortest and longest time of a training step that is plausible.
@@ -188,7 +187,7 @@ def projected_utilization(
     model: ModelShape,
     cluster: Cluster,
     layout: Layout,
-    shares: Shares = _OF_THE_PRESETS,
+    shares: Shares = GIVEN,
     recipe: Recipe = _MIXED,
 ) -> Ratio:
     """Model FLOPs utilization (MFU) of a projected step.

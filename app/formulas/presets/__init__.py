@@ -5,10 +5,11 @@ from app.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
 from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
 from app.formulas.presets.models import MODELS, ModelShape
-from app.formulas.presets.shares import SHARES, Shares
+from app.formulas.presets.shares import GIVEN, SHARES, Shares
 
 __all__ = [
     "CLUSTERS",
+    "GIVEN",
     "GPUS",
     "LAYOUTS",
     "LINKS",

@@ -71,3 +71,4 @@ _SHARES = (
 )  # fmt: skip
 
 SHARES: Mapping[str, Shares] = MappingProxyType({known.name: known for known in _SHARES})
+GIVEN = SHARES["of the presets"]

@@ -6,8 +6,10 @@ from app.formulas.step.numbers import Numbers, Value
 from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Linear, Width
 
-# Rows and columns of a tile, and its rate compared with that of the largest.
-_TILES = ((256, 128, 1.0), (128, 128, 0.95), (128, 64, 0.80), (64, 64, 0.60))
+# Tiles of 256 x 128, 128 x 128, 128 x 64 and 64 x 64: how much of a wave of the largest each one
+# is, over its rate compared with the largest's.
+_WHOLE, _HALF, _QUARTER, _EIGHTH = 1.0, 1 / 2 / 0.95, 1 / 4 / 0.80, 1 / 8 / 0.60
+_LARGEST = 256 * 128
 _CORE = 0.75  # of a product's share, in attention: a prior
 _FLASH_BACKWARD = 2.5  # FlashAttention computes the scores again: 5 products for 2
 
@@ -59,12 +61,18 @@ class Products:
 
 def _efficiency(rows: Value, columns: Value, groups: Value, units: int, on: Numbers) -> Value:
     """The best over the tiles: whole tiles in whole waves over the *units* of a GPU."""
-    best, area, ceil, larger = 0.0, rows * columns * groups, on.ceil, on.larger
-    for down, across, reached in _TILES:
-        tiles = ceil(rows / down) * ceil(columns / across) * groups
-        waves = ceil(tiles / units)
-        best = larger(best, reached * area / (down * across * units * waves))
-    return best
+    ceil, smaller = on.ceil, on.smaller
+    high, broad = ceil(rows / 128), ceil(columns / 128) * groups
+    narrow = ceil(columns / 64) * groups
+    waves = smaller(
+        smaller(
+            _WHOLE * ceil(ceil(rows / 256) * broad / units), _HALF * ceil(high * broad / units)
+        ),
+        smaller(
+            _QUARTER * ceil(high * narrow / units), _EIGHTH * ceil(ceil(rows / 64) * narrow / units)
+        ),
+    )
+    return rows * columns * groups / (_LARGEST * units * waves)
 
 
 def moved(speeds: Speeds, size: Value) -> Value:

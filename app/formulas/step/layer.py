@@ -1,5 +1,6 @@
 """A micro-batch through one layer, forward and backward."""
 
+from operator import add
 from typing import NamedTuple
 
 from app.formulas.presets import ModelShape
@@ -33,11 +34,11 @@ class LayerTime(NamedTuple):
 
     def times(self, layers: Value) -> "LayerTime":
         """As many *layers*."""
-        return LayerTime(*(part * layers for part in self))
+        return LayerTime(*[part * layers for part in self])
 
     def plus(self, other: "LayerTime") -> "LayerTime":
         """Both, part by part."""
-        return LayerTime(*(one + two for one, two in zip(self, other, strict=True)))
+        return LayerTime(*map(add, self, other))
 
     @property
     def busy(self) -> Value:

@@ -47,7 +47,9 @@ def pass_time(
     """
     dense, mixture = times or layer_times(shape, speeds, degrees, on)
     widths, ends = Widths.of(shape), _ends(shape, speeds, degrees, on)
-    layers = dense.times(widths.dense_layers).plus(mixture.times(widths.mixtures))
+    layers = dense.times(widths.dense_layers)
+    if widths.mixtures:
+        layers = layers.plus(mixture.times(widths.mixtures))
     total = layers.busy + ends.embedding + ends.head + ends.tensor
     first, last, most = _counts(shape.layers, degrees, on)
     plain = on.smaller(first, widths.dense_layers)

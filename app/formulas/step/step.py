@@ -69,7 +69,7 @@ def step_parts(
 
 
 class _Held(NamedTuple):
-    """Parameters of the fullest rank, and the ranks that hold the same ones."""
+    """Parameters of the fullest rank, and the ranks that hold the same; experts may be None."""
 
     dense: Value
     table: Value
@@ -91,7 +91,8 @@ def _held(shape: ModelShape, degrees: Degrees, one: PassTime, on: Numbers) -> _H
     dense = dense + mixtures * (parts.router + parts.shared / tensor)
     same = degrees.data * degrees.context
     same_experts = same * tensor / (degrees.expert * degrees.expert_tensor)
-    return _Held(dense, table, mixtures * expert, same, same_experts)
+    routed = mixtures * expert if shape.experts else None
+    return _Held(dense, table, routed, same, same_experts)
 
 
 def _messages(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> Value:
@@ -127,7 +128,7 @@ def _data(
     gathered = _shown(one.most, spent.forward, layers.gather, on)
     shown = gathered + _shown(one.most, spent.backward, layers.reduce, on)
     both = gathered + _shown(one.most, spent.backward, once, on)
-    ends = _rounds(speeds, degrees, on, sent, held._replace(experts=0.0), held.table)
+    ends = _rounds(speeds, degrees, on, sent, held._replace(experts=None), held.table)
     return on.where(whole, degrees.microbatches * (both + ends.gather + ends.reduce), shown)
 
 
@@ -152,9 +153,12 @@ def _rounds(
     gather = ring(net, on, back * dense, within, stride)
     reduce = ring(net, on, sent.gradient * dense, within, stride)
     reduce = reduce + ring(net, on, sent.gradient * dense / within, others, far, 2)
+    if held.experts is None:
+        return _Rounds(gather, reduce)
+    same = held.same_experts
     return _Rounds(
-        gather + ring(net, on, back * held.experts, held.same_experts, experts),
-        reduce + ring(net, on, sent.gradient * held.experts, held.same_experts, experts),
+        gather + ring(net, on, back * held.experts, same, experts),
+        reduce + ring(net, on, sent.gradient * held.experts, same, experts),
     )
 
 
@@ -168,5 +172,7 @@ def _optimizer(speeds: Speeds, degrees: Degrees, held: _Held, on: Numbers) -> Va
     sharded = degrees.zero_stage > 0
     within = on.smaller(degrees.sharded, held.same)
     dense = held.dense / on.where(sharded, within, 1)
-    experts = held.experts / on.where(sharded, held.same_experts, 1)
+    experts = 0.0
+    if held.experts is not None:
+        experts = held.experts / on.where(sharded, held.same_experts, 1)
     return _OPTIMIZER_BYTES * (dense + experts) / (speeds.bandwidth * _OPTIMIZER_SHARE)
