@@ -76,7 +76,9 @@ def test_step_time_shows_only_what_the_last_backward_pass_does_not_hide() -> Non
     message = 63 / 64 * 2 * 8_030_261_248 / (0.9 * 8 * 20e9) / 32 + hops / 32
     shows = backward_pass([backward] * 32, [message] * 32) - 32 * backward
     shows += backward_pass([forward] * 32, [message] * 32) - 32 * forward
-    assert parts.data == pytest.approx(shows, rel=0.01)
+    # What is hidden takes 20 of 132 multiprocessors from the computing: arXiv:2412.19437, 3.2.2.
+    hidden = 2 * 32 * message - shows
+    assert parts.data == pytest.approx(shows + 20 / 132 * hidden, rel=0.01)
 
 
 def test_step_time_gathers_keys_and_values_and_sends_tokens_to_experts() -> None:

@@ -106,7 +106,7 @@ def test_skew_is_a_share_of_everything_else() -> None:
 def test_weights_are_gathered_behind_the_layer_before() -> None:
     sharded = Layout(data=64, micro_batch=2, zero_stage=3)
     shown = parts(sharded).data
-    assert shown < 0.1 * parts(sharded, hidden_data=0.0).data
+    assert shown < 0.25 * parts(sharded, hidden_data=0.0).data
     # With little to compute, nothing is hidden but as much as there is to compute.
     short = replace(sharded, sequence=16, micro_batch=1)
     assert parts(short).data > 0.75 * parts(short, hidden_data=0.0).data

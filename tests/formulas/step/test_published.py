@@ -68,13 +68,13 @@ def test_llama_3_405b_reaches_the_utilization_that_was_printed() -> None:
 
 
 def test_fsdp_from_8_to_128_gpus_loses_as_little_as_torchtitan_did() -> None:
-    for compiled in ("lbs2", "compile"):
+    for compiled, within in (("compile", 3.0), ("lbs2", 3.4)):
         few, many = (run for run in published.torchtitan() if compiled in run.name)
         assert (few.layout.gpus, many.layout.gpus) == (8, 128)
         lost = 100 * (1 - few.predicted() / many.predicted())
         measured = 100 * (1 - few.measured / many.measured)
         assert measured == pytest.approx(2.5, abs=0.25)
-        assert abs(lost - measured) < 3.5
+        assert abs(lost - measured) < within
 
 
 def test_steps_in_8_and_4_bits_and_of_experts_lie_in_their_range() -> None:
