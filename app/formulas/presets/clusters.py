@@ -112,9 +112,10 @@ _CLUSTERS = (
         source=f"{_LLAMA}: 2 servers per rack, 192 racks per pod, 8 pods; RoCE, 400 Gbit/s per GPU",
     ),
     Cluster(
-        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=160 * _GIGA,
+        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=200 * _GIGA,
         inter_bandwidth=50 * _GIGA,
-        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2",
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2: NVLink of"
+        " 200 GB/s, of which 160 are effective",
     ),
     Cluster(
         name="Megatron 3072 A100", gpu=GPUS["A100"], gpus=3072, intra_bandwidth=300 * _GIGA,

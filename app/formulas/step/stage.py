@@ -14,7 +14,7 @@ _LOGIT_BYTES, _EMBEDDING_BYTES = 30, 20  # bytes that are moved: of a logit; of 
 _PADDED = 128  # the vocabulary is padded to a multiple of this on each rank
 
 
-class PassTime(NamedTuple):
+class StagesTime(NamedTuple):
     """Seconds of one micro-batch: all layers by part, both ends, and the slowest stage.
 
     *most* is the number of layers of the fullest stage, *total* the busy time of all stages.
@@ -34,13 +34,13 @@ class _Ends(NamedTuple):
     tensor: Value  # all-reduces of the head
 
 
-def pass_time(
+def stages_time(
     shape: ModelShape,
     speeds: Speeds,
     degrees: Degrees,
     on: Numbers,
     times: tuple[LayerTime, LayerTime] | None = None,
-) -> PassTime:
+) -> StagesTime:
     """The pass of one micro-batch; *times* are those of `layer_times`, if they are known.
 
     Depends on what `layer_times` does, and on the number of stages.
@@ -60,7 +60,7 @@ def pass_time(
     between = on.where(degrees.pipeline > 2, most * deep, 0.0)  # noqa: PLR2004
     slowest = on.where(degrees.pipeline > 1, on.larger(slowest, between), total)
     fullest = on.larger(on.larger(first, last), on.where(degrees.pipeline > 2, most, 0))  # noqa: PLR2004
-    return PassTime(layers, ends.embedding + ends.head, ends.tensor, total, slowest, fullest)
+    return StagesTime(layers, ends.embedding + ends.head, ends.tensor, total, slowest, fullest)
 
 
 def _counts(layers: int, degrees: Degrees, on: Numbers) -> tuple[Value, Value, Value]:

@@ -7,7 +7,7 @@ from app.formulas.step.layer import ELEMENT
 from app.formulas.step.links import message, ring
 from app.formulas.step.numbers import Numbers, Value
 from app.formulas.step.speeds import Degrees, Reduced, Speeds
-from app.formulas.step.stage import PassTime, pass_time
+from app.formulas.step.stage import StagesTime, stages_time
 from app.formulas.step.widths import Widths
 
 # Bytes that are moved per parameter, and the share of the memory's bandwidth that they reach: 20 ps
@@ -43,10 +43,10 @@ def step_parts(
     degrees: Degrees,
     on: Numbers,
     sent: Reduced = Reduced(),  # noqa: B008
-    one: PassTime | None = None,
+    one: StagesTime | None = None,
 ) -> Parts:
-    """The parts of a step; *one* is the result of `pass_time`, if it is known."""
-    one = one or pass_time(shape, speeds, degrees, on)
+    """The parts of a step; *one* is the result of `stages_time`, if it is known."""
+    one = one or stages_time(shape, speeds, degrees, on)
     each = degrees.microbatches / degrees.pipeline
     layers = one.layers
     busy = degrees.microbatches * one.slowest + (one.total - one.slowest) / degrees.virtual
@@ -80,7 +80,7 @@ class _Held(NamedTuple):
     same_experts: Value
 
 
-def _held(shape: ModelShape, degrees: Degrees, one: PassTime, on: Numbers) -> _Held:
+def _held(shape: ModelShape, degrees: Degrees, one: StagesTime, on: Numbers) -> _Held:
     """With the embedding if it is alone on its stage, with both tables if there is one stage."""
     parts, tensor = Widths.of(shape).parts, degrees.tensor
     expert = parts.expert * shape.experts / degrees.expert / degrees.expert_tensor
@@ -112,7 +112,7 @@ def _data(
     degrees: Degrees,
     on: Numbers,
     sent: Reduced,
-    one: PassTime,
+    one: StagesTime,
     held: _Held,
 ) -> Value:
     """Gradients reduced and weights gathered, as far as nothing hides it, and what hiding costs.

@@ -14,7 +14,7 @@ from app.formulas.step.layer import layer_times
 from app.formulas.step.numbers import PLAIN, columns
 from app.formulas.step.reaching import Precision, speeds_of
 from app.formulas.step.speeds import Degrees
-from app.formulas.step.stage import pass_time
+from app.formulas.step.stage import stages_time
 from app.formulas.step.step import step_parts
 
 POWERS = st.sampled_from([1, 2, 4, 8, 16])
@@ -72,9 +72,9 @@ def test_a_part_that_is_known_need_not_be_computed_again(degrees: Degrees) -> No
     # A layer is the same for other stages, data-parallel ranks and numbers of micro-batches.
     other = degrees._replace(pipeline=3, data=7, virtual=5, microbatches=9, zero_stage=1)
     assert layer_times(shape, speeds, other, PLAIN) == layers
-    once = pass_time(shape, speeds, degrees, PLAIN, layers)
+    once = stages_time(shape, speeds, degrees, PLAIN, layers)
     same = degrees._replace(data=7, virtual=5, microbatches=9, zero_stage=1)
-    assert pass_time(shape, speeds, same, PLAIN) == once
+    assert stages_time(shape, speeds, same, PLAIN) == once
     every = step_parts(shape, speeds, degrees, PLAIN)
     assert step_parts(shape, speeds, degrees, PLAIN, one=once) == every
 
