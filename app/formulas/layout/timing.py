@@ -6,10 +6,10 @@ from app.formulas.checks import recorded
 from app.formulas.layout.fitting import same_gpus
 from app.formulas.memory.placing import fits_together
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.formulas.step.degrees import Degrees
 from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
     Side,
-    degrees_of,
     peak_of,
     precision_of,
     reduced_by,
@@ -244,4 +244,4 @@ def _parts(
     recorded("shares", shares, Shares)
     recorded("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, precision_of(layout), side)
-    return step_parts(model, speeds, degrees_of(layout), PLAIN, reduced_by(recipe))
+    return step_parts(model, speeds, Degrees.of(layout), PLAIN, reduced_by(recipe))

@@ -4,10 +4,11 @@ from operator import add
 from typing import NamedTuple
 
 from app.formulas.presets import ModelShape
+from app.formulas.step.degrees import Degrees
 from app.formulas.step.kernels import Products, Spent, attention, moved, scores
 from app.formulas.step.links import exchange, ring
 from app.formulas.step.numbers import Numbers, Value
-from app.formulas.step.speeds import Degrees, Speeds
+from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Bytes, Linear, Widths
 
 ELEMENT = 2  # bytes of an activation
@@ -76,7 +77,7 @@ class _Layer:
             shape, widths, speeds, degrees, on,
         )  # fmt: skip
         self.tensor = degrees.tensor
-        self.rows = degrees.micro_batch * degrees.sequence / degrees.context
+        self.rows = degrees.tokens
         self.split = on.where(degrees.sequence_parallel, 1 / self.tensor, 1.0)
         self.products = Products(speeds, on, self.rows, self.tensor)
 

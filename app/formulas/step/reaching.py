@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from app.formulas.presets import LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
-from app.formulas.step.speeds import Degrees, Net, Reduced, Speeds
+from app.formulas.step.speeds import Net, Reduced, Speeds
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
 Side = Literal["fast", "middle", "slow"]
@@ -117,31 +117,6 @@ def _net(cluster: Cluster, shares: Shares) -> Net:
         across_start=_INTER_START,
         across_step=cluster.inter_latency,
         message=cluster.inter_bandwidth,
-    )
-
-
-def degrees_of(layout: Layout) -> Degrees:
-    """*layout* as numbers."""
-    held = layout.data * layout.context
-    return Degrees(
-        tensor=layout.tensor,
-        pipeline=layout.pipeline,
-        context=layout.context,
-        expert=layout.expert,
-        data=layout.data,
-        virtual=layout.virtual,
-        microbatches=layout.microbatches,
-        micro_batch=layout.micro_batch,
-        sequence=layout.sequence,
-        zero_stage=layout.zero_stage,
-        full=1 if layout.recompute == "full" else 0,
-        selective=1 if layout.recompute == "selective" else 0,
-        sequence_parallel=1 if layout.sequence_parallel else 0,
-        expert_tensor=getattr(layout, "expert_tensor", 0) or layout.tensor,
-        sharded=getattr(layout, "shard_ranks", 0) or held,
-        first=getattr(layout, "first_layers", 0),
-        last=getattr(layout, "last_layers", 0),
-        exchanged=1 if getattr(layout, "context_by", "all-gather") == "all-to-all" else 0,
     )
 
 

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-from app.formulas.step.numbers import Value
-
 
 class Net(NamedTuple):
     """Links inside a domain and between domains, as collectives use them.
@@ -45,35 +43,6 @@ class Speeds(NamedTuple):
     hidden_expert: float
     hidden_data: float  # below 0: what the schedule of a framework hides
     skew: float
-
-
-class Degrees(NamedTuple):
-    """A layout as numbers; *full* and *selective* are 1 where that is recomputed, otherwise 0.
-
-    Each is a plain number or a column. *sharded* is the number of ranks over which ZeRO shards,
-    *expert_tensor* that of the ranks that share an expert; *first* and *last* are the layers of the
-    end stages, 0 where they are as even as possible. *exchanged* is 1 where context parallelism
-    exchanges heads for tokens, and 0 where it gathers keys and values.
-    """
-
-    tensor: Value
-    pipeline: Value
-    context: Value
-    expert: Value
-    data: Value
-    virtual: Value
-    microbatches: Value
-    micro_batch: Value
-    sequence: Value
-    zero_stage: Value
-    full: Value
-    selective: Value
-    sequence_parallel: Value
-    expert_tensor: Value
-    sharded: Value
-    first: Value = 0
-    last: Value = 0
-    exchanged: Value = 0
 
 
 class Reduced(NamedTuple):

@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 from app.formulas.presets import ModelShape
+from app.formulas.step.degrees import Degrees
 from app.formulas.step.kernels import Products, moved
 from app.formulas.step.layer import ELEMENT, LayerTime, layer_times
 from app.formulas.step.links import ring
 from app.formulas.step.numbers import Numbers, Value
-from app.formulas.step.speeds import Degrees, Speeds
+from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Linear, Width, Widths
 
 _LOGIT_BYTES, _EMBEDDING_BYTES = 30, 20  # bytes that are moved: of a logit; of a token's element
@@ -81,7 +82,7 @@ def _counts(layers: int, degrees: Degrees, on: Numbers) -> tuple[Value, Value, V
 def _ends(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> _Ends:
     """Three products, the loss and two all-reduces of the last stage; the first one's embedding."""
     tensor = degrees.tensor
-    rows = degrees.micro_batch * degrees.sequence / degrees.context
+    rows = degrees.tokens
     padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
     head = Linear(Width(1, split=True), Width(shape.hidden))
     spent = _Padded(speeds, on, rows, tensor, padded).seconds((head,), speeds.exact)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Shares, model
+from app.formulas.step.degrees import Degrees
 from app.formulas.step.numbers import PLAIN
-from app.formulas.step.reaching import Precision, Side, degrees_of, speeds_of
+from app.formulas.step.reaching import Precision, Side, speeds_of
 from app.formulas.step.step import step_parts
 from app.formulas.transformer import active_parameters, token_flops
 from tests.tables import Row, rows
@@ -25,7 +26,7 @@ class Run(NamedTuple):
     def predicted(self, side: Side = "middle") -> float:
         """Seconds of the step by the core."""
         speeds = speeds_of(self.model, self.cluster, self.shares, self.precision, side)
-        return sum(step_parts(self.model, speeds, degrees_of(self.layout), PLAIN))
+        return sum(step_parts(self.model, speeds, Degrees.of(self.layout), PLAIN))
 
     @property
     def error(self) -> float:

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from app.formulas.presets import CLUSTERS, Layout, Shares, model
+from app.formulas.step.degrees import Degrees
 from app.formulas.step.kernels import Products
 from app.formulas.step.links import exchange, message, ring
 from app.formulas.step.numbers import PLAIN
-from app.formulas.step.reaching import degrees_of, speeds_of
-from app.formulas.step.speeds import Degrees, Net, Speeds
+from app.formulas.step.reaching import speeds_of
+from app.formulas.step.speeds import Net, Speeds
 from app.formulas.step.step import Parts, step_parts
 from app.formulas.step.widths import Linear, Width
 from app.simulators.collectives import ring_all_reduce
@@ -25,7 +26,7 @@ def speeds(**changed: float) -> Speeds:
 
 
 def parts(layout: Layout, **changed: float) -> Parts:
-    return step_parts(SMALL, speeds(**changed), degrees_of(layout), PLAIN)
+    return step_parts(SMALL, speeds(**changed), Degrees.of(layout), PLAIN)
 
 
 def test_a_product_of_whole_waves_reaches_the_rate_and_one_more_tile_costs_a_wave() -> None:
@@ -89,7 +90,7 @@ def test_communication_that_is_hidden_takes_no_time() -> None:
 
 
 def test_context_parallelism_may_exchange_heads_for_tokens() -> None:
-    at = degrees_of(Layout(context=8, sequence=65_536))._replace(exchanged=1)
+    at = Degrees.of(Layout(context=8, sequence=65_536))._replace(exchanged=1)
     net = speeds().net._replace(inside_start=0.0)
     found = step_parts(SMALL, speeds()._replace(net=net), at, PLAIN)
     # Queries and results of 32 heads, keys and values of 8, 128 wide: forward and backward.
@@ -113,7 +114,7 @@ def test_weights_are_gathered_behind_the_layer_before() -> None:
 
 
 def test_shards_within_a_node_are_reduced_over_the_nodes_besides() -> None:
-    whole = degrees_of(Layout(data=64, zero_stage=3, sequence=128))
+    whole = Degrees.of(Layout(data=64, zero_stage=3, sequence=128))
     at = speeds(hidden_data=0.0)
     times = {
         shards: step_parts(SMALL, at, whole._replace(sharded=shards), PLAIN).data
@@ -129,7 +130,7 @@ def test_shards_within_a_node_are_reduced_over_the_nodes_besides() -> None:
 
 def test_the_slowest_stage_sets_the_pace() -> None:
     def of(**changed: int) -> Parts:
-        at = degrees_of(Layout(pipeline=4, microbatches=32))._replace(**changed)
+        at = Degrees.of(Layout(pipeline=4, microbatches=32))._replace(**changed)
         return step_parts(SMALL, speeds(), at, PLAIN)
 
     # The last stage has the head, so that a layer less there is better, and one more is worse.
@@ -141,7 +142,7 @@ def test_the_slowest_stage_sets_the_pace() -> None:
 
 def test_a_table_of_words_is_padded_to_whole_tiles() -> None:
     odd = replace(GPT, vocabulary=50_177)
-    at = degrees_of(Layout(tensor=8, sequence=2048))
+    at = Degrees.of(Layout(tensor=8, sequence=2048))
     heads = {
         shape.vocabulary: step_parts(shape, speeds_of(shape, A100, Shares()), at, PLAIN).head
         for shape in (odd, replace(GPT, vocabulary=51_200))
@@ -153,11 +154,11 @@ def test_experts_are_computed_for_the_tokens_that_are_sent_to_them() -> None:
     shape = model("DeepSeek-V3")
     at = speeds_of(shape, CLUSTERS["DeepSeek 2048 H800"], Shares(grouped=1.0))
     layout = Layout(expert=64, data=64, sequence=4096, sequence_parallel=False)
-    found = step_parts(shape, at, degrees_of(layout), PLAIN)
+    found = step_parts(shape, at, Degrees.of(layout), PLAIN)
     # 37.55 billion parameters process a token; embedding and head have 0.93 billion each.
     least = 6 * (37.55e9 - 2 * 0.927e9) * 4096 / at.products
     assert least < found.products < 1.2 * least
-    split = degrees_of(layout)._replace(tensor=2, expert_tensor=1)
+    split = Degrees.of(layout)._replace(tensor=2, expert_tensor=1)
     halved = step_parts(shape, at, split, PLAIN)
     assert halved.products == pytest.approx(found.products / 2, rel=0.2)
     assert isinstance(split, Degrees)
