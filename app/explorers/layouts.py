@@ -45,9 +45,14 @@ _MEMORY_TONES = (
     Tone.BUFFERS,
 )
 _TIME_TONES = {
-    "compute": Tone.COMPUTE,
+    "products": Tone.COMPUTE,
+    "attention": Tone.COMPUTE,
+    "element_wise": Tone.COMPUTE,
+    "head": Tone.COMPUTE,
     "recompute": Tone.RECOMPUTE,
+    "launches": Tone.IDLE,
     "bubble": Tone.IDLE,
+    "skew": Tone.IDLE,
     "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
 _NEIGHBORS = 3  # faster layouts that are named
@@ -120,11 +125,19 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         summary="Where the time of a step goes",
         axis=Axis("time", SECOND),
         bars=tuple(
-            Bar(name, (Part(_TIME_TONES.get(name, Tone.COMMUNICATION), name, time),))
+            Bar(_words(name), (Part(_tone(name), _words(name), time),))
             for name, time in spent.items()
             if time
         ),
     )
+
+
+def _tone(part: str) -> Tone:
+    return _TIME_TONES.get(part, Tone.COMMUNICATION)
+
+
+def _words(part: str) -> str:
+    return part.replace("_", "-")
 
 
 def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:

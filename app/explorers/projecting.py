@@ -7,6 +7,7 @@ from app.explorers.placements import Placement
 from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
 from app.formulas.memory import Budget, memory_budget
+from app.formulas.presets import GIVEN, Shares
 from app.formulas.throughput import model_utilization, training_time
 from app.formulas.transformer import active_parameters, token_flops
 from app.units import (
@@ -22,7 +23,6 @@ from app.units import (
     Seconds,
 )
 
-EFFICIENCY: Ratio = 0.6  # what step_time assumes
 _TRILLION = 10**12
 
 
@@ -118,7 +118,7 @@ def projection(values: Values, placed: Placement) -> Projection:
     return projected(
         placed,
         tokens=round(values.number("tokens")),
-        efficiency=values.number("efficiency") / 100,
+        shares=Shares(product=values.number("product") / 100),
         price=values.number("price"),
     )
 
@@ -126,16 +126,16 @@ def projection(values: Values, placed: Placement) -> Projection:
 def projected(
     placed: Placement,
     tokens: Count,
-    efficiency: Ratio = EFFICIENCY,
+    shares: Shares = GIVEN,
     price: DollarsPerHour = 0.0,
 ) -> Projection:
-    """A run over *tokens*; kernels reach *efficiency* of the peak.
+    """A run over *tokens*; kernels and links reach *shares* of their peaks.
 
     Raises:
         ValueError: the layout does not divide the model.
     """
     shape, layout, cluster = placed.model, placed.layout, placed.cluster
-    times = step_time(shape, cluster, layout, efficiency)
+    times = step_time(shape, cluster, layout, shares)
     flops = token_flops(
         active_parameters(shape),
         shape.layers,
@@ -143,6 +143,7 @@ def projected(
         shape.head_size,
         layout.sequence,
         causal=True,
+        rope=shape.rope,
     )
     used = model_utilization(flops * layout.tokens, times.total, cluster.gpus, cluster.gpu.peak)
     return Projection(

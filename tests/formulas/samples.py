@@ -76,7 +76,6 @@ LEGAL: dict[str, Argument] = {
     "dollars_per_gpu_hour": 2,
     "dollars_per_kwh": 0.05,
     "duration": 6.6e6,
-    "efficiency": 0.55,
     "element_bytes": 2,
     "elements": 10**9,
     "expert": 4,

@@ -94,7 +94,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
 def test_every_folder_of_formulas_is_listed() -> None:
     folders = {path.parent.name for path in (ROOT / "app" / "formulas").glob("*/__init__.py")}
     listed = {module.__name__.rpartition(".")[2] for module in MODULES}
-    assert folders == listed | {"presets"}
+    assert folders == listed | {"presets", "step"}
 
 
 def unlike(holds: Callable[[Formula], bool]) -> list[str]:
@@ -150,6 +150,7 @@ NEEDS_PROSE = {
     "layout.fits",
     "layout.projected_utilization",
     "layout.step_time",
+    "layout.step_time_range",
     "layout.total_step_time",
     "memory.activation_bytes",
     "memory.layer_activation_bytes",
