@@ -37,13 +37,13 @@ from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.units import BYTE, SECOND, show
 
-_MEMORY_TONES = (
-    Tone.WEIGHTS,
-    Tone.GRADIENTS,
-    Tone.OPTIMIZER,
-    Tone.ACTIVATIONS,
-    Tone.BUFFERS,
-)
+_MEMORY_TONES = {
+    "weights": Tone.WEIGHTS,
+    "gradients": Tone.GRADIENTS,
+    "optimizer": Tone.OPTIMIZER,
+    "activations": Tone.ACTIVATIONS,
+    "buffers": Tone.BUFFERS,
+}  # buffers: logits, what a backward pass holds for a moment, workspaces
 _TIME_TONES = {
     "products": Tone.COMPUTE,
     "attention": Tone.COMPUTE,
@@ -63,7 +63,7 @@ def _explored(values: Values) -> Explored:
     model, cluster, layout = placed.model, placed.cluster, placed.layout
     memory, times = memory_budget(model, layout), step_time(model, cluster, layout)
     room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
-    largest = max(memory._fields, key=lambda part: float(getattr(memory, part)))
+    largest = max(_MEMORY_TONES, key=lambda part: float(getattr(memory, part)))
     verdict = (
         f"It **fits**, with {show(room - memory.total, BYTE)} to spare."
         if fits(model, cluster, layout)
@@ -104,8 +104,7 @@ def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: st
     """The memory of the fullest GPU, against what there is."""
     memory, room = memory_budget(model, layout), cluster.gpu.memory
     parts = tuple(
-        Part(tone, name, float(size))
-        for tone, name, size in zip(_MEMORY_TONES, memory._fields, memory, strict=True)
+        Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items()
     )
     return Bars(
         title="Memory of the fullest GPU",

@@ -123,6 +123,7 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
         sequence=values.count("sequence"),
         zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
         recompute=next(known for known in RECOMPUTE if known == values.word("recompute")),
+        context_by="all-gather",
     )
 
 

@@ -6,8 +6,9 @@ from app.explorers.base import Values
 from app.explorers.placements import Placement
 from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
-from app.formulas.memory import Budget, memory_budget
+from app.formulas.memory import memory_budget
 from app.formulas.presets import GIVEN, Shares
+from app.formulas.step.memory import StageMemory
 from app.formulas.throughput import model_utilization, training_time
 from app.formulas.transformer import active_parameters, token_flops
 from app.units import (
@@ -34,7 +35,7 @@ class Projection:
     """
 
     placed: Placement
-    memory: Budget
+    memory: StageMemory
     times: StepTime
     token_flops: Flops
     utilization: Ratio

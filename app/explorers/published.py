@@ -122,7 +122,11 @@ class PublishedRun:
         """Whether it is the run that is laid out like that."""
         own = placed.layout
         same = replace(
-            self.layout, name=own.name, source=own.source, sequence_parallel=own.sequence_parallel
+            self.layout,
+            name=own.name,
+            source=own.source,
+            sequence_parallel=own.sequence_parallel,
+            context_by=own.context_by,
         )
         machine = ModelShape.named(self.model), GPUS[self.gpu]
         return same == own and machine == (placed.model, placed.cluster.gpu)
