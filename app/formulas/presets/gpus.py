@@ -184,6 +184,7 @@ _PRINTED = {
     "B200": "B200 SXM",
     "B300 SXM6 AC": "B300 SXM",
     "GB200": "GB200",
+    "GB300": "GB300",
     "MI300X": "MI300X",
     "MI300X OAM": "MI300X",
 }
