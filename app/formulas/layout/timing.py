@@ -79,15 +79,15 @@ def step_time(
 
     Convention:
         A product reaches the GPU's share of its peak, and less where its tiles do not fill whole
-        waves of multiprocessors. Element-wise kernels and written attention scores move bytes that
-        are counted operation by operation in a 16-bit layer; fused attention computes half of the
-        scores forward and 2.5 times that backward. In 8 or 4 bits run the products of the layers;
-        attention, head and all else stay in 16 bits, and the operands have to be cast. Collectives
-        have a start, steps, and the effective bandwidth of the link; groups of a node share its
-        network. With unfused kernels nothing is hidden; with fused ones, the gradients and weights
-        of a layer are hidden behind the next one's computing, which they take 20 of 132
-        multiprocessors from. A share without a source has the
-        middle of what was seen; see step_time_range.
+        waves of multiprocessors, or where the GPU has less power than others with the same chip.
+        Element-wise kernels and written attention scores move bytes that are counted operation by
+        operation in a 16-bit layer; fused attention computes half of the scores forward and 2.5
+        times that backward. In 8 or 4 bits run the products of the layers; attention, head and all
+        else stay in 16 bits, and the operands have to be cast. Collectives have a start, steps, and
+        the effective bandwidth of the link; groups of a node share its network. With unfused
+        kernels nothing is hidden; with fused ones, the gradients and weights of a layer are hidden
+        behind the next one's computing, which they take 20 of 132 multiprocessors from. A share
+        without a source has the middle of what was seen; see step_time_range.
 
     Args:
         model: shape of the model.

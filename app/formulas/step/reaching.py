@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.formulas.presets import LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
+from app.formulas.presets import GPUS, LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.speeds import Net, Reduced, Speeds
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
@@ -86,7 +86,13 @@ def _product(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> floa
         "8-bit": gpu.product_share_8bit * float(getattr(_FEWER_BITS, side)),
         "4-bit": 0.0,
     }[precision]
-    return shares.product or own or float(getattr(_PRODUCT, side))
+    return shares.product or own * _powered(gpu) or float(getattr(_PRODUCT, side))
+
+
+def _powered(gpu: Gpu) -> float:
+    """How much of the power of its chip a GPU may use: products are limited by it."""
+    alike = (one.power for one in GPUS.values() if one.peak == gpu.peak)
+    return min(1.0, gpu.power / max(alike, default=gpu.power)) if gpu.power else 1.0
 
 
 def _given(given: float, otherwise: float) -> float:
