@@ -160,12 +160,12 @@ def step_time_range(
         H = high
 
     Convention:
-        Ends without a source: products 0.70 and 0.49 of the peak, in 8 bits also 0.7 of a GPU's own
-        share; memory 0.90 and 0.60; products of experts 1 and 0.5 of other products; traffic of
-        expert parallelism hidden or not, and in fewer than 16 bits that of tensor and context
-        parallelism, too; casts fused into other kernels or with
-        a pass of their own. If every share has a source, both ends are total_step_time. Identical
-        layouts of mixtures of experts have differed by up to 77 % between releases of a framework.
+        Ends without a source: products 0.87 and 0.49 of the peak, on Blackwell 0.70 and 0.49, in 8
+        bits also 0.7 of a GPU's own share; memory 0.90 and 0.60; products of experts 1 and 0.5 of
+        other products; traffic of expert parallelism hidden or not, and in fewer than 16 bits that
+        of tensor and context parallelism, too; casts fused into other kernels or with a pass of
+        their own. If every share has a source, both ends are total_step_time. Identical layouts of
+        mixtures of experts have differed by up to 77 % between releases of a framework.
 
     Args:
         model: shape of the model.

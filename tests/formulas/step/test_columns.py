@@ -102,3 +102,6 @@ def test_speeds_follow_the_shares_that_are_given() -> None:
     assert speeds_of(shape, older, Shares()).fused  # a gated model came after FlashAttention
     assert not speeds_of(model("GPT-3"), older, Shares()).fused
     assert speeds_of(model("GPT-3"), machine, Shares()).fused
+    other = replace(machine, gpu=Gpu.named("TPU v4"))
+    assert speeds_of(shape, other, Shares(), "16-bit", "fast").products == 0.87 * 275e12
+    assert speeds_of(model("GPT-3"), other, Shares()).fused
