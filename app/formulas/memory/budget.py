@@ -83,7 +83,7 @@ def stage_memory(
         raise ValueError(
             f"stage must be below the pipeline's stages, {layout.pipeline}, not {stage!r}"
         )
-    return stage_bytes(model, recipe, on, rank, place)
+    return stage_bytes(model, on, rank, place)
 
 
 def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON) -> StageMemory:
@@ -108,8 +108,8 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON)
         The largest of stage_memory.
     """
     on, rank = _rank(model, layout, recipe)
-    stages = sorted(set(fullest_stages(model, on)))
-    return max((stage_bytes(model, recipe, on, rank, stage) for stage in stages), key=sum)
+    stages = sorted(set(fullest_stages(model, on, rank.middle)))
+    return max((stage_bytes(model, on, rank, stage) for stage in stages), key=sum)
 
 
 def card_memory(
