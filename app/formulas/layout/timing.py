@@ -79,15 +79,15 @@ def step_time(
 
     Convention:
         A product reaches the GPU's share of its peak, and less where its tiles do not fill whole
-        waves of multiprocessors. Element-wise kernels and written attention scores move bytes that
-        are counted operation by operation in a 16-bit layer; fused attention computes half of the
-        scores forward and 2.5 times that backward. In 8 or 4 bits run the products of the layers;
-        attention, head and all else stay in 16 bits, and the operands have to be cast. Collectives
-        have a start, steps, and the effective bandwidth of the link; groups of a node share its
-        network. With unfused kernels nothing is hidden; with fused ones, the gradients and weights
-        of a layer are hidden behind the next one's computing, which they take 20 of 132
-        multiprocessors from. A share without a source has the
-        middle of what was seen; see step_time_range.
+        waves of multiprocessors, or where the GPU has less power than others with the same chip.
+        Element-wise kernels and written attention scores move bytes that are counted operation by
+        operation in a 16-bit layer; fused attention computes half of the scores forward and 2.5
+        times that backward. Only the products of the layers run in 8 or 4 bits, and their operands
+        have to be cast; attention, the head and all else stay in 16 bits. Collectives have a start,
+        steps, and the effective bandwidth of the link; groups of a node share its network. With
+        unfused kernels nothing is hidden; with fused ones, the gradients and weights of a layer are
+        hidden behind the computing of the next one, from which they take 20 of 132 multiprocessors.
+        A share without a source has the middle of what was seen; see step_time_range.
 
     Args:
         model: shape of the model.
@@ -101,11 +101,13 @@ def step_time(
             has another number of GPUs than the cluster.
 
     Source:
-        Narayanan et al., arXiv:2104.04473, table 1, and Korthikanti et al., arXiv:2205.05198,
-        table 5: the two shares of the A100 are those that agree best with these 18 times, 3.5 % off
-        on average. Bang et al., vTrain, arXiv:2312.12391: start and bandwidth of all-reduces,
-        launches, optimizer. 0.90 of the network, 0.75 of a product's rate in attention, 0.4 ms
-        between layers, 30 bytes of a logit and 20 of an embedded element are priors.
+        Narayanan et al., arXiv:2104.04473, table 1, and Korthikanti et al., arXiv:2205.05198, table
+        5: the two shares of the A100 are those that agree best with these 18 times, 3.5 % off on
+        average. Bang et al., vTrain, arXiv:2312.12391: start and bandwidth of all-reduces,
+        launches, optimizer. DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.2.2:
+        multiprocessors that traffic takes. 0.90 of the network, 0.75 of a product's rate in
+        attention, 0.4 ms between layers, 30 bytes of a logit and 20 of an embedded element are
+        priors.
     """
     return StepTime(*_parts(model, cluster, layout, shares, recipe, "middle"))
 
@@ -158,12 +160,12 @@ def step_time_range(
         H = high
 
     Convention:
-        Ends without a source: products 0.70 and 0.49 of the peak, in 8 bits also 0.7 of a GPU's own
-        share; memory 0.90 and 0.60; products of experts 1 and 0.5 of other products; traffic of
-        expert parallelism hidden or not, and in fewer than 16 bits that of tensor and context
-        parallelism, too; casts fused into other kernels or with
-        a pass of their own. If every share has a source, both ends are total_step_time. Identical
-        layouts of mixtures of experts have differed by up to 77 % between releases of a framework.
+        Ends without a source: products 0.87 and 0.49 of the peak, on Blackwell 0.70 and 0.49, in 8
+        bits also 0.7 of a GPU's own share; memory 0.90 and 0.60; products of experts 1 and 0.5 of
+        other products; traffic of expert parallelism hidden or not, and in fewer than 16 bits that
+        of tensor and context parallelism, too; casts fused into other kernels or with a pass of
+        their own. If every share has a source, both ends are total_step_time. Identical layouts of
+        mixtures of experts have differed by up to 77 % between releases of a framework.
 
     Args:
         model: shape of the model.

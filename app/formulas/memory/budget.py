@@ -53,7 +53,7 @@ def stage_memory(
     and 3 reduce the gradients of one at a time.
 
     Convention:
-        One-forward-one-backward, interleaved if *virtual* is above 1. V is the vocabulary and one
+        One-forward-one-backward, interleaved if virtual is above 1. V is the vocabulary and one
         more, in multiples of 128 per tensor-parallel rank. A counts the tensors that a current
         layer stores, without dropout: both inputs of both norms, queries, keys, values, the results
         of attention and feed-forward, and FP32 statistics of norms and softmax; with all-to-all
@@ -83,7 +83,7 @@ def stage_memory(
         raise ValueError(
             f"stage must be below the pipeline's stages, {layout.pipeline}, not {stage!r}"
         )
-    return stage_bytes(model, recipe, on, rank, place)
+    return stage_bytes(model, on, rank, place)
 
 
 def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON) -> StageMemory:
@@ -108,8 +108,8 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON)
         The largest of stage_memory.
     """
     on, rank = _rank(model, layout, recipe)
-    stages = sorted(set(fullest_stages(model, on)))
-    return max((stage_bytes(model, recipe, on, rank, stage) for stage in stages), key=sum)
+    stages = sorted(set(fullest_stages(model, on, rank.middle)))
+    return max((stage_bytes(model, on, rank, stage) for stage in stages), key=sum)
 
 
 def card_memory(
@@ -130,8 +130,8 @@ def card_memory(
     Convention:
         PyTorch's max_memory_allocated, max_memory_reserved, and the memory that nvidia-smi shows.
         Reserved was 1.03 to 1.09 times allocated in measured runs, 1.08 to 1.09 with long
-        sequences: the range from *least* to *most*. Nothing is assumed of *outside*; measure it
-        by nvidia-smi less the reserved memory.
+        sequences: the range from least to most. Nothing is assumed of what is outside; it is what
+        nvidia-smi shows less the reserved memory.
 
     Args:
         model: shape of the model.

@@ -19,9 +19,11 @@ class Cluster(Record):
     """GPUs in nodes, nodes in pods.
 
     *intra_bandwidth* and *inter_bandwidth* are one direction of one GPU, inside a node and to other
-    nodes; between pods the bandwidth is *oversubscription* times lower in the worst case. *rack*
-    and *pod* are numbers of GPUs; 0 means that there is no such level. A node of more than 16 GPUs
-    is a rack of NVLink, such as 72 GPUs, and a job may use it in part.
+    nodes; between pods the bandwidth is *oversubscription* times lower in the worst case. The
+    latencies are those of a step, by default as in NCCL's tuner: protocol Simple over NVLink, and a
+    tree with protocol LL between nodes. *rack* and *pod* are numbers of GPUs; 0 means that there is
+    no such level. A node of more than 16 GPUs is a rack that shares NVLink, such as 72 GPUs, and a
+    job may use it in part.
     """
 
     what: ClassVar[str] = "cluster"

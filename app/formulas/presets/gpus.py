@@ -21,7 +21,8 @@ class Gpu(Record):
     *nvlink* is one direction, to all peers of the node together. *power* is the GPU's own; 0 if
     unknown. *sms* are its streaming multiprocessors. *product_share* is the share of the peak that
     large products reach in training, *product_share_8bit* that in 8 bits, and *memory_share* the
-    share of the memory's bandwidth that element-wise kernels reach; 0 if there is no source.
+    share of the memory's bandwidth that element-wise kernels reach; 0 if there is no source. With
+    less power than the chip's other boards, products reach proportionally less.
     """
 
     what: ClassVar[str] = "GPU"
@@ -118,9 +119,8 @@ _GPUS = (
     Gpu(
         name="H100 96GB HBM2e 500 W", year=2022, peak=989 * _TERA, peak_8bit=1979 * _TERA,
         memory=96 * _GIGA, memory_bandwidth=2400 * _GIGA, nvlink=450 * _GIGA, power=500,
-        tensor_cores=528, sms=132, product_share=0.47, product_share_8bit=0.50, memory_share=0.60,
-        source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; otherwise as the H100 SXM,"
-        " with product shares in proportion to the power, 500 of 700 W, which limits them",
+        tensor_cores=528, sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+        source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; otherwise as the H100 SXM",
     ),
     Gpu(
         name="B200 SXM", year=2024, peak=2250 * _TERA, peak_8bit=4500 * _TERA,
@@ -184,6 +184,7 @@ _PRINTED = {
     "B200": "B200 SXM",
     "B300 SXM6 AC": "B300 SXM",
     "GB200": "GB200",
+    "GB300": "GB300",
     "MI300X": "MI300X",
     "MI300X OAM": "MI300X",
 }

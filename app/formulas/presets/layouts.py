@@ -126,11 +126,11 @@ _TABLE_4 = (
 _LAYOUTS = (
     Layout(
         name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32,
-        virtual=8, zero_stage=2, source=_TABLE_4,
+        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
     ),
     Layout(
         name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16,
-        virtual=8, zero_stage=2, source=_TABLE_4,
+        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
     ),
     Layout(
         name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8,

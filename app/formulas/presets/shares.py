@@ -22,7 +22,7 @@ class Shares(Record):
     of other products. *hidden_...* are the shares of a kind of communication that computation
     hides. *skew* is the time that is lost to slower GPUs, relative to the rest of the step. Unfused
     *kernels* write attention scores to memory; as usual means unfused for a model without a gate on
-    a GPU from before 2022, when FlashAttention was published, and fused otherwise.
+    a GPU (not a TPU) from before 2022, when FlashAttention was published, and fused otherwise.
     """
 
     what: ClassVar[str] = "set of shares"

@@ -120,20 +120,26 @@ class Middle(NamedTuple):
 
 
 def stage_layers(
-    layers: Value, on: Degrees, stage: Value, by: Numbers = PLAIN
+    layers: Value, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN
 ) -> tuple[Value, Value]:
     """The layers on pipeline stage *stage*, and the layers before it."""
-    middle = Middle.of(layers, on)
     place = stage - middle.start
     longer = (place >= middle.low) & (place < middle.high)
     held = middle.fewer + middle.more * longer
     passed = by.smaller(place, middle.high) - by.smaller(place, middle.low)
     before = on.first + middle.fewer * place + middle.more * passed
+    if is_plain_zero(on.first) and is_plain_zero(on.last):
+        return held, before
     first = (stage == 0) & (on.first > 0)
     last = (stage == on.pipeline - 1) & (on.last > 0)
     held = by.where(first, on.first, by.where(last, on.last, held))
     before = by.where(first, 0, by.where(last, layers - on.last, before))
     return held, before
+
+
+def is_plain_zero(value: Value) -> bool:
+    """Whether it is 0 in every layout: a plain number, not a column."""
+    return isinstance(value, int) and value == 0
 
 
 def stage_of(layer: Value, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> Value:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.formulas.presets import LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
+from app.formulas.presets import GPUS, LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.speeds import Net, Reduced, Speeds
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
@@ -18,7 +18,8 @@ class _Seen(NamedTuple):
     slow: float
 
 
-_PRODUCT = _Seen(0.70, 0.595, 0.49)
+_PRODUCT = _Seen(0.87, 0.68, 0.49)  # the most on an A100, the least on a B200
+_PRODUCT_OF_BLACKWELL = _Seen(0.70, 0.595, 0.49)
 _MEMORY = _Seen(0.90, 0.75, 0.60)
 _GROUPED = _Seen(1.0, 0.75, 0.5)
 _HIDDEN_EXPERT = _Seen(1.0, 0.5, 0.0)
@@ -28,7 +29,7 @@ _HIDDEN = _Seen(1.0, 0.0, 0.0)
 _INTER = 0.90  # of a node's network: a prior
 _INTRA = 0.80  # where a link has no effective bandwidth: NCCL's overhead, nccl-tests issue 212
 _INTER_START = 30e-6
-_BEFORE_FLASH = 2022
+_FLASH = 2022  # FlashAttention, arXiv:2205.14135
 _FEWER_BITS = _Seen(1.0, 1.0, 0.7)  # of a share in 8 bits, which depends on the recipe
 # Bytes per element that is cast: none if the kernel before does it; 2 read and the result written
 # twice, as is and transposed; as much again for a pass that looks for the largest.
@@ -86,7 +87,14 @@ def _product(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> floa
         "8-bit": gpu.product_share_8bit * float(getattr(_FEWER_BITS, side)),
         "4-bit": 0.0,
     }[precision]
-    return shares.product or own or float(getattr(_PRODUCT, side))
+    seen = _PRODUCT_OF_BLACKWELL if gpu.peak_4bit else _PRODUCT
+    return shares.product or own * _powered(gpu) or float(getattr(seen, side))
+
+
+def _powered(gpu: Gpu) -> float:
+    """How much of the power of its chip a GPU may use: products are limited by it."""
+    alike = (one.power for one in GPUS.values() if one.peak == gpu.peak)
+    return min(1.0, gpu.power / max(alike, default=gpu.power)) if gpu.power else 1.0
 
 
 def _given(given: float, otherwise: float) -> float:
@@ -96,7 +104,7 @@ def _given(given: float, otherwise: float) -> float:
 def is_fused(shape: ModelShape, gpu: Gpu, shares: Shares) -> bool:
     """Whether attention scores stay on the chip."""
     if shares.kernels == "as usual":
-        return shape.gated or gpu.year >= _BEFORE_FLASH
+        return shape.gated or gpu.year >= _FLASH or not gpu.sms
     return shares.kernels == "fused"
 
 

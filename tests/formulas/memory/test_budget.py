@@ -167,8 +167,8 @@ def test_memory_budget_in_columns_is_that_of_each_layout(shape: ModelShape) -> N
     rank = Rank.of(shape, LayerParts.of(shape), recipe, on, by)
     budgets = [memory_budget(shape, layout) for _, layout in chosen]
     totals = np.array([budget.total for budget in budgets])
-    assert np.allclose(most_memory(shape, recipe, on, rank, by), totals, rtol=1e-12, atol=0)
-    last = stage_bytes(shape, recipe, on, rank, on.pipeline - 1, by)
+    assert np.allclose(most_memory(shape, on, rank, by), totals, rtol=1e-12, atol=0)
+    last = stage_bytes(shape, on, rank, on.pipeline - 1, by)
     for at, (_, layout) in enumerate(chosen):
         one = stage_memory(shape, layout, layout.pipeline - 1)
         parts = [float(np.broadcast_to(part, len(chosen))[at]) for part in last]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formulas.presets import CLUSTERS, Cluster, ModelShape, Shares, model
+from app.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
 from app.formulas.step.degrees import Degrees
 from app.formulas.step.layer import layer_times
 from app.formulas.step.numbers import PLAIN, columns
@@ -48,7 +48,7 @@ CASES: tuple[tuple[ModelShape, Cluster, Precision], ...] = (
 
 @pytest.mark.parametrize(("shape", "machine", "precision"), CASES, ids=lambda one: str(one)[:24])
 @pytest.mark.parametrize("hidden", [-1.0, 0.25])
-@settings(max_examples=12)
+@settings(max_examples=30)
 @given(some=st.lists(DEGREES, min_size=1, max_size=12))
 def test_a_column_has_what_each_layout_has_alone(
     shape: ModelShape, machine: Cluster, precision: Precision, hidden: float, some: list[Degrees]
@@ -95,8 +95,13 @@ def test_speeds_follow_the_shares_that_are_given() -> None:
     assert (fast.products, slow.products) == pytest.approx((0.70 * 2250e12, 0.49 * 2250e12))
     fewer = speeds_of(shape, machine, Shares(product=0.5), "4-bit")
     assert (fewer.products, fewer.exact) == pytest.approx((0.5 * 9000e12, 0.5 * 2250e12))
+    weak = replace(CLUSTERS["DGX-H100"], gpu=Gpu.read("H100 power=350 W"))
+    assert speeds_of(shape, weak, Shares()).products == pytest.approx(0.66 / 2 * 989e12)
     older = replace(machine, gpu=CLUSTERS["DGX-A100"].gpu)
     assert speeds_of(shape, older, Shares(), "8-bit").products == pytest.approx(0.87 * 312e12)
     assert speeds_of(shape, older, Shares()).fused  # a gated model came after FlashAttention
     assert not speeds_of(model("GPT-3"), older, Shares()).fused
     assert speeds_of(model("GPT-3"), machine, Shares()).fused
+    other = replace(machine, gpu=Gpu.named("TPU v4"))
+    assert speeds_of(shape, other, Shares(), "16-bit", "fast").products == 0.87 * 275e12
+    assert speeds_of(model("GPT-3"), other, Shares()).fused

@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from app.formulas.presets import CLUSTERS, Layout, Shares, model
+from app.formulas.pipeline import layers_per_stage
+from app.formulas.presets import CLUSTERS, MODELS, Layout, ModelShape, Shares, model
 from app.formulas.step.degrees import Degrees
-from app.formulas.step.kernels import Products
+from app.formulas.step.kernels import Products, attention
 from app.formulas.step.links import exchange, message, ring
 from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import speeds_of
 from app.formulas.step.speeds import Net, Speeds
+from app.formulas.step.stage import stages_time
 from app.formulas.step.step import Parts, step_parts
-from app.formulas.step.widths import Linear, Width
+from app.formulas.step.widths import Linear, Width, Widths
 from app.simulators.collectives import ring_all_reduce
 
 GPT = model("GPT-3")
@@ -46,6 +48,62 @@ def test_products_of_experts_fill_waves_together() -> None:
     together = Products(of_a100, PLAIN, 256, 1, 108).seconds(narrow, 1e12).forward
     assert together == pytest.approx(108 * 2 * 256 * 128 * 4096 / 1e12)
     assert together < 10 * alone
+
+
+def test_fused_attention_computes_half_of_the_scores_and_again_backward() -> None:
+    at = speeds()
+    spent = attention(at, PLAIN, 1024, 8192, 2 * 4096, 32)
+    products = 2 * 1024 * 8192 * 2 * 4096 / 2  # two products, half of them for the causal mask
+    assert spent.forward == pytest.approx(products / (0.75 * 0.66 * 989e12))
+    # Five products backward, as the scores are computed again: FlashAttention-2, arXiv:2307.08691.
+    assert spent.backward == pytest.approx(5 / 2 * spent.forward)
+
+
+@pytest.mark.parametrize("shape", MODELS.values(), ids=lambda shape: shape.name)
+def test_the_products_of_a_layer_are_those_of_its_parameters(shape: ModelShape) -> None:
+    widths = Widths.of(shape)
+
+    def weights(linears: tuple[Linear, ...]) -> int:
+        return sum(result.size * taken.size for result, taken in linears)
+
+    small = 10 * (
+        shape.hidden + shape.heads * shape.head_size + shape.query_latent
+    )  # biases, norms
+    assert 0 <= widths.parts.attention - weights(widths.attention) <= small
+    if shape.biases != "all":
+        assert weights(widths.dense) == widths.parts.feed_forward
+        assert weights(widths.shared) == widths.parts.shared
+        assert weights(widths.expert) == widths.parts.expert
+    assert (widths.dense_layers, widths.mixtures) == (
+        shape.layers - shape.expert_layers,
+        shape.expert_layers,
+    )
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4, 5, 7, 8, 12, 16])
+@pytest.mark.parametrize("layers", [16, 17, 19, 30, 32])
+def test_the_slowest_stage_is_that_of_the_layers_per_stage(stages: int, layers: int) -> None:
+    shape, at = replace(SMALL, layers=layers), speeds()
+    degrees = Degrees.of(Layout(pipeline=stages))
+    one = stages_time(shape, at, degrees, PLAIN)
+    single = stages_time(replace(shape, layers=1), at, degrees._replace(pipeline=1), PLAIN)
+    layer = single.layers.busy
+    times = [count * layer for count in layers_per_stage(layers, stages)]
+    times[-1] += single.head  # with the embedding, which is short
+    assert one.slowest == pytest.approx(max(times), rel=0.02)
+    assert one.most == max(layers_per_stage(layers, stages))
+
+
+def test_gradients_of_experts_are_reduced_over_the_ranks_that_have_the_same() -> None:
+    shape = model("Mixtral-8x7B")
+    at = speeds_of(shape, H100, Shares(hidden_data=0.0))
+    layout = Layout(expert=8, data=64, zero_stage=0, sequence=128)
+    found = step_parts(shape, at, Degrees.of(layout), PLAIN).data
+    experts = 2 * 32 * 3 * 4096 * 14_336  # bytes: one expert of each layer is on a rank
+    dense = 2 * (46_702_792_704 - 8 * experts / 2 - 32_000 * 4096)
+    # The eight ranks with the same expert are one in each node, so they share its network.
+    least = 2 * experts * 7 / 8 / at.net.across + 2 * dense * 63 / 64 / (8 * at.net.across)
+    assert found == pytest.approx(least, rel=0.01)
 
 
 def test_an_all_reduce_in_a_node_is_a_ring_played_out_and_a_start() -> None:

@@ -205,7 +205,10 @@ def test_stages_have_the_layers_that_are_dealt_out_to_them() -> None:
     assert len(legal) > 300
     for on in legal:
         expected = dealt(GPT.layers, on)
-        held = [stage_layers(GPT.layers, on, stage) for stage in range(on.pipeline)]
+        held = [
+            stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), stage)
+            for stage in range(on.pipeline)
+        ]
         assert [count for count, _ in held] == expected
         assert [before for _, before in held] == [
             sum(expected[:stage]) for stage in range(on.pipeline)
@@ -222,11 +225,20 @@ def test_stages_have_the_same_layers_in_columns_as_one_by_one() -> None:
         on for on in drawn(2000) if not broken(GPT, on._replace(tensor=1, expert=1, sharded=1))
     ]
     last = np.array([on.pipeline - 1 for on in legal])
-    held, before = stage_layers(GPT.layers, column(legal), last, columns())
-    one_by_one = [stage_layers(GPT.layers, on, on.pipeline - 1) for on in legal]
+    held, before = stage_layers(
+        GPT.layers, column(legal), Middle.of(GPT.layers, column(legal)), last, columns()
+    )
+    one_by_one = [
+        stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), on.pipeline - 1) for on in legal
+    ]
     assert list(zip(held, before, strict=True)) == one_by_one
 
 
 def test_uneven_ends_take_the_layers_that_they_are_given() -> None:
     on = Degrees(pipeline=4, first=23, last=20)
-    assert [stage_layers(94, on, stage)[0] for stage in range(4)] == [23, 26, 25, 20]
+    assert [stage_layers(94, on, Middle.of(94, on), stage)[0] for stage in range(4)] == [
+        23,
+        26,
+        25,
+        20,
+    ]
