@@ -192,6 +192,13 @@ def _add_schedule(parser: argparse.ArgumentParser) -> None:
         metavar="V",
         help="chunks per device, if interleaved (default: 1)",
     )
+    parser.add_argument(
+        "--waits",
+        choices=("every", "first"),
+        default="every",
+        help="micro-batches of an interleaved round that wait for the message from the last device"
+        " to the first: every one, or the first alone (default: every)",
+    )
     for name, default, says in (
         ("forward", "1 s", "forward time of one micro-batch on one device"),
         ("backward-input", "1 s", "time of the input gradient"),

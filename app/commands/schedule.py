@@ -23,7 +23,13 @@ def run(arguments: Namespace) -> int:
         _seconds("backward-weight", arguments.backward_weight),
         _seconds("communication", arguments.communication),
     )
-    schedule = build(arguments.name, arguments.stages, arguments.microbatches, arguments.virtual)
+    schedule = build(
+        arguments.name,
+        arguments.stages,
+        arguments.microbatches,
+        arguments.virtual,
+        arguments.waits,
+    )
     played = play(schedule, times)
     if arguments.json:
         sys.stdout.write(json.dumps(_plain(played)) + "\n")

@@ -23,7 +23,7 @@ from app.explorers.controls import Select, Slider
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, Neighbor, best_neighbors, is_better, neighbor_row
 from app.explorers.placements import CARDS, MODELS, MOST_SEQUENCES, RECOMPUTE, STAGES, placement
-from app.explorers.projecting import EFFICIENCY, Projection, projection
+from app.explorers.projecting import Projection, projection
 from app.explorers.published import (
     DEEPSEEK,
     HOURS,
@@ -101,7 +101,7 @@ def _limits(run: Projection) -> tuple[tuple[float, str], ...]:
     """What a step spends its time on, the most first."""
     times = run.times
     spent = (
-        (times.compute + times.recompute + times.optimizer, "compute"),
+        (times.compute + times.recompute + times.launches + times.optimizer, "compute"),
         (run.communication, "communication"),
         (times.bubble, "the pipeline bubble"),
     )
@@ -173,7 +173,7 @@ def _facts(run: Projection, paper: PublishedRun | None) -> Iterator[KeyFigure]:
 def _step_bars(run: Projection, paper: PublishedRun | None) -> Bars:
     times = run.times
     parts = (
-        Part(Tone.COMPUTE, "compute, optimizer", times.compute + times.optimizer),
+        Part(Tone.COMPUTE, "compute, optimizer", times.compute + times.launches + times.optimizer),
         Part(Tone.RECOMPUTE, "recompute", times.recompute),
         Part(Tone.EXPOSED, "communication", run.communication),
         Part(Tone.IDLE, "bubble", times.bubble),
@@ -269,10 +269,10 @@ FIT = Explorer(
             aside=True,
         ),
         Slider(
-            "efficiency",
-            "Peak that kernels reach, in percent",
-            (10, 100),
-            default=100 * EFFICIENCY,
+            "product",
+            "Peak that large products reach, in percent (0: as known of the GPU)",
+            (0, 100),
+            default=0,
             whole=False,
             aside=True,
         ),

@@ -37,17 +37,22 @@ from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.units import BYTE, SECOND, show
 
-_MEMORY_TONES = (
-    Tone.WEIGHTS,
-    Tone.GRADIENTS,
-    Tone.OPTIMIZER,
-    Tone.ACTIVATIONS,
-    Tone.BUFFERS,
-)
+_MEMORY_TONES = {
+    "weights": Tone.WEIGHTS,
+    "gradients": Tone.GRADIENTS,
+    "optimizer": Tone.OPTIMIZER,
+    "activations": Tone.ACTIVATIONS,
+    "buffers": Tone.BUFFERS,
+}  # buffers: logits, what a backward pass holds for a moment, workspaces
 _TIME_TONES = {
-    "compute": Tone.COMPUTE,
+    "products": Tone.COMPUTE,
+    "attention": Tone.COMPUTE,
+    "element_wise": Tone.COMPUTE,
+    "head": Tone.COMPUTE,
     "recompute": Tone.RECOMPUTE,
+    "launches": Tone.IDLE,
     "bubble": Tone.IDLE,
+    "skew": Tone.IDLE,
     "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
 _NEIGHBORS = 3  # faster layouts that are named
@@ -58,7 +63,7 @@ def _explored(values: Values) -> Explored:
     model, cluster, layout = placed.model, placed.cluster, placed.layout
     memory, times = memory_budget(model, layout), step_time(model, cluster, layout)
     room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
-    largest = max(memory._fields, key=lambda part: float(getattr(memory, part)))
+    largest = max(_MEMORY_TONES, key=lambda part: float(getattr(memory, part)))
     verdict = (
         f"It **fits**, with {show(room - memory.total, BYTE)} to spare."
         if fits(model, cluster, layout)
@@ -99,8 +104,7 @@ def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: st
     """The memory of the fullest GPU, against what there is."""
     memory, room = memory_budget(model, layout), cluster.gpu.memory
     parts = tuple(
-        Part(tone, name, float(size))
-        for tone, name, size in zip(_MEMORY_TONES, memory._fields, memory, strict=True)
+        Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items()
     )
     return Bars(
         title="Memory of the fullest GPU",
@@ -120,11 +124,19 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         summary="Where the time of a step goes",
         axis=Axis("time", SECOND),
         bars=tuple(
-            Bar(name, (Part(_TIME_TONES.get(name, Tone.COMMUNICATION), name, time),))
+            Bar(_words(name), (Part(_tone(name), _words(name), time),))
             for name, time in spent.items()
             if time
         ),
     )
+
+
+def _tone(part: str) -> Tone:
+    return _TIME_TONES.get(part, Tone.COMMUNICATION)
+
+
+def _words(part: str) -> str:
+    return part.replace("_", "-")
 
 
 def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:

@@ -22,7 +22,7 @@ MODELS = (
     "DeepSeek-V3",
     "GPT-3 175B",
 )
-CARDS = ("H100", "A100", "B200", "H800", "H200")
+CARDS = ("H100", "A100", "B200", "H800", "H200", "H100 96GB HBM2e 500 W")
 MOST_SEQUENCES = 65536  # per step
 STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
 RECOMPUTE: Sequence[Recompute] = ("selective", "none", "full")
@@ -123,6 +123,7 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
         sequence=values.count("sequence"),
         zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
         recompute=next(known for known in RECOMPUTE if known == values.word("recompute")),
+        context_by="all-gather",
     )
 
 

@@ -6,7 +6,9 @@ from app.explorers.base import Values
 from app.explorers.placements import Placement
 from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
-from app.formulas.memory import Budget, memory_budget
+from app.formulas.memory import memory_budget
+from app.formulas.presets import GIVEN, Shares
+from app.formulas.step.memory import StageMemory
 from app.formulas.throughput import model_utilization, training_time
 from app.formulas.transformer import active_parameters, token_flops
 from app.units import (
@@ -22,7 +24,6 @@ from app.units import (
     Seconds,
 )
 
-EFFICIENCY: Ratio = 0.6  # what step_time assumes
 _TRILLION = 10**12
 
 
@@ -34,7 +35,7 @@ class Projection:
     """
 
     placed: Placement
-    memory: Budget
+    memory: StageMemory
     times: StepTime
     token_flops: Flops
     utilization: Ratio
@@ -118,7 +119,7 @@ def projection(values: Values, placed: Placement) -> Projection:
     return projected(
         placed,
         tokens=round(values.number("tokens")),
-        efficiency=values.number("efficiency") / 100,
+        shares=Shares(product=values.number("product") / 100),
         price=values.number("price"),
     )
 
@@ -126,16 +127,16 @@ def projection(values: Values, placed: Placement) -> Projection:
 def projected(
     placed: Placement,
     tokens: Count,
-    efficiency: Ratio = EFFICIENCY,
+    shares: Shares = GIVEN,
     price: DollarsPerHour = 0.0,
 ) -> Projection:
-    """A run over *tokens*; kernels reach *efficiency* of the peak.
+    """A run over *tokens*; kernels and links reach *shares* of their peaks.
 
     Raises:
         ValueError: the layout does not divide the model.
     """
     shape, layout, cluster = placed.model, placed.layout, placed.cluster
-    times = step_time(shape, cluster, layout, efficiency)
+    times = step_time(shape, cluster, layout, shares)
     flops = token_flops(
         active_parameters(shape),
         shape.layers,
@@ -143,6 +144,7 @@ def projected(
         shape.head_size,
         layout.sequence,
         causal=True,
+        rope=shape.rope,
     )
     used = model_utilization(flops * layout.tokens, times.total, cluster.gpus, cluster.gpu.peak)
     return Projection(

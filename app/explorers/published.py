@@ -6,7 +6,7 @@ from functools import cache
 
 from app.explorers.base import StateRow, StateTable, change
 from app.explorers.placements import Placement, cluster_of
-from app.explorers.projecting import EFFICIENCY, Projection, projected
+from app.explorers.projecting import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.units import FLOP_PER_SECOND, figures, show
 
@@ -108,7 +108,7 @@ class PublishedRun:
             **{control: str(getattr(layout, field)) for control, field in _STATE},
             "batch": str(batch),
             "tokens": f"{self.tokens:g}",
-            "efficiency": f"{100 * EFFICIENCY:g}",
+            "product": "0",
         }
 
     @property
@@ -122,7 +122,11 @@ class PublishedRun:
         """Whether it is the run that is laid out like that."""
         own = placed.layout
         same = replace(
-            self.layout, name=own.name, source=own.source, sequence_parallel=own.sequence_parallel
+            self.layout,
+            name=own.name,
+            source=own.source,
+            sequence_parallel=own.sequence_parallel,
+            context_by=own.context_by,
         )
         machine = ModelShape.named(self.model), GPUS[self.gpu]
         return same == own and machine == (placed.model, placed.cluster.gpu)
@@ -152,7 +156,7 @@ DEEPSEEK = PublishedRun(
     source="DeepSeek-V3 Technical Report, arXiv:2412.19437, table 1 (pretraining)",
     apart="This run is outside the model. DeepSeek computes products in 8 bits, hides the "
     "all-to-alls behind computation, stores activations in 8 bits and recomputes norms and "
-    "up-projections; the formulas do none of it, so both time and memory come out too large.",
+    "up-projections; this projection does none of it, so both time and memory come out too large.",
 )
 RUNS = (
     replace(
@@ -176,13 +180,14 @@ RUNS = (
     PublishedRun(
         name="Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
         model="Llama-3-8B",
-        gpu="H100",
+        gpu="H100 96GB HBM2e 500 W",
         network=50,
         layout=Layout(data=8, zero_stage=3, micro_batch=2),
         tokens=0.16,
         printed=(Printed(TOKEN_RATE, 6667),),
         source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, with torch.compile",
-        apart="These H100s have 96 GB and 500 W instead of 80 GB and 700 W.",
+        apart="It computes half of its products again, which the formulas do not: their selective "
+        "recomputation is that of attention scores.",
     ),
     DEEPSEEK,
 )
@@ -221,10 +226,10 @@ def trust() -> StateTable:
     return StateTable(
         title="How far to trust this",
         says=(
-            "These are projections from first principles. Every kernel reaches the same share of "
-            "the peak, links reach their full bandwidth, and no GPU waits for a slower one. A "
-            "framework's own memory is not included. Where a step was published, this is how far "
-            "the projection is from it:"
+            "These are projections. Kernels and links reach the shares of their peaks that are "
+            "listed with the hardware, and no GPU waits for a slower one. A framework's own "
+            "memory is not included. Where a step was published, this is how far the projection "
+            "is from it:"
         ),
         header=("Published run", "Number", "Published", "Projected", "Off by", "Source"),
         rows=rows,

@@ -63,6 +63,17 @@ def test_a_schedule_is_played_out(capsys: Capture) -> None:
     assert capsys.readouterr().out.startswith("<svg")
 
 
+def test_an_interleaved_schedule_is_played_as_the_zero_bubble_paper_estimates_it(
+    capsys: Capture,
+) -> None:
+    shape = ["schedule", "interleaved", "--stages", "4", "--microbatches", "8", "--virtual", "2"]
+    lasted = []
+    for waits in ("every", "first"):
+        assert main([*shape, "--communication", "0.25", "--waits", waits, "--json"]) == 0
+        lasted.append(json.loads(capsys.readouterr().out)["step_time"])
+    assert lasted[0] - lasted[1] == pytest.approx(4 * 0.25)
+
+
 def test_a_formula_takes_bare_numbers_in_base_units_and_gives_lists(capsys: Capture) -> None:
     bare = ["size=2e9", "ranks=8", "bandwidth=5e10"]
     assert main(["formula", "collectives.ring_all_reduce_time", *bare]) == 0

@@ -94,7 +94,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
 def test_every_folder_of_formulas_is_listed() -> None:
     folders = {path.parent.name for path in (ROOT / "app" / "formulas").glob("*/__init__.py")}
     listed = {module.__name__.rpartition(".")[2] for module in MODULES}
-    assert folders == listed | {"presets"}
+    assert folders == listed | {"presets", "step"}
 
 
 def unlike(holds: Callable[[Formula], bool]) -> list[str]:
@@ -150,10 +150,13 @@ NEEDS_PROSE = {
     "layout.fits",
     "layout.projected_utilization",
     "layout.step_time",
+    "layout.step_time_range",
     "layout.total_step_time",
     "memory.activation_bytes",
     "memory.layer_activation_bytes",
+    "memory.card_memory",
     "memory.memory_budget",
+    "memory.stage_memory",
     "memory.zero_accumulated_traffic_bytes",
     "memory.zero_largest_model",
     "memory.zero_redundant_bytes",

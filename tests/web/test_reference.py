@@ -28,8 +28,8 @@ def test_a_formula_says_where_it_is_used_and_where_it_is_often_wrong(client: Tes
 def test_a_result_with_parts_names_each(client: TestClient) -> None:
     asked = "model=Llama-3.1-8B&cluster=One node of 8 H100&layout=data=8 zero_stage=3"
     page = client.get(f"/formulas/layout.step_time?{asked}").text
-    assert page.count("<dt>") == 9
-    assert "<dt>compute</dt>" in page
+    assert page.count("<dt>") == 14
+    assert "<dt>element wise</dt>" in page
 
 
 def test_a_calculator_reads_lists_and_names_and_says_what_is_wrong(client: TestClient) -> None:

@@ -5,14 +5,14 @@ from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
 from app.units import Bytes
 
-_MIXED = Recipe.named("mixed")
+_MEGATRON = Recipe.named("Megatron")
 
 
 def fits(
     model: ModelShape,
     cluster: Cluster,
     layout: Layout,
-    recipe: Recipe = _MIXED,
+    recipe: Recipe = _MEGATRON,
     reserved: Bytes = 0.0,
 ) -> bool:
     """Whether a layout fits in the memory of its fullest GPU.

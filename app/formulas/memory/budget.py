@@ -1,54 +1,100 @@
-"""The memory of a GPU of a layout, part by part."""
+"""The memory of the stages of a layout, part by part."""
 
 from typing import NamedTuple
 
-from app.formulas.checks import recorded
-from app.formulas.memory.placing import ParameterShare, fits_together
-from app.formulas.pipeline import in_flight_microbatches
-from app.formulas.pipeline.schedules import ScheduleName
+from app.formulas.checks import at_least, recorded, whole
+from app.formulas.memory.placing import fits_together
 from app.formulas.presets import Layout, ModelShape, Recipe
-from app.units import Bytes
+from app.formulas.step.degrees import Degrees
+from app.formulas.step.memory import Rank, StageMemory, fullest_stages, stage_bytes
+from app.formulas.transformer.parameters import LayerParts
+from app.units import Bytes, Count, Ratio
 
-_MIXED = Recipe.named("mixed")
-_LOGIT_BYTES = 4
-
-
-class Budget(NamedTuple):
-    """Bytes of the fullest GPU, by part."""
-
-    weights: Bytes
-    gradients: Bytes
-    optimizer: Bytes
-    activations: Bytes
-    buffers: Bytes
-
-    @property
-    def total(self) -> Bytes:
-        """The sum of all parts."""
-        return sum(self)
+_MEGATRON = Recipe.named("Megatron")
+_LEAST, _MOST = 1.03, 1.09  # reserved over allocated in measured runs
 
 
-def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) -> Budget:
-    """Bytes of weights, gradients, optimizer state, activations and buffers on the fullest GPU.
+class CardMemory(NamedTuple):
+    """Bytes of the fullest card: allocated, reserved by the allocator, and in use altogether.
 
-    P are the parameters of a stage, split by tensor and expert parallelism; N ranks hold the same
-    ones, and ZeRO shards over them what its stage says. M micro-batches are in flight, each with A
-    bytes for every layer of the stage. The buffers are 32-bit logits on the last stage and, if
-    weights are sharded, two gathered layers.
+    *least* and *most* are the range of *reserved*.
+    """
 
+    allocated: Bytes
+    reserved: Bytes
+    least: Bytes
+    most: Bytes
+    used: Bytes
+
+
+def stage_memory(
+    model: ModelShape, layout: Layout, stage: Count = 0, recipe: Recipe = _MEGATRON
+) -> StageMemory:
+    """Bytes that are allocated on a GPU of a pipeline stage at its peak, by part.
+
+    P are the parameters of the stage on a rank, with V rows of the embedding on the first stage and
+    of the output head on the last; N ranks hold the same ones. M micro-batches of T tokens are in
+    flight, and a layer keeps A bytes of each of them. On the last stage the peak is the backward
+    pass of the output head: logits L and H, its weight's gradient, its input and its norm. On the
+    others it is that of a layer, B for a dense one. D are the elements of one weight of each
+    shape, whose gradients stay allocated beside the main gradients.
+
+        T = micro_batch * sequence / context
         W = P * weight_bytes
         G = P * gradient_bytes
         O = P * optimizer_bytes
-        X = M * layers * A
+        X = M * layers * T * A
+        L = logit_bytes * T * V / tensor
+        H = element_bytes * (V / tensor + T * (2 + 3 / tensor)) * hidden
+        B = element_bytes * T * (hidden + 2 feed_forward) / tensor
+        Z = element_bytes * D + 48 * 1048576
 
-    where ZeRO 1 divides O by N, ZeRO 2 also G, and ZeRO 3 also W.
+    where ZeRO 1 divides O by N, ZeRO 2 also G, and ZeRO 3 also W. ZeRO 3 gathers two layers, ZeRO 2
+    and 3 reduce the gradients of one at a time.
 
     Convention:
-        One-forward-one-backward, interleaved if *virtual* is above 1. A counts the tensors that a
-        current layer stores, in the recipe's element size and without dropout: both inputs of both
-        norms, queries, keys, values, and the results of attention and feed-forward. Selective
-        recomputation and fused attention store no scores. For the layer of 2022 with dropout see
-        layer_activation_bytes. Overhead of frameworks and fragmentation is not included.
+        One-forward-one-backward, interleaved if virtual is above 1. V is the vocabulary and one
+        more, in multiples of 128 per tensor-parallel rank. A counts the tensors that a current
+        layer stores, without dropout: both inputs of both norms, queries, keys, values, the results
+        of attention and feed-forward, and FP32 statistics of norms and softmax; with all-to-all
+        context parallelism also attention's result before the exchange. Selective recomputation
+        and fused attention store no scores; full recomputation stores a layer's input and holds one
+        recomputed layer. The 2 of H is there with sequence parallelism. Z has 48 MiB of workspaces.
+        Weights gathered in 8 bits are not modeled.
+
+    Args:
+        model: shape of the model.
+        layout: how it is laid out.
+        stage: which stage of the pipeline, from 0.
+        recipe: bytes of each kind of number.
+
+    Raises:
+        ValueError: an argument is not such a record, the layout does not fit the model's shape, or
+            it has no such stage.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; Korthikanti et al.,
+        arXiv:2205.05198, section 4 (stored tensors); Narayanan et al., arXiv:2104.04473, section 2;
+        Megatron Core and Transformer Engine (padding, gradients beside the main gradients).
+    """
+    on, rank = _rank(model, layout, recipe)
+    place = whole("stage", stage, 0)
+    if place >= layout.pipeline:
+        raise ValueError(
+            f"stage must be below the pipeline's stages, {layout.pipeline}, not {stage!r}"
+        )
+    return stage_bytes(model, on, rank, place)
+
+
+def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON) -> StageMemory:
+    """Bytes that are allocated on a GPU of the fullest pipeline stage at its peak, by part.
+
+    The stage of which the sum S of the parts of stage_memory is the largest.
+
+        M = max(S_0, S_1)
+
+    Convention:
+        As in stage_memory; for a pipeline of any length.
 
     Args:
         model: shape of the model.
@@ -59,80 +105,62 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MIXED) ->
         ValueError: an argument is not such a record, or the layout does not fit the model's shape.
 
     Source:
-        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; Korthikanti et al.,
-        arXiv:2205.05198, section 4 (stored tensors); Narayanan et al., arXiv:2104.04473, section 2.
+        The largest of stage_memory.
     """
+    on, rank = _rank(model, layout, recipe)
+    stages = sorted(set(fullest_stages(model, on, rank.middle)))
+    return max((stage_bytes(model, on, rank, stage) for stage in stages), key=sum)
+
+
+def card_memory(
+    model: ModelShape,
+    layout: Layout,
+    recipe: Recipe = _MEGATRON,
+    held_back: Ratio = 1.05,
+    outside: Bytes = 0.0,
+) -> CardMemory:
+    """Bytes of the fullest card that are allocated, that are reserved, and that are in use.
+
+    What the allocator holds in blocks that nothing fits in comes on top of what is allocated, S,
+    the sum of memory_budget; the CUDA context and the buffers of NCCL come on top of that.
+
+        R = S * held_back
+        U = S * held_back + outside
+
+    Convention:
+        PyTorch's max_memory_allocated, max_memory_reserved, and the memory that nvidia-smi shows.
+        Reserved was 1.03 to 1.09 times allocated in measured runs, 1.08 to 1.09 with long
+        sequences: the range from least to most. Nothing is assumed of what is outside; it is what
+        nvidia-smi shows less the reserved memory.
+
+    Args:
+        model: shape of the model.
+        layout: how it is laid out.
+        recipe: bytes of each kind of number.
+        held_back: reserved over allocated memory, at least 1.
+        outside: bytes of the CUDA context and of buffers of libraries.
+
+    Raises:
+        ValueError: an argument is outside its domain, or as in memory_budget.
+
+    Source:
+        PyTorch, CUDA semantics, memory management (allocated and reserved).
+    """
+    allocated = memory_budget(model, layout, recipe).total
+    reserved = allocated * at_least("held_back", held_back, 1)
+    return CardMemory(
+        allocated,
+        reserved,
+        allocated * _LEAST,
+        allocated * _MOST,
+        reserved + at_least("outside", outside, 0),
+    )
+
+
+def _rank(model: ModelShape, layout: Layout, recipe: Recipe) -> tuple[Degrees, Rank]:
     recorded("model", model, ModelShape)
     recorded("layout", layout, Layout)
     recorded("recipe", recipe, Recipe)
     fits_together(model, layout)
-    stages = {0, min(1, layout.pipeline - 1), layout.pipeline - 1}
-    budgets = [_of_stage(model, layout, recipe, stage) for stage in sorted(stages)]
-    return max(budgets, key=sum)
-
-
-def _of_stage(model: ModelShape, layout: Layout, recipe: Recipe, stage: int) -> Budget:
-    share = ParameterShare.of(model, layout, stage)
-    zero = layout.zero_stage
-    weights = _kept(share, layout, zero >= 3)  # noqa: PLR2004
-    gradients = _kept(share, layout, zero >= 2)  # noqa: PLR2004
-    optimizer = _kept(share, layout, zero >= 1)
-    return Budget(
-        weights * recipe.weight_bytes,
-        gradients * recipe.gradient_bytes,
-        optimizer * recipe.optimizer_bytes,
-        _activations(model, layout, recipe, stage, share),
-        _buffers(model, layout, recipe, stage, share),
-    )
-
-
-def _kept(share: ParameterShare, layout: Layout, sharded: bool) -> float:
-    """Parameters whose state a rank holds, of a kind that is *sharded* or not."""
-    if not sharded:
-        return float(share.dense + share.experts)
-    return share.dense / layout.shards + share.experts / (layout.shards / layout.expert)
-
-
-def _activations(
-    model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: ParameterShare
-) -> float:
-    schedule: ScheduleName = "interleaved" if layout.virtual > 1 else "1f1b"
-    in_flight = in_flight_microbatches(
-        schedule, layout.pipeline, layout.microbatches, stage, layout.virtual
-    )
-    tokens = layout.micro_batch * layout.sequence / layout.context
-    return in_flight * share.layers * tokens * _token_bytes(model, layout, recipe)
-
-
-def _token_bytes(model: ModelShape, layout: Layout, recipe: Recipe) -> float:
-    """Bytes that one layer stores for one token."""
-    split = layout.tensor if layout.sequence_parallel else 1
-    if layout.recompute == "full":
-        return recipe.element_bytes * model.hidden / split
-    outside, inside = 4.0 * model.hidden, _inside(model)
-    if layout.recompute == "none":
-        inside += 2.0 * model.heads * layout.sequence / layout.context
-    return recipe.element_bytes * (outside / split + inside / layout.tensor)
-
-
-def _inside(model: ModelShape) -> float:
-    """Elements that tensor parallelism divides: attention, and the feed-forward of a mean layer."""
-    keys = 2 * model.key_value_heads * model.head_size
-    attention = 2 * model.heads * (model.head_size + model.rope) + keys
-    bent = 3 if model.gated else 2
-    met = (model.active_experts + model.shared) * model.expert_feed_forward
-    mixture = bent * met + model.active_experts * model.hidden
-    dense = model.layers - model.expert_layers
-    total = dense * bent * model.feed_forward + model.expert_layers * mixture
-    return attention + total / model.layers
-
-
-def _buffers(
-    model: ModelShape, layout: Layout, recipe: Recipe, stage: int, share: ParameterShare
-) -> float:
-    tokens = layout.micro_batch * layout.sequence / layout.context
-    logits = tokens * model.vocabulary / layout.tensor * _LOGIT_BYTES
-    gathered = 0.0
-    if layout.zero_stage == 3:  # noqa: PLR2004
-        gathered = 2 * share.layer * recipe.weight_bytes
-    return (logits if stage == layout.pipeline - 1 else 0.0) + gathered
+    on = Degrees.of(layout)
+    return on, Rank.of(model, LayerParts.of(model), recipe, on)

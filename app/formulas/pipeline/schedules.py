@@ -16,6 +16,7 @@ ScheduleName = Literal[
     "dualpipe",
     "dualpipe_v",
 ]
+Waits = Literal["first", "every"]
 _PLAY_IT = "for other values simulate it with `wallclock schedule`"
 
 
@@ -28,22 +29,23 @@ def schedule_bubble(
     backward_weight: Seconds,
     communication: Seconds = 0.0,
     virtual: Count = 1,
+    waits: Waits = "first",
 ) -> Seconds:
     """Idle time of a device in one step of a pipeline schedule.
 
     T is the work of a micro-batch on a device; communication is the time of a message. N is the
     naive schedule, with one micro-batch in the pipeline at a time; G GPipe; A 1F1B, whose forward
-    and backward passes nearly always wait for a message; I interleaved 1F1B, whose longer lead
-    hides all but the first and last messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split the backward
-    pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV. A single device never
-    waits.
+    and backward passes nearly always wait for a message; I and J interleaved 1F1B, whose longer
+    lead hides most messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split the backward pass and fill
+    gaps with weight gradients. D is DualPipe and E DualPipeV. A single device never waits.
 
         T = forward + backward_input + backward_weight
         N = (stages - 1) * microbatches * (T + 2 communication)
         G = (stages - 1) * (T + 2 communication)
         K = stages + microbatches - 2 - ceil((microbatches - 1) / stages)
         A = (stages - 1) * T + 2 K * communication
-        I = (stages - 1) * T / virtual + 2 (stages * virtual - 1) * communication
+        I = (stages - 1) * T / virtual + (2 stages * virtual - stages - 2) * communication
+        J = (stages - 1) * T / virtual + 2 (stages * virtual - 1) * communication
         Z = (stages - 1) * (forward + backward_input - min(forward, backward_weight))
         Y = (stages - 1) * max(0, forward + backward_input - 2 * min(forward, backward_weight))
         V = (stages - 1) * (backward_input - backward_weight)
@@ -57,10 +59,16 @@ def schedule_bubble(
         from a device's first pass to its own last: zero-bubble devices do not wait for one another
         between steps. The stages of dualpipe_v are devices, half of the report's PP; a forward
         pass that overlaps a backward pass takes the sum of both, so with equal passes D is the
-        report's (PP/2 - 1)(F&B + B - 3W). The closed forms require: I, messages no longer than a
-        chunk; Z, Y, V, D and E, no communication time; V, weight gradients no longer than a forward
-        pass, and that no longer than an input gradient; D and E, a forward pass no shorter than an
-        input gradient.
+        report's (PP/2 - 1)(F&B + B - 3W).
+
+        I is the bubble of the zero-bubble paper's tables, whose 12 interleaved cells it reproduces:
+        only the first micro-batch of a round waits for the message from the last device back to the
+        first. J is what a legal schedule takes: every one waits, or the last micro-batches would
+        start before their gradients arrive. That is one message more for each stage.
+
+        The closed forms require: I, messages no longer than half a chunk; J, than a chunk; Z, Y, V,
+        D and E, no communication time; V, weight gradients no longer than a forward pass, and that
+        no longer than an input gradient; D and E, a forward pass no shorter than an input gradient.
 
     Args:
         schedule: order of the passes.
@@ -71,6 +79,8 @@ def schedule_bubble(
         backward_weight: seconds to compute the gradient of the weights.
         communication: seconds of a message to the next device, overlapped with computation.
         virtual: chunks of layers that each device holds; only the interleaved schedule has several.
+        waits: which micro-batches of a round wait where it goes around: the first (I), or every one
+            (J).
 
     Raises:
         ValueError: an argument is outside its domain, the schedule does not exist for these
@@ -87,8 +97,11 @@ def schedule_bubble(
     b = positive("backward_input", backward_input)
     w = at_least("backward_weight", backward_weight, 0)
     c = at_least("communication", communication, 0)
+    one_of("waits", waits, get_args(Waits))
+    if schedule == "interleaved" and v > 1:
+        return _interleaved(p, v, f, b + w, c, waits)
     if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
-        return _whole_backward(schedule, p, m, v, f, b + w, c)
+        return _whole_backward(schedule, p, m, f + b + w, c)
     if c > 0:
         raise ValueError(f"communication must be 0 for {schedule}, not {c!r}; {_PLAY_IT}")
     if schedule in ("dualpipe", "dualpipe_v"):
@@ -132,25 +145,30 @@ class Sizes(NamedTuple):
         return cls(p, m, v)
 
 
-def _whole_backward(
-    schedule: ScheduleName, p: int, m: int, v: int, forward: float, backward: float, c: float
-) -> float:
+def _whole_backward(schedule: ScheduleName, p: int, m: int, work: float, c: float) -> float:
     if p == 1:
-        return 0.0  # a single device waits for nothing, however many chunks it holds
-    work = forward + backward
+        return 0.0  # a single device waits for nothing
     if schedule == "naive":
         return (p - 1) * m * (work + 2 * c)
     if schedule == "gpipe":
         return (p - 1) * (work + 2 * c)
-    if v == 1:
-        waits = p + m - 2 - -(-(m - 1) // p)
-        return (p - 1) * work + 2 * waits * c
-    if c > min(forward, backward) / v:
+    waits = p + m - 2 - -(-(m - 1) // p)
+    return (p - 1) * work + 2 * waits * c
+
+
+def _interleaved(p: int, v: int, forward: float, backward: float, c: float, waits: Waits) -> float:
+    if p == 1:
+        return 0.0  # a single device waits for nothing, however many chunks it holds
+    longest, part = min(forward, backward) / v, "a chunk's pass"
+    if waits == "first":
+        longest, part = longest / 2, "half a chunk's pass"
+    if c > longest:
         raise ValueError(
-            f"communication must be at most a chunk's pass, {min(forward, backward) / v:g} s, for"
-            f" interleaved, not {c!r}; {_PLAY_IT}"
+            f"communication must be at most {part}, {longest:g} s, for interleaved, not {c!r};"
+            f" {_PLAY_IT}"
         )
-    return (p - 1) * work / v + 2 * (p * v - 1) * c
+    messages = 2 * p * v - 2 - (p if waits == "first" else 0)
+    return (p - 1) * (forward + backward) / v + messages * c
 
 
 def _split_backward(

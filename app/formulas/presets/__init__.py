@@ -5,20 +5,24 @@ from app.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
 from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
 from app.formulas.presets.models import MODELS, ModelShape
+from app.formulas.presets.shares import GIVEN, SHARES, Shares
 
 __all__ = [
     "CLUSTERS",
+    "GIVEN",
     "GPUS",
     "LAYOUTS",
     "LINKS",
     "MODELS",
     "RECIPES",
+    "SHARES",
     "Cluster",
     "Gpu",
     "Layout",
     "Link",
     "ModelShape",
     "Recipe",
+    "Shares",
     "cluster",
     "gpu",
     "gpu_printed_as",

@@ -11,6 +11,7 @@ from app.formulas.records import Record
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _GIGA, _MICRO = 1e9, 1e-6
+_LARGEST_NODE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +19,11 @@ class Cluster(Record):
     """GPUs in nodes, nodes in pods.
 
     *intra_bandwidth* and *inter_bandwidth* are one direction of one GPU, inside a node and to other
-    nodes; between pods the bandwidth is *oversubscription* times lower in the worst case. *rack*
-    and *pod* are numbers of GPUs; 0 means that there is no such level.
+    nodes; between pods the bandwidth is *oversubscription* times lower in the worst case. The
+    latencies are those of a step, by default as in NCCL's tuner: protocol Simple over NVLink, and a
+    tree with protocol LL between nodes. *rack* and *pod* are numbers of GPUs; 0 means that there is
+    no such level. A node of more than 16 GPUs is a rack that shares NVLink, such as 72 GPUs, and a
+    job may use it in part.
     """
 
     what: ClassVar[str] = "cluster"
@@ -33,14 +37,15 @@ class Cluster(Record):
     intra_bandwidth: BytesPerSecond
     inter_bandwidth: BytesPerSecond
     intra_latency: Seconds = 3.4 * _MICRO
-    inter_latency: Seconds = 14 * _MICRO
+    inter_latency: Seconds = 5 * _MICRO
     oversubscription: Ratio = 1.0
     source: str = "as given"
 
     def __post_init__(self) -> None:
         recorded("gpu", self.gpu, Gpu)
         total, node = whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node)
-        divides("gpus_per_node", min(node, total), "GPUs", total)
+        if node <= _LARGEST_NODE:
+            divides("gpus_per_node", min(node, total), "GPUs", total)
         whole("rack", self.rack, 0)
         whole("pod", self.pod, 0)
         for name in ("intra_bandwidth", "inter_bandwidth"):
@@ -76,6 +81,14 @@ class Cluster(Record):
         return CLUSTERS  # type: ignore[return-value]
 
 
+def _dgx(name: str, gpu: str, network: float, node: int, source: str) -> Cluster:
+    return Cluster(
+        name=name, gpu=GPUS[gpu], gpus=node, gpus_per_node=node, intra_bandwidth=GPUS[gpu].nvlink,
+        inter_bandwidth=network * _GIGA, source=source,
+    )  # fmt: skip
+
+
+_RACK = "72 GPUs share NVLink; one network card per GPU"
 _LLAMA = "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.1"
 _CLUSTERS = (
     Cluster(
@@ -101,13 +114,25 @@ _CLUSTERS = (
         source=f"{_LLAMA}: 2 servers per rack, 192 racks per pod, 8 pods; RoCE, 400 Gbit/s per GPU",
     ),
     Cluster(
-        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=160 * _GIGA,
+        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=200 * _GIGA,
         inter_bandwidth=50 * _GIGA,
-        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2",
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2: NVLink of"
+        " 200 GB/s, of which 160 are effective",
     ),
     Cluster(
         name="Megatron 3072 A100", gpu=GPUS["A100"], gpus=3072, intra_bandwidth=300 * _GIGA,
         inter_bandwidth=25 * _GIGA, source="Narayanan et al., arXiv:2104.04473, section 5 (Selene)",
+    ),
+    _dgx("DGX-A100", "A100", 25, 8, "NVIDIA DGX A100 datasheet: eight cards of 200 Gbit/s"),
+    _dgx("DGX-H100", "H100", 50, 8, "NVIDIA DGX H100 datasheet: eight cards of 400 Gbit/s"),
+    _dgx("DGX-H200", "H200", 50, 8, "NVIDIA DGX H200 datasheet: eight cards of 400 Gbit/s"),
+    _dgx("DGX-B200", "B200", 50, 8, "NVIDIA DGX B200 datasheet: eight cards of 400 Gbit/s"),
+    _dgx("DGX-B300", "B300", 100, 8, "NVIDIA DGX B300 datasheet: eight cards of 800 Gbit/s"),
+    _dgx("DGX-GB200", "GB200", 50, 72, f"NVIDIA GB200 NVL72: {_RACK}, 400 Gbit/s"),
+    _dgx("DGX-GB300", "GB300", 100, 72, f"NVIDIA GB300 NVL72: {_RACK}, 800 Gbit/s"),
+    _dgx(
+        "H100 96GB HBM2e 500 W", "H100 96GB HBM2e 500 W", 50, 8,
+        "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; the network as in a DGX H100",
     ),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from app.formulas.checks import at_least, positive, whole
 from app.formulas.records import Record
-from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Watts
+from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Watts
 
 _GIGA, _TERA = 1e9, 1e12
 
@@ -17,8 +17,12 @@ class Gpu(Record):
     """An accelerator.
 
     *peak* is dense, in 16 bits (BF16; FP16 for V100, FP32 for K40, which has no tensor cores), at
-    the boost clock; *peak_8bit* is the same in 8 bits, 0 if not supported. *nvlink* is one
-    direction, to all peers of the node together. *power* is the GPU's own; 0 if unknown.
+    the boost clock; *peak_8bit* and *peak_4bit* are the same in fewer bits, 0 if not supported.
+    *nvlink* is one direction, to all peers of the node together. *power* is the GPU's own; 0 if
+    unknown. *sms* are its streaming multiprocessors. *product_share* is the share of the peak that
+    large products reach in training, *product_share_8bit* that in 8 bits, and *memory_share* the
+    share of the memory's bandwidth that element-wise kernels reach; 0 if there is no source. With
+    less power than the chip's other boards, products reach proportionally less.
     """
 
     what: ClassVar[str] = "GPU"
@@ -28,20 +32,29 @@ class Gpu(Record):
     year: Count
     peak: FlopsPerSecond
     peak_8bit: FlopsPerSecond = 0.0
+    peak_4bit: FlopsPerSecond = 0.0
     memory: Bytes
     memory_bandwidth: BytesPerSecond
     nvlink: BytesPerSecond = 0.0
     power: Watts = 0.0
     tensor_cores: Count = 0
+    sms: Count = 0
+    product_share: Ratio = 0.0
+    product_share_8bit: Ratio = 0.0
+    memory_share: Ratio = 0.0
     source: str
 
     def __post_init__(self) -> None:
         whole("year", self.year)
         for name in ("peak", "memory", "memory_bandwidth"):
             positive(name, getattr(self, name))
-        for name in ("peak_8bit", "nvlink", "power"):
+        for name in ("peak_8bit", "peak_4bit", "nvlink", "power"):
             at_least(name, getattr(self, name), 0)
+        for name in ("product_share", "product_share_8bit", "memory_share"):
+            if at_least(name, getattr(self, name), 0) > 1:
+                raise ValueError(f"{name} must be at most 1, not {getattr(self, name)!r}")
         whole("tensor_cores", self.tensor_cores, 0)
+        whole("sms", self.sms, 0)
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
@@ -50,8 +63,16 @@ class Gpu(Record):
 
 
 _ML_ENGINEERING = "stas00/ml-engineering, accelerator and network chapters, citing the datasheet"
-_A100 = "NVIDIA A100 datasheet"
+_FITTED = (
+    "product and memory shares: the two numbers that agree best with 18 published step times"
+    " (arXiv:2104.04473, table 1; arXiv:2205.05198, table 5)"
+)
+_A100 = f"NVIDIA A100 datasheet; {_FITTED}"
 _H100 = "NVIDIA H100 datasheet (dense: half of the numbers with sparsity)"
+_SEEN = (
+    "product shares: large products on an H100 of 700 W; memory share: taken over from the A100,"
+    " as the kernels move the same bytes"
+)
 _GPUS = (
     Gpu(
         name="K40", year=2013, peak=5.0 * _TERA, memory=12 * _GIGA, memory_bandwidth=288 * _GIGA,
@@ -59,48 +80,70 @@ _GPUS = (
     ),
     Gpu(
         name="V100 SXM2", year=2017, peak=125 * _TERA, memory=32 * _GIGA, tensor_cores=640,
-        memory_bandwidth=900 * _GIGA, nvlink=150 * _GIGA, power=300,
+        memory_bandwidth=900 * _GIGA, nvlink=150 * _GIGA, power=300, sms=80,
         source="NVIDIA V100 datasheet: FP16, there is no BF16; first sold with 16 GB",
     ),
     Gpu(
         name="A100 SXM 40GB", year=2020, peak=312 * _TERA, memory=40 * _GIGA, tensor_cores=432,
-        memory_bandwidth=1555 * _GIGA, nvlink=300 * _GIGA, power=400, source=_A100,
+        memory_bandwidth=1555 * _GIGA, nvlink=300 * _GIGA, power=400, sms=108,
+        product_share=0.87, memory_share=0.60, source=_A100,
     ),
     Gpu(
         name="A100 SXM 80GB", year=2020, peak=312 * _TERA, memory=80 * _GIGA, tensor_cores=432,
-        memory_bandwidth=2039 * _GIGA, nvlink=300 * _GIGA, power=400, source=_A100,
+        memory_bandwidth=2039 * _GIGA, nvlink=300 * _GIGA, power=400, sms=108,
+        product_share=0.87, memory_share=0.60, source=_A100,
     ),
     Gpu(
         name="H100 PCIe", year=2022, peak=756 * _TERA, peak_8bit=1513 * _TERA, memory=80 * _GIGA,
-        memory_bandwidth=2000 * _GIGA, power=350, source=_H100,
+        memory_bandwidth=2000 * _GIGA, power=350, sms=114, source=_H100,
     ),
     Gpu(
         name="H100 SXM", year=2022, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=80 * _GIGA,
         memory_bandwidth=3352 * _GIGA, nvlink=450 * _GIGA, power=700, tensor_cores=528,
-        source=_H100,
+        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+        source=f"{_H100}; {_SEEN}",
     ),
     Gpu(
         name="H800 SXM", year=2023, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=80 * _GIGA,
         memory_bandwidth=3352 * _GIGA, nvlink=200 * _GIGA, power=700, tensor_cores=528,
-        source="H100 with slower NVLink; DeepSeek-V3 report, section 3.2.2: 160 GB/s effective",
+        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+        source="H100 with slower NVLink; DeepSeek-V3 report, section 3.2.2: 160 GB/s effective;"
+        " shares as the H100's",
     ),
     Gpu(
         name="H200 SXM", year=2024, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=141 * _GIGA,
         memory_bandwidth=4800 * _GIGA, nvlink=450 * _GIGA, power=700, tensor_cores=528,
-        source=_ML_ENGINEERING,
+        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+        source=f"{_ML_ENGINEERING}; shares as the H100's, which is the same chip",
     ),
     Gpu(
-        name="B200 SXM", year=2024, peak=2250 * _TERA, peak_8bit=4500 * _TERA, memory=180 * _GIGA,
-        memory_bandwidth=8000 * _GIGA, nvlink=900 * _GIGA, power=1000,
-        source=f"{_ML_ENGINEERING} of the DGX B200; other pages say 192 GB",
+        name="H100 96GB HBM2e 500 W", year=2022, peak=989 * _TERA, peak_8bit=1979 * _TERA,
+        memory=96 * _GIGA, memory_bandwidth=2400 * _GIGA, nvlink=450 * _GIGA, power=500,
+        tensor_cores=528, sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+        source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; otherwise as the H100 SXM",
     ),
     Gpu(
-        name="B300 SXM", year=2025, peak=2250 * _TERA, peak_8bit=4500 * _TERA, memory=288 * _GIGA,
-        memory_bandwidth=8000 * _GIGA, nvlink=900 * _GIGA, source=_ML_ENGINEERING,
+        name="B200 SXM", year=2024, peak=2250 * _TERA, peak_8bit=4500 * _TERA,
+        peak_4bit=9000 * _TERA, memory=180 * _GIGA, memory_bandwidth=8000 * _GIGA,
+        nvlink=900 * _GIGA, power=1000, sms=148,
+        source=f"{_ML_ENGINEERING} of the DGX B200; other pages say 192 GB; 4 bits: NVIDIA HGX"
+        " B200",
     ),
     Gpu(
-        name="GB200", year=2024, peak=2500 * _TERA, peak_8bit=5000 * _TERA, memory=186 * _GIGA,
-        memory_bandwidth=8000 * _GIGA, nvlink=900 * _GIGA, source=f"{_ML_ENGINEERING}; per chip",
+        name="B300 SXM", year=2025, peak=2250 * _TERA, peak_8bit=4500 * _TERA,
+        peak_4bit=13_500 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA,
+        nvlink=900 * _GIGA, sms=148, source=f"{_ML_ENGINEERING}; 4 bits: NVIDIA HGX B300",
+    ),
+    Gpu(
+        name="GB200", year=2024, peak=2500 * _TERA, peak_8bit=5000 * _TERA,
+        peak_4bit=10_000 * _TERA, memory=186 * _GIGA, memory_bandwidth=8000 * _GIGA,
+        nvlink=900 * _GIGA, sms=148,
+        source=f"{_ML_ENGINEERING}; per chip; 4 bits: NVIDIA GB200 NVL72",
+    ),
+    Gpu(
+        name="GB300", year=2025, peak=2500 * _TERA, peak_8bit=5000 * _TERA,
+        peak_4bit=15_000 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA,
+        nvlink=900 * _GIGA, sms=148, source="NVIDIA GB300 NVL72, per chip",
     ),
     Gpu(
         name="TPU v4", year=2021, peak=275 * _TERA, memory=32 * _GIGA,
@@ -141,6 +184,7 @@ _PRINTED = {
     "B200": "B200 SXM",
     "B300 SXM6 AC": "B300 SXM",
     "GB200": "GB200",
+    "GB300": "GB300",
     "MI300X": "MI300X",
     "MI300X OAM": "MI300X",
 }

@@ -3,20 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from app.formulas.checks import Recompute, ZeroStage, at_least, one_of, positive, whole
 from app.formulas.records import Record
+from app.formulas.step.rules import refuse_layout
 from app.units import Bytes, Count
+
+Precision = Literal["16-bit", "8-bit", "4-bit"]
+ContextBy = Literal["all-to-all", "all-gather"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout(Record):
     """The degree of each kind of parallelism, and the batch of a step.
 
-    The product of the degrees without *expert* is the number of GPUs: experts are spread over data
-    and context parallel ranks. A step has *microbatches* micro-batches of *micro_batch* sequences
-    on each data parallel rank.
+    The product of *tensor*, *pipeline*, *context* and *data* is the number of GPUs: experts are
+    spread over the ranks of a stage, each split over *expert_tensor* ranks. A step has
+    *microbatches* micro-batches of *micro_batch* sequences on each data parallel rank.
+    *first_layers* and *last_layers* are those of the first and the last stage. ZeRO shards over
+    *shard_ranks* of the ranks that hold the same weights; fewer than all is hybrid sharding. 0
+    means as many as *tensor*, as even as possible, and all. *precision* is that of the operands of
+    matrix products; *context_by* says how context parallelism brings queries and keys together.
     """
 
     what: ClassVar[str] = "layout"
@@ -26,14 +34,20 @@ class Layout(Record):
     pipeline: Count = 1
     context: Count = 1
     expert: Count = 1
+    expert_tensor: Count = 0
     data: Count = 1
     virtual: Count = 1
     microbatches: Count = 1
     micro_batch: Count = 1
     sequence: Count = 8192
     zero_stage: ZeroStage = 1
+    shard_ranks: Count = 0
     recompute: Recompute = "selective"
     sequence_parallel: bool = True
+    first_layers: Count = 0
+    last_layers: Count = 0
+    precision: Precision = "16-bit"
+    context_by: ContextBy = "all-to-all"
     source: str = "as given"
 
     def __post_init__(self) -> None:
@@ -42,19 +56,14 @@ class Layout(Record):
             "micro_batch", "sequence",
         ):  # fmt: skip
             whole(name, getattr(self, name))
+        for name in ("expert_tensor", "shard_ranks", "first_layers", "last_layers"):
+            whole(name, getattr(self, name), 0)
+        one_of("precision", self.precision, get_args(Precision))
+        one_of("context_by", self.context_by, get_args(ContextBy))
         one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
         one_of("recompute", self.recompute, ("none", "selective", "full"))
         one_of("sequence_parallel", self.sequence_parallel, (False, True))
-        if self.context * self.data % self.expert:
-            raise ValueError(
-                f"expert must divide the data and context parallel ranks,"
-                f" {self.context * self.data}, not {self.expert}"
-            )
-        if self.virtual > 1 and self.microbatches % self.pipeline:
-            raise ValueError(
-                f"microbatches must be a multiple of the pipeline's stages, {self.pipeline}, when"
-                f" chunks interleave, not {self.microbatches}"
-            )
+        refuse_layout(self)
 
     @property
     def gpus(self) -> int:
@@ -63,7 +72,7 @@ class Layout(Record):
 
     @property
     def shards(self) -> int:
-        """Ranks that hold the same weights, over which ZeRO shards."""
+        """Ranks that hold the same weights, over which ZeRO shards unless sharding is hybrid."""
         return self.context * self.data
 
     @property
@@ -79,7 +88,12 @@ class Layout(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Record):
-    """Bytes of a weight, of its gradient, of its optimizer state, and of an activation."""
+    """Bytes of a weight, of its gradient, of its optimizer state, and of an activation.
+
+    *reduced_bytes* are those of a gradient while ranks sum it. *logit_bytes* are those of a logit
+    with its gradient: 2 where a fused cross-entropy writes the gradient over 16-bit logits, 12
+    where PyTorch's has FP32 logarithms of the softmax, their gradient and that of the logits.
+    """
 
     what: ClassVar[str] = "recipe"
 
@@ -88,13 +102,16 @@ class Recipe(Record):
     gradient_bytes: Bytes = 2.0
     optimizer_bytes: Bytes = 12.0
     element_bytes: Bytes = 2.0
+    reduced_bytes: Bytes = 2.0
+    logit_bytes: Bytes = 2.0
     source: str = "as given"
 
     def __post_init__(self) -> None:
         positive("weight_bytes", self.weight_bytes)
         at_least("gradient_bytes", self.gradient_bytes, 0)
         at_least("optimizer_bytes", self.optimizer_bytes, 0)
-        positive("element_bytes", self.element_bytes)
+        for name in ("element_bytes", "reduced_bytes", "logit_bytes"):
+            positive(name, getattr(self, name))
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
@@ -109,15 +126,16 @@ _TABLE_4 = (
 _LAYOUTS = (
     Layout(
         name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32,
-        virtual=8, zero_stage=2, source=_TABLE_4,
+        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
     ),
     Layout(
         name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16,
-        virtual=8, zero_stage=2, source=_TABLE_4,
+        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
     ),
     Layout(
         name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8,
-        microbatches=16, virtual=8, sequence=131_072, zero_stage=2, source=_TABLE_4,
+        microbatches=16, virtual=8, sequence=131_072, zero_stage=2, context_by="all-gather",
+        source=_TABLE_4,
     ),
     Layout(
         name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120,
@@ -128,15 +146,21 @@ _LAYOUTS = (
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({known.name: known for known in _LAYOUTS})
 
 _RECIPES = (
+    Recipe(
+        name="Megatron", gradient_bytes=4.0, reduced_bytes=4.0,
+        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, FP32 gradients;"
+        " as Grattafiori et al., arXiv:2407.21783, section 3.3.2",
+    ),
     Recipe(name="mixed", source="Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1: 16"),
     Recipe(
-        name="mixed, FP32 gradients", gradient_bytes=4.0,
-        source="Grattafiori et al., arXiv:2407.21783, section 3.3.2: 18 bytes per parameter",
+        name="FSDP2", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0,
+        reduced_bytes=4.0, logit_bytes=12.0,
+        source="torchtitan, docs/fsdp.md: FP32 weights and Adam, BF16 gathered, FP32 reduced: 16",
     ),
     Recipe(name="no master copy", optimizer_bytes=8.0, source="BF16 weights updated in place: 12"),
     Recipe(
         name="FP32", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, element_bytes=4.0,
-        source="Kingma and Ba, Adam, arXiv:1412.6980: 16",
+        reduced_bytes=4.0, logit_bytes=12.0, source="Kingma and Ba, Adam, arXiv:1412.6980: 16",
     ),
 )  # fmt: skip
 RECIPES: Mapping[str, Recipe] = MappingProxyType({known.name: known for known in _RECIPES})

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from app.formulas.checks import at_least, positive
 from app.formulas.records import Record
-from app.units import BytesPerSecond, Seconds
+from app.units import BytesPerSecond, Ratio, Seconds
 
 _GIGA, _MICRO = 1e9, 1e-6
 
@@ -17,7 +17,9 @@ class Link(Record):
     """A link of one GPU.
 
     *bandwidth* is one direction of the link; *effective* is what NCCL has been measured to reach, 0
-    if unpublished; *latency* is that of one step, 0 if unpublished.
+    if unpublished; *latency* is that of one step, 0 if unpublished. A collective takes *start* once
+    more, and n ranks reach n / (n + *ramp*) of what large groups have *approached*, or of what is
+    effective if that is 0.
     """
 
     what: ClassVar[str] = "link"
@@ -27,12 +29,16 @@ class Link(Record):
     bandwidth: BytesPerSecond
     effective: BytesPerSecond = 0.0
     latency: Seconds = 0.0
+    start: Seconds = 0.0
+    ramp: Ratio = 0.0
+    approached: BytesPerSecond = 0.0
     source: str
 
     def __post_init__(self) -> None:
         positive("bandwidth", self.bandwidth)
         at_least("effective", self.effective, 0)
-        at_least("latency", self.latency, 0)
+        for name in ("latency", "start", "ramp", "approached"):
+            at_least(name, getattr(self, name), 0)
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
@@ -41,6 +47,7 @@ class Link(Record):
 
 
 _TUNER = "NCCL, src/graph/tuning.cc (latency of a ring's step, protocol Simple)"
+_AS_BEFORE = "start and ramp: taken over from NVLink 3"
 _LINKS = (
     Link(
         name="NVLink 2", bandwidth=150 * _GIGA, latency=3.4 * _MICRO,
@@ -48,19 +55,26 @@ _LINKS = (
     ),
     Link(
         name="NVLink 3", bandwidth=300 * _GIGA, effective=230 * _GIGA, latency=3.4 * _MICRO,
-        source=f"A100 datasheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}",
+        start=40 * _MICRO, ramp=0.4, approached=235 * _GIGA,
+        source=f"A100 datasheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}; start,"
+        " ramp and what is approached: vTrain's table of all-reduces over 2, 4 and 8 GPUs"
+        " (arXiv:2312.12391), read off",
     ),
     Link(
         name="NVLink 4", bandwidth=450 * _GIGA, effective=370 * _GIGA, latency=3.4 * _MICRO,
-        source=f"H100 datasheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER}",
+        start=40 * _MICRO, ramp=0.4,
+        source=f"H100 datasheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER};"
+        f" {_AS_BEFORE}",
     ),
     Link(
         name="NVLink 4, H800", bandwidth=200 * _GIGA, effective=160 * _GIGA, latency=3.4 * _MICRO,
-        source=f"DeepSeek-V3 report, section 3.2.2 (160 effective); {_TUNER}",
+        start=40 * _MICRO, ramp=0.4,
+        source=f"DeepSeek-V3 report, section 3.2.2 (160 effective); {_TUNER}; {_AS_BEFORE}",
     ),
     Link(
         name="NVLink 5", bandwidth=900 * _GIGA, latency=3.4 * _MICRO,
-        source=f"B200 datasheet: 1.8 TB/s both ways added; {_TUNER}",
+        start=40 * _MICRO, ramp=0.4,
+        source=f"B200 datasheet: 1.8 TB/s both ways added; {_TUNER}; {_AS_BEFORE}",
     ),
     Link(
         name="400 Gbit/s network", bandwidth=50 * _GIGA, latency=14 * _MICRO,

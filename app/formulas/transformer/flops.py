@@ -110,19 +110,25 @@ def token_flops(
     head_size: Count,
     sequence: Count,
     causal: bool = False,
+    embedding: Count = 0,
+    rope: Count = 0,
 ) -> Flops:
     """Computation of training per token, including attention.
 
     Six FLOP per parameter: two forward, four backward. In each layer, a token's query is multiplied
-    with the keys and values of the sequence: 12 a d s in total, half of that with a causal mask. T
-    is without a mask, C with it.
+    with the keys, W elements wide, and the scores with the values of the sequence: 12 a d s in
+    total if both are as wide as a head, half of that with a causal mask. T is without a mask, C
+    with it.
 
-        C = (6 parameters + 6 layers * heads * head_size * sequence) * 1 FLOP
-        T = (6 parameters + 12 layers * heads * head_size * sequence) * 1 FLOP
+        N = parameters - embedding
+        W = head_size + rope
+        C = (6 N + 3 layers * heads * (W + head_size) * sequence) * 1 FLOP
+        T = (6 N + 6 layers * heads * (W + head_size) * sequence) * 1 FLOP
 
     Convention:
         PaLM, which defined MFU with this count, and the FlashAttention papers do not halve it. For
-        a mixture of experts, use the active parameters.
+        a mixture of experts, use the active parameters. The input embedding is looked up, not
+        multiplied: frameworks that print FLOP leave it out, 6 N D counts it.
 
     Args:
         parameters: parameters that process a token.
@@ -131,17 +137,25 @@ def token_flops(
         head_size: size of a head.
         sequence: tokens of one sequence.
         causal: whether to count only the half of the scores that a causal mask keeps.
+        embedding: those of the parameters that are the input embedding, to leave them out.
+        rope: more elements of a query and key, with latent attention.
 
     Raises:
         ValueError: an argument is outside its domain.
 
     Source:
-        Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
+        Chowdhery et al., PaLM, arXiv:2204.02311, appendix B; DeepSeek-V2, arXiv:2405.04434,
+        section 2.1 (query and key of latent attention).
     """
     one_of("causal", causal, (False, True))
-    wide = whole("heads", heads) * whole("head_size", head_size)
+    wide = whole("heads", heads) * (2 * whole("head_size", head_size) + whole("rope", rope, 0))
     scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
-    return 6.0 * whole("parameters", parameters) + (6 if causal else 12) * scores
+    multiplied = whole("parameters", parameters) - whole("embedding", embedding, 0)
+    if multiplied < 0:
+        raise ValueError(
+            f"embedding must be at most the parameters, {parameters}, not {embedding!r}"
+        )
+    return 6.0 * multiplied + (3 if causal else 6) * scores
 
 
 def attention_share(

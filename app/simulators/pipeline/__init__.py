@@ -10,7 +10,7 @@ from app.simulators.pipeline.classic import (
     naive,
     one_forward_one_backward,
 )
-from app.simulators.pipeline.passes import Block, Pass, Schedule
+from app.simulators.pipeline.passes import Block, Pass, Schedule, Waits
 from app.simulators.pipeline.playing import Played, Slot, Times, kept_over_time, play
 from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
 from app.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
@@ -43,11 +43,14 @@ SCHEDULES: Mapping[str, Callable[[int, int], Schedule]] = {
 MOST_PASSES = 4_000_000  # of one kind; a few seconds, and a gigabyte
 
 
-def build(name: str, stages: int, microbatches: int, virtual: int = 1) -> Schedule:
+def build(
+    name: str, stages: int, microbatches: int, virtual: int = 1, waits: Waits = "every"
+) -> Schedule:
     """The schedule called *name* on *stages* devices.
 
     *virtual* is the number of chunks that each device holds in the interleaved schedule; zb_v and
-    dualpipe_v always have two.
+    dualpipe_v always have two. *waits* says which micro-batches of a round of that schedule wait
+    for the message from the last device to the first: every one, or the first alone.
 
     Raises:
         ValueError: the name is unknown, or the schedule does not exist for these numbers.
@@ -66,7 +69,7 @@ def build(name: str, stages: int, microbatches: int, virtual: int = 1) -> Schedu
         )
     _refuse(name, stages, microbatches, virtual)
     if name == "interleaved" and virtual > 1:
-        return interleaved(stages, microbatches, virtual)
+        return interleaved(stages, microbatches, virtual, waits)
     return SCHEDULES[name](stages, microbatches)
 
 

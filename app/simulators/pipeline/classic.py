@@ -1,6 +1,6 @@
 """Schedules with a whole backward pass: naive, GPipe, 1F1B and interleaved 1F1B."""
 
-from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
+from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule, Waits
 from app.simulators.pipeline.placing import straight
 
 
@@ -47,11 +47,13 @@ def one_forward_one_backward(devices: int, microbatches: int) -> Schedule:
     return Schedule("1f1b", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def interleaved(devices: int, microbatches: int, chunks: int) -> Schedule:
+def interleaved(devices: int, microbatches: int, chunks: int, waits: Waits = "every") -> Schedule:
     """1F1B with several chunks of layers on each device, visited in rounds of as many
     micro-batches as devices.
 
-    Narayanan et al., arXiv:2104.04473, section 2.2.2; the counts of Megatron-LM.
+    Narayanan et al., arXiv:2104.04473, section 2.2.2; the counts of Megatron-LM. With *waits*
+    "first" it is played as Qi et al., arXiv:2401.10241, estimate it: the last micro-batches of the
+    step then start before their gradients have arrived.
     """
     visits = [
         (m, chunk)
@@ -69,4 +71,5 @@ def interleaved(devices: int, microbatches: int, chunks: int) -> Schedule:
             order += [forward, backward]
         orders.append(order + back[len(there) - ahead :])
     depth = devices * chunks
-    return Schedule("interleaved", devices, microbatches, depth, chunks, straight(devices), orders)
+    place = straight(devices)
+    return Schedule("interleaved", devices, microbatches, depth, chunks, place, orders, waits)

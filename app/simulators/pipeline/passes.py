@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 PassKind = Literal["F", "B", "I", "W"]
+Waits = Literal["first", "every"]
 
 
 class Pass(NamedTuple):
@@ -39,3 +40,15 @@ class Schedule:
     chunks: int
     device_of: Callable[[int, int], int]
     orders: Sequence[Sequence[Block]]
+    waits: Waits = "every"
+
+    def presumes(self, kind: PassKind, microbatch: int, stage: int) -> bool:
+        """Whether a pass starts without looking whether its input has come around.
+
+        With *waits* "first" only the first micro-batch of a round waits for the message from the
+        last device to the first, or back.
+        """
+        if self.waits == "every" or not microbatch % self.devices:
+            return False
+        first, last = stage % self.devices == 0, (stage + 1) % self.devices == 0
+        return (kind == "F" and first) or (kind == "B" and last and stage < self.depth - 1)

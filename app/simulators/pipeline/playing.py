@@ -199,11 +199,12 @@ class _Clock:
     def needs(self, device: int, one: Pass) -> list[tuple[tuple[str, int, int], bool]]:
         """The passes that must be done before, and whether each is on another device."""
         kind, m, stage = one
+        presumed = self.schedule.presumes(kind, m, stage)
         if kind == "F":
-            return [self.from_stage("F", m, stage - 1, device)] if stage else []
+            return [self.from_stage("F", m, stage - 1, device)] if stage and not presumed else []
         if kind == "W":
             return [(("B", m, stage), False)]
-        if stage == self.schedule.depth - 1:
+        if stage == self.schedule.depth - 1 or presumed:
             return [(("F", m, stage), False)]
         return [(("F", m, stage), False), self.from_stage("B", m, stage + 1, device)]
 

@@ -30,7 +30,12 @@ TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("Clusters", "Bandwidths are one direction of one GPU.", CLUSTERS),
     ("Model shapes", "Widths and counts as released.", MODELS),
     ("Layouts", "Degrees of parallelism, and the batch of one step.", LAYOUTS),
-    ("Recipes", "Bytes per parameter of the weight, gradient and optimizer state.", RECIPES),
+    (
+        "Recipes",
+        "Bytes of a weight, its gradient and its optimizer state, of an element of an activation,"
+        " of a gradient while it is reduced, and of a logit with its gradient.",
+        RECIPES,
+    ),
 )
 
 

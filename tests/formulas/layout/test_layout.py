@@ -2,18 +2,22 @@ from dataclasses import replace
 
 import pytest
 
-from app.formulas.collectives import ring_all_gather_time, ring_reduce_scatter_time
-from app.formulas.layout import fits, projected_utilization, step_time, total_step_time
+from app.formulas.layout import (
+    fits,
+    projected_utilization,
+    step_time,
+    step_time_range,
+    total_step_time,
+)
 from app.formulas.memory import memory_budget
 from app.formulas.pipeline import layers_per_stage
-from app.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Recipe, cluster, model
+from app.formulas.presets import LAYOUTS, Cluster, Layout, Recipe, Shares, cluster, model
 from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.formulas.throughput import training_time
 from app.formulas.transformer import token_flops
 from app.simulators.collectives import ring_all_reduce
 from app.simulators.overlap import backward_pass
 from app.simulators.pipeline import Times, build, play
-from tests.tables import Row, rows
 
 SMALL = model("Llama-3.1-8B")
 NODE = cluster("One node of 8 H100")
@@ -23,33 +27,29 @@ def of(gpus: int, base: str = "64 H100") -> Cluster:
     return Cluster.read(f"{base} gpus={gpus} gpus_per_node={min(8, gpus)}")
 
 
-def megatron(row: Row) -> ModelShape:
-    hidden, heads = row.count("hidden"), row.count("heads")
-    return ModelShape(
-        name=row.text("model"), layers=row.count("layers"), hidden=hidden, heads=heads,
-        key_value_heads=heads, head_size=hidden // heads, feed_forward=4 * hidden,
-        vocabulary=51_200, gated=False, tied=True, biases="all", norm="layer", positions=2048,
-    )  # fmt: skip
-
-
 def test_step_time_of_one_gpu_is_its_computing() -> None:
-    parts = step_time(SMALL, of(1), Layout(recompute="none"), 1.0)
-    flops = token_flops(8_030_261_248, 32, 32, 128, 8192, causal=True) * 8192
-    assert parts.compute == pytest.approx(training_time(flops, 1, 989e12, 1.0), rel=1e-12)
+    parts = step_time(SMALL, of(1), Layout(recompute="none"))
+    # Without the embedding, which is looked up, and the head: 128,256 by 4,096 each.
+    table = 128_256 * 4096
+    flops = token_flops(8_030_261_248 - table, 32, 32, 128, 8192, causal=True, embedding=table)
+    least = training_time((flops - 6 * 32 * 32 * 128 * 8192) * 8192, 1, 989e12, 0.66)
+    assert least < parts.products < 1.05 * least
     waits = parts.tensor, parts.context, parts.expert, parts.messages, parts.bubble, parts.data
     assert waits == (0, 0, 0, 0, 0, 0)
+    assert parts.total == pytest.approx(parts.compute + parts.optimizer)
 
 
 def test_step_time_waits_for_every_all_reduce_of_a_node() -> None:
-    layout = Layout(tensor=8, microbatches=4)
-    parts = step_time(SMALL, NODE, layout)
+    parts = step_time(SMALL, NODE, Layout(tensor=8, microbatches=4))
     size = tensor_all_reduce_size(1, 8192, 4096)
-    once = ring_all_reduce(size, 8, NODE.intra_bandwidth, NODE.intra_latency).time
-    waited = sum(once for _ in range(4 * 32 * 4))
+    once = ring_all_reduce(size, 8, 370e9 * 8 / 8.4, NODE.intra_latency).time + 40e-6
+    # Four a layer and micro-batch, and two of the output head.
+    waited = sum(once for _ in range((4 * 32 + 2) * 4))
     assert parts.tensor == pytest.approx(waited, rel=1e-9)
-    traffic = tensor_traffic_bytes(size, 32, 8, microbatches=4)
-    fast = replace(NODE, intra_latency=0.0)
-    assert step_time(SMALL, fast, layout).tensor == pytest.approx(traffic / 450e9, rel=1e-9)
+    told = step_time(SMALL, NODE, Layout(tensor=8, microbatches=4), Shares(intra=1.0))
+    traffic = tensor_traffic_bytes(size, 32, 8, microbatches=4) * 130 / 128
+    started = 520 * (40e-6 + 14 * NODE.intra_latency)
+    assert told.tensor == pytest.approx(started + traffic * 8.4 / 8 / 450e9, rel=1e-9)
 
 
 @pytest.mark.parametrize(("stages", "microbatches", "virtual"), [(4, 8, 1), (8, 16, 2)])
@@ -57,83 +57,74 @@ def test_step_time_idles_as_long_as_the_schedule_played_out(
     stages: int, microbatches: int, virtual: int
 ) -> None:
     layout = Layout(pipeline=stages, microbatches=microbatches, virtual=virtual)
-    fast = replace(
-        of(stages), intra_bandwidth=1e29, inter_bandwidth=1e29, intra_latency=0.0, inter_latency=0.0
-    )
-    parts = step_time(SMALL, fast, layout)
+    # So few words that all stages take as long: the head is on the last one alone.
+    even = replace(SMALL, vocabulary=1, layers=3200)
+    parts = step_time(even, of(stages), layout)
     one = (parts.compute + parts.recompute) / microbatches / 3
     played = play(build("interleaved", stages, microbatches, virtual), Times(one, one, one))
-    assert parts.bubble == pytest.approx(played.bubble, rel=1e-9)
+    assert parts.bubble == pytest.approx(played.bubble, rel=0.01)
 
 
 def test_step_time_shows_only_what_the_last_backward_pass_does_not_hide() -> None:
-    layout = Layout(data=64, microbatches=2, zero_stage=1)
-    wide = cluster("64 H100")
+    layout = Layout(data=64, microbatches=2, zero_stage=1, sequence=512)
+    wide = Cluster.read("64 H100 inter_bandwidth=20 GB/s")
     parts = step_time(SMALL, wide, layout)
-    layer = 8_030_261_248 / 32
-    message = ring_reduce_scatter_time(4 * layer, 64, 50e9, wide.inter_latency)
-    message += ring_all_gather_time(2 * layer, 64, 50e9, wide.inter_latency)
-    backward = parts.compute * 2 / 3 / 2 / 32
+    times = step_time(SMALL, wide, replace(layout, recompute="full"))
+    forward = times.recompute / 2 / 32
+    backward = (parts.compute - parts.head) / 2 / 32 - forward
+    hops = 56 * 3.4e-6 + 7 * 5e-6 + 30e-6
+    message = 63 / 64 * 2 * 8_030_261_248 / (0.9 * 8 * 20e9) / 32 + hops / 32
     shows = backward_pass([backward] * 32, [message] * 32) - 32 * backward
-    assert parts.data == pytest.approx(shows, rel=1e-9)
+    shows += backward_pass([forward] * 32, [message] * 32) - 32 * forward
+    # What is hidden takes 20 of 132 multiprocessors from the computing: arXiv:2412.19437, 3.2.2.
+    hidden = 2 * 32 * message - shows
+    assert parts.data == pytest.approx(shows + 20 / 132 * hidden, rel=0.01)
 
 
 def test_step_time_gathers_keys_and_values_and_sends_tokens_to_experts() -> None:
     long = step_time(SMALL, NODE, Layout(context=8, sequence=65_536))
-    size = 2 * 65_536 * 8 * 128 * 2
-    assert long.context == pytest.approx(32 * 3 * (7 * (3.4e-6 + size / 8 / 450e9)), rel=1e-9)
+    size, reached = 2 * 65_536 * 8 * 128 * 2, 370e9
+    gather = 40e-6 + 7 * (3.4e-6 + size / 8 / (reached * 8 / 8.4))
+    assert long.context == pytest.approx(32 * 3 * gather, rel=1e-9)
     mixture = model("Mixtral-8x7B")
-    routed = step_time(mixture, NODE, Layout(expert=8, data=8))
+    routed = step_time(mixture, NODE, Layout(expert=8, data=8), Shares(hidden_expert=0.0))
     copies = 8192 * 2 * 4096 * 2
-    assert routed.expert == pytest.approx(4 * 32 * 7 * (3.4e-6 + copies / 8 / 450e9), rel=1e-9)
+    journey = 40e-6 + copies * 7 / 8 / reached
+    assert routed.expert == pytest.approx(4 * 32 * journey, rel=1e-9)
     assert long.expert == routed.context == 0
 
 
-def test_step_time_recomputes_a_third_or_the_scores_or_nothing() -> None:
+def test_step_time_recomputes_a_forward_pass_or_the_scores_or_nothing() -> None:
     whole, scores, nothing = (
         step_time(SMALL, of(1), Layout(recompute=again)) for again in ("full", "selective", "none")
     )
-    assert whole.recompute == pytest.approx(whole.compute / 3, rel=1e-12)
-    forward_scores = 2 * 32 * 32 * 128 * 8192 * 8192  # causal: half of the products
-    assert scores.recompute == pytest.approx(forward_scores / (989e12 * 0.6), rel=1e-9)
-    assert nothing.recompute == 0
+    assert 0.3 < whole.recompute / (whole.compute - whole.head) < 1 / 3
+    assert scores.recompute == nothing.recompute == 0  # fused attention stores no scores
+    written = Shares(kernels="unfused")
+    old = step_time(SMALL, of(1), Layout(), written)
+    assert 0 < old.recompute < old.attention / 2
+    assert old.attention > 2 * scores.attention
+    assert step_time(SMALL, of(1), Layout(recompute="none"), written).recompute == 0
 
 
-@pytest.mark.parametrize("row", rows("korthikanti_table3_5"), ids=lambda row: row.text("model"))
-def test_step_time_is_no_longer_than_measured_at_the_peak_and_no_shorter_at_less_than_half(
-    row: Row,
-) -> None:
-    base = Cluster.read(f"Megatron 3072 A100 gpus={row.count('gpus')}")
-    microbatches = row.count("global_batch") // row.count("micro_batch")
-    virtual = 3 if row.text("model") in ("175B", "530B") else 1
-    layout = Layout(
-        tensor=8, pipeline=row.count("pp"), microbatches=microbatches, virtual=virtual,
-        micro_batch=row.count("micro_batch"), sequence=2048,
-    )  # fmt: skip
-    shape = megatron(row)
-    fastest = total_step_time(shape, base, layout, 1.0)
-    assert fastest < row.number("iter_present") < total_step_time(shape, base, layout, 0.45)
-    again = replace(layout, recompute="full", sequence_parallel=False)
-    longer = total_step_time(shape, base, again, 0.7) / total_step_time(shape, base, layout, 0.7)
-    measured = row.number("iter_full_recompute") / row.number("iter_present")
-    assert longer == pytest.approx(measured, rel=0.08)
+def test_step_time_gathers_weights_in_the_bytes_of_the_recipe() -> None:
+    layout = Layout(data=64, zero_stage=3)
+    exposed, where = Shares(hidden_data=0.0), cluster("64 H100")
+    half = step_time(SMALL, where, layout, exposed).data
+    whole = step_time(SMALL, where, layout, exposed, Recipe.named("FP32")).data
+    assert whole == pytest.approx(half * (2 * 4 + 2) / (2 * 2 + 2), rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("name", "printed"),
-    [
-        ("Llama 3 405B on 8192 GPUs", 43),
-        ("Llama 3 405B on 16384 GPUs", 41),
-        ("Llama 3 405B, 128K tokens", 38),
-    ],
-)
-def test_projected_utilization_of_llama_3_405b_is_a_little_above_what_was_reported(
-    name: str, printed: float
-) -> None:
-    layout = LAYOUTS[name]
-    meta = Cluster.read(f"Meta 24K H100 gpus={layout.gpus}")
-    projected = 100 * projected_utilization(model("Llama-3.1-405B"), meta, layout)
-    assert printed < projected < printed + 5  # skew, jitter and slow kernels are left out
+def test_step_time_range_is_a_point_where_every_share_has_a_source() -> None:
+    for where, layout in ((of(1), Layout()), (cluster("64 H100"), Layout(data=64, zero_stage=3))):
+        low, high = step_time_range(SMALL, where, layout)
+        assert low == high == total_step_time(SMALL, where, layout)
+    unknown = Cluster.read("DGX-B200 gpus=1")
+    low, high = step_time_range(SMALL, unknown, Layout())
+    assert low < total_step_time(SMALL, unknown, Layout()) < high
+    told = Shares(product=0.6, memory=0.6)
+    low, high = step_time_range(SMALL, unknown, Layout(), told)
+    assert low == high == total_step_time(SMALL, unknown, Layout(), told)
 
 
 @pytest.mark.parametrize("name", [name for name in LAYOUTS if name.startswith("Llama 3 405B")])
@@ -149,8 +140,10 @@ def test_llama_3_405b_interleaves_a_layer_a_chunk_and_two_chunks_without_one(nam
     assert layout.virtual == len(chunks[0])
     parts = step_time(shape, meta, layout)
     played = play(build("interleaved", 16, layout.microbatches, 8), Times(1, 1, 1))
+    ramp = played.bubble / (3 * layout.microbatches)
     busy = parts.compute + parts.recompute + parts.tensor + parts.context
-    assert parts.bubble / busy == pytest.approx(played.bubble / (3 * layout.microbatches))
+    # The stages in the middle have 8 layers where the mean is 126 / 16, so others wait for them.
+    assert ramp < parts.bubble / busy < ramp + 8 / (126 / 16) - 1 + 0.01
 
 
 def test_total_step_time_and_projected_utilization_are_those_of_the_models_computation() -> None:

@@ -7,15 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
-from app.formulas.pipeline.schedules import ScheduleName
-from app.simulators.pipeline import SCHEDULES, Played, Times, build, play
-from tests.tables import rows
+from app.formulas.pipeline.schedules import ScheduleName, Waits
+from app.simulators.pipeline import SCHEDULES, Played, Times, build, play, violations
+from tests.tables import Row, rows
 
 NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
-def step(name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1) -> Played:
-    return play(build(name, p, m, virtual), Times(*times))
+def step(
+    name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1, waits: Waits = "every"
+) -> Played:
+    return play(build(name, p, m, virtual, waits), Times(*times))
 
 
 def test_formulas_and_simulators_know_the_same_schedules() -> None:
@@ -34,14 +36,48 @@ def test_schedule_bubble_is_the_one_played_out_or_is_refused(data: st.DataObject
     m = p * data.draw(st.integers(1, 4)) if virtual > 1 else data.draw(st.integers(1, 24))
     f, b, w = data.draw(whole), data.draw(whole), data.draw(whole)
     c = data.draw(st.sampled_from([0, 0, 1, 7]))
+    waits: Waits = data.draw(st.sampled_from(get_args(Waits)))
     try:
-        bubble = schedule_bubble(name, p, m, f, b, w, c, virtual)
+        bubble = schedule_bubble(name, p, m, f, b, w, c, virtual, waits)
     except ValueError as refused:
         assert str(refused).split()[1] == "must"
     else:
         exact = tuple(map(Fraction, (f, b, w, c)))
-        played = step(name, p, m, exact, virtual).bubble  # type: ignore[arg-type]
+        played = step(name, p, m, exact, virtual, waits).bubble  # type: ignore[arg-type]
         assert bubble == pytest.approx(float(played), rel=1e-12)
+
+
+RATES = rows("zb_bubble_rates")
+
+
+@pytest.mark.parametrize(
+    "row", RATES, ids=lambda r: f"{r.text('model')} m={r.count('microbatches')}"
+)
+def test_schedule_bubble_is_that_of_the_zero_bubble_papers_cells(row: Row) -> None:
+    p, m, v = row.count("stages"), row.count("microbatches"), row.count("virtual")
+    f, b, w = (row.number(part) for part in ("forward", "backward_input", "backward_weight"))
+    c, work = row.number("communication"), m * (f + b + w)
+
+    def rate(bubble: float) -> float:
+        return bubble / (bubble + work)
+
+    plain = rate(schedule_bubble("1f1b", p, m, f, b, w, c))
+    assert plain == pytest.approx(row.number("bubble_1f1b"), abs=6e-5)
+    paper = schedule_bubble("interleaved", p, m, f, b, w, c, v)
+    assert rate(paper) == pytest.approx(row.number("bubble_interleaved"), abs=6e-5)
+    legal = schedule_bubble("interleaved", p, m, f, b, w, c, v, "every")
+    assert legal - paper == pytest.approx(p * c)
+    assert rate(legal) > row.number("bubble_interleaved") + 5e-4
+
+
+def test_schedule_bubble_of_the_paper_is_played_and_is_not_legal() -> None:
+    times = (3, 6, 3, 0.25)
+    paper, legal = step("interleaved", 4, 8, times, 3, "first"), step("interleaved", 4, 8, times, 3)
+    assert paper.bubble == schedule_bubble("interleaved", 4, 8, *times, 3)
+    assert legal.bubble == schedule_bubble("interleaved", 4, 8, *times, 3, "every")
+    assert violations(legal) == []
+    assert violations(paper)[0].endswith("has arrived")
+    assert all(found.startswith("B") for found in violations(paper))  # forward passes are in time
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,16 +135,18 @@ def test_schedule_bubble_relates_to_1f1b_as_the_zero_bubble_table_says() -> None
         ("dualpipe", {"stages": 7}, "stages"),
         ("dualpipe", {"microbatches": 25}, "microbatches"),
         ("dualpipe_v", {"microbatches": 14}, "microbatches"),
-        ("interleaved", {"virtual": 2, "communication": 1.1}, "communication"),
+        ("interleaved", {"virtual": 2, "communication": 0.26}, "communication"),
+        ("interleaved", {"virtual": 2, "communication": 0.6, "waits": "every"}, "communication"),
+        ("interleaved", {"virtual": 2, "waits": "all"}, "waits"),
         ("interleaved", {"virtual": 2, "microbatches": 25}, "microbatches"),
         ("gpipe", {"virtual": 2}, "virtual"),
     ],
 )
 def test_schedule_bubble_refuses_what_no_closed_form_covers(
-    name: ScheduleName, changed: dict[str, float], named: str
+    name: ScheduleName, changed: dict[str, object], named: str
 ) -> None:
-    times = {"forward": 1.0, "backward_input": 1.0, "backward_weight": 1.0}
-    given = {"stages": 8, "microbatches": 24} | times | changed
+    times: dict[str, object] = {"forward": 1.0, "backward_input": 1.0, "backward_weight": 1.0}
+    given: dict[str, object] = {"stages": 8, "microbatches": 24} | times | changed
     with pytest.raises(ValueError, match=f"^{named} must"):
         schedule_bubble(name, **given)  # type: ignore[arg-type]
 

@@ -14,6 +14,7 @@ from app.formulas.presets import (
 from app.formulas.presets.clusters import Cluster
 from app.formulas.presets.gpus import Gpu
 from app.formulas.presets.models import ModelShape
+from app.formulas.presets.shares import SHARES, Shares
 from app.formulas.records import Record
 from tests.tables import Row, rows
 
@@ -90,7 +91,7 @@ def test_metas_cluster_has_its_levels() -> None:
 
 @pytest.mark.parametrize(
     "known",
-    [*GPUS.values(), *LINKS.values(), *CLUSTERS.values(), *MODELS.values()],
+    [*GPUS.values(), *LINKS.values(), *CLUSTERS.values(), *MODELS.values(), *SHARES.values()],
     ids=lambda known: known.name,
 )
 def test_every_record_names_its_source_and_reads_back(known: Record) -> None:
@@ -146,6 +147,10 @@ def test_a_record_may_be_changed_in_some_fields() -> None:
         (ModelShape, "Llama-3.1-8B feed_forward=0", "feed_forward must be at least 1"),
         (Cluster, "64 H100 gpus=60", "gpus_per_node must divide the GPUs, 60"),
         (Cluster, "64 H100 gpu=H99", "no GPU is called 'H99'"),
+        (Gpu, "H100 product_share=1.2", "product_share must be at most 1, not 1.2"),
+        (Shares, "hidden_data=-0.5", "hidden_data must be a number of at least 0, not -0.5"),
+        (Shares, "inter=1.5", "inter must be at most 1, not 1.5"),
+        (Shares, "kernels=flash", "kernels must be one of as usual, unfused, fused"),
         (Gpu, "H100 memory=80 s", "memory: cannot read '80 s'"),
     ],
 )
@@ -171,6 +176,7 @@ def test_an_impossible_record_is_refused_by_field(kind: type[Record], text: str,
         ("NVIDIA B200", "B200 SXM"),
         ("NVIDIA B300 SXM6 AC", "B300 SXM"),
         ("NVIDIA GB200", "GB200"),
+        ("NVIDIA GB300", "GB300"),
         ("AMD Instinct MI300X", "MI300X"),
         ("AMD Instinct MI300X OAM", "MI300X"),
     ],

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +107,50 @@ def test_token_flops_are_those_of_a_step_over_its_tokens() -> None:
     matrices = 12 * layers * h * h + words * h
     step = step_flops(7, s, layers, h, words)
     assert token_flops(matrices, layers, 96, 128, s) == pytest.approx(step / (7 * s), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [("Llama-3.1-405B", 0.0025), ("Llama-3-70B", 0.0012), ("Qwen3-235B-A22B", 0.003)],
+)
+def test_token_flops_without_the_embedding_are_those_that_megatron_bridge_prints(
+    name: str, within: float
+) -> None:
+    shape = model(name)
+    parameters = active_parameters(shape)
+    deep = shape.layers, shape.heads, shape.head_size
+    table = shape.vocabulary * shape.hidden
+    found = 0
+    for row in rows("megatron_bridge"):
+        if row.text("model") != name or row.text("release") == "26.04.01":  # rounded otherwise
+            continue
+        printed = 1e12 * row.number("model_tflops_per_gpu") / row.number("tps_per_gpu")
+        given = (parameters, *deep, row.count("sequence"))
+        counted = token_flops(*given, causal=True, embedding=table)
+        assert counted == pytest.approx(printed, rel=within)
+        assert token_flops(*given, causal=True) > (1 + within) * printed
+        found += 1
+    assert found >= 4
+
+
+def test_token_flops_of_deepseek_v3_have_wider_queries_and_a_module_for_one_more_token() -> None:
+    shape = model("DeepSeek-V3")
+    table, wide = shape.vocabulary * shape.hidden, shape.hidden
+    # Another layer, the product of its two inputs, and the head once more: arXiv:2412.19437, 2.2.
+    one_layer = active_parameters(shape) - active_parameters(replace(shape, layers=60))
+    again, rope = one_layer + 2 * wide**2 + table, shape.rope
+    for row in rows("megatron_bridge"):
+        if row.text("model") != shape.name:
+            continue
+        printed = 1e12 * row.number("model_tflops_per_gpu") / row.number("tps_per_gpu")
+        s = row.count("sequence")
+        size = active_parameters(shape)
+        main = token_flops(size, 61, 128, 128, s, causal=True, embedding=table, rope=rope)
+        counted = main + token_flops(again, 1, 128, 128, s, causal=True, rope=rope)
+        assert counted == pytest.approx(printed, rel=0.004)
+        assert main < 0.97 * printed
+    with pytest.raises(ValueError, match=r"^embedding must be at most the parameters, 10, not 11"):
+        token_flops(10, 1, 1, 1, 1, embedding=11)
 
 
 def test_attention_share_is_that_of_the_products_counted() -> None:

@@ -1,0 +1,242 @@
+"""Bytes on a rank of a pipeline stage, part by part."""
+
+from typing import Any, NamedTuple
+
+from app.formulas.step.degrees import (
+    Degrees,
+    Middle,
+    in_flight,
+    is_plain_zero,
+    stage_of,
+)
+from app.formulas.step.numbers import PLAIN, Numbers, Value
+from app.formulas.step.parameters import (
+    LayerParameters,
+    Stage,
+    end_parameters,
+    padded_vocabulary,
+    weights_by_shape,
+)
+from app.units import Bytes
+
+WORKSPACE = 48 * 2**20  # 32 MiB of cuBLAS on Hopper and later, and small buffers
+_NORM, _SUM = 8, 4  # FP32 statistics: of both norms for a token, of a head's softmax for a token
+_GATHERED = 2  # layers whose weights ZeRO 3 holds whole: the present one and the one that follows
+
+
+class StageMemory(NamedTuple):
+    """Bytes on a rank of a stage at its peak, by part; or columns of them.
+
+    *transient* is what a backward pass holds for a moment, *workspace* what stays allocated.
+    """
+
+    weights: Bytes
+    gradients: Bytes
+    optimizer: Bytes
+    activations: Bytes
+    logits: Bytes
+    transient: Bytes
+    workspace: Bytes
+
+    @property
+    def total(self) -> Bytes:
+        """What is allocated at the peak: the sum of all parts."""
+        return sum(self)
+
+    @property
+    def buffers(self) -> Bytes:
+        """Everything but state and activations."""
+        return self.logits + self.transient + self.workspace
+
+
+class LayerBytes(NamedTuple):
+    """Bytes of a micro-batch in a dense and in a mixed layer.
+
+    *kept* until the backward pass, and *working* while that backward pass runs.
+    """
+
+    dense_kept: Value
+    mixed_kept: Value
+    dense_working: Value
+    mixed_working: Value
+
+    @classmethod
+    def of(cls, shape: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "LayerBytes":
+        """The bytes of the layers of *shape*."""
+        tokens, size, wide = on.tokens, recipe.element_bytes, 2 if shape.gated else 1
+        outside = shape.hidden * along(on, by)
+        chosen, inner = shape.active_experts, shape.expert_feed_forward
+        routed = chosen * shape.hidden * on.expert_tensor / on.tensor  # copies sent to experts
+        attended = _attention(shape, on, size, by) + size * 4 * outside
+        dense = attended + size * (wide + 1) * shape.feed_forward / on.tensor
+        expert = (wide + 1) * (chosen + shape.shared) * inner / on.tensor
+        mixed = attended + size * (expert + routed)
+        back = size * (outside + wide * shape.feed_forward / on.tensor)
+        mixed_back = size * (2 * routed + (wide + 1) * chosen * inner / on.tensor)
+        return cls(
+            tokens * by.where(on.full, size * outside, dense),
+            tokens * by.where(on.full, size * outside, mixed),
+            tokens * (back + by.where(on.full, dense, 0)),
+            tokens * (mixed_back + by.where(on.full, mixed, 0)),
+        )
+
+
+def along(on: Degrees, by: Numbers = PLAIN) -> Value:
+    """The share of the tokens that a rank has between attention and feed-forward."""
+    return by.where(on.sequence_parallel, 1 / on.tensor, 1)
+
+
+def _attention(shape: Any, on: Degrees, size: Value, by: Numbers) -> Value:
+    """Bytes that attention keeps of a token, and statistics of softmax and norms."""
+    found = shape.heads * shape.head_size
+    elements = 2 * found + 2 * shape.heads * shape.rope
+    elements = elements + 2 * shape.key_value_heads * shape.head_size
+    exchanged = by.where((on.context > 1) & (on.exchanged > 0), found, 0)
+    scores = by.where(on.full + on.selective < 1, 2 * shape.heads * on.sequence / on.context, 0)
+    latent = 2 * shape.query_latent + 2 * shape.latent
+    split = size * (elements + exchanged + scores) + _SUM * shape.heads
+    return split / on.tensor + size * latent + _NORM
+
+
+class States(NamedTuple):
+    """Bytes of weights, gradients and optimizer state that a rank holds of one of its parameters.
+
+    Of a parameter that all ranks of a replica have, or of a parameter of an expert.
+    """
+
+    weights: Value
+    gradients: Value
+    optimizer: Value
+
+    @classmethod
+    def of(cls, recipe: Any, on: Degrees, shards: Value, by: Numbers) -> "States":
+        """The bytes where ZeRO shards over *shards* ranks."""
+        share = 1 / shards
+        return cls(
+            recipe.weight_bytes * by.where(on.zero_stage > 2, share, 1),  # noqa: PLR2004
+            recipe.gradient_bytes * by.where(on.zero_stage > 1, share, 1),
+            recipe.optimizer_bytes * by.where(on.zero_stage > 0, share, 1),
+        )
+
+
+class Rank(NamedTuple):
+    """What the stages of a layout have in common: a layer's parameters and bytes on a rank.
+
+    *rows* of the embedding are on a rank. *logits* and *head* are there while the output head runs
+    its backward pass, *sharding* for every parameter of the largest layer. *kinds* are one weight
+    of each shape, as bytes: of attention, and what a dense and a mixed layer have beside.
+    """
+
+    middle: Middle
+    layer: LayerParameters
+    held: LayerBytes
+    states: States
+    expert_states: States
+    rows: Value
+    logits: Value
+    head: Value
+    sharding: Value
+    kinds: tuple[Value, Value, Value]
+
+    @classmethod
+    def of(cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "Rank":
+        """A rank of a layout; *parts* are those of the shape's layers."""
+        size, rows = recipe.element_bytes, padded_vocabulary(shape, on.tensor, by) / on.tensor
+        gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
+        norm = 3 * along(on, by)  # in and out of the last norm, and its gradient
+        weights = by.where(on.zero_stage > 2, _GATHERED * size, 0)  # noqa: PLR2004
+        return cls(
+            Middle.of(shape.layers, on),
+            LayerParameters.of(shape, parts, on),
+            LayerBytes.of(shape, recipe, on, by),
+            States.of(recipe, on, on.sharded, by),
+            States.of(recipe, on, by.larger(1, on.expert_shards), by),
+            rows,
+            recipe.logit_bytes * on.tokens * rows,
+            size * shape.hidden * (rows + on.tokens * (gathered + norm)),
+            weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
+            _one_of_each(shape, size, on, by),
+        )
+
+
+def _one_of_each(shape: Any, size: Value, on: Degrees, by: Numbers) -> tuple[Value, Value, Value]:
+    attention, dense, shared, expert, alike = weights_by_shape(shape)
+    expert = expert - by.where(on.expert_tensor == on.tensor, alike, 0)
+    mixed = shared / on.tensor + expert / on.expert_tensor
+    return size * attention / on.tensor, size * dense / on.tensor, size * mixed
+
+
+def stage_bytes(
+    shape: Any, on: Degrees, rank: Rank, stage: Value, by: Numbers = PLAIN
+) -> StageMemory:
+    """Bytes on a rank of stage number *stage*, from 0."""
+    at, layer, held = Stage.of(shape, on, rank.middle, stage, by), rank.layer, rank.held
+    every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
+    kept, experts = at.dense * held.dense_kept, 0 * at.mixtures
+    if shape.experts:
+        every = every + at.mixtures * layer.mixed
+        kept = kept + at.mixtures * held.mixed_kept
+        experts = at.mixtures * layer.experts
+    weights, gradients, optimizer = (
+        every * one + experts * other
+        for one, other in zip(rank.states, rank.expert_states, strict=True)
+    )
+    logits, transient = _peak(shape, at, rank, by)
+    largest = _larger(shape, at, layer.dense, layer.mixed + layer.experts, by)
+    attention, dense, mixed = rank.kinds
+    return StageMemory(
+        weights,
+        gradients,
+        optimizer,
+        in_flight(on, stage, by) * kept,
+        logits,
+        transient + largest * rank.sharding,
+        WORKSPACE
+        + _larger(shape, at, attention, attention, by)
+        + by.where(at.dense > 0, dense, 0)
+        + (by.where(at.mixtures > 0, mixed, 0) if shape.experts else 0),
+    )
+
+
+def _peak(shape: Any, at: Stage, rank: Rank, by: Numbers) -> tuple[Value, Value]:
+    """Logits, and what the backward pass holds beside: of the head, or of a layer if larger."""
+    logits, head = by.where(at.last, rank.logits, 0), by.where(at.last, rank.head, 0)
+    layer = _larger(shape, at, rank.held.dense_working, rank.held.mixed_working, by)
+    in_layer = layer > logits + head
+    return by.where(in_layer, 0, logits), by.where(in_layer, layer, head)
+
+
+def _larger(shape: Any, at: Stage, dense: Value, mixed: Value, by: Numbers) -> Value:
+    """The larger of two values, of those kinds of layers that the stage has."""
+    plain = by.where(at.dense > 0, dense, 0)
+    if not shape.experts:
+        return plain
+    return by.larger(plain, by.where(at.mixtures > 0, mixed, 0))
+
+
+def fullest_stages(
+    shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN
+) -> tuple[Value, ...]:
+    """Numbers of stages of which one is the fullest.
+
+    An earlier stage holds more micro-batches, so of stages with the same layers the first is the
+    fullest: the first stage, the first in the middle, the first that is longer; where the layers
+    begin to have experts, that stage, the next, and the first after it that is longer; the last.
+    """
+    last, longer = on.pipeline - 1, middle.start + middle.low
+    chosen: tuple[Value, ...] = (0, by.smaller(longer, last))
+    if not is_plain_zero(on.first):
+        chosen += (by.smaller(middle.start, last),)
+    if shape.experts and shape.dense_layers:
+        turns = stage_of(shape.dense_layers - 1, on, middle, by)
+        then = by.smaller(turns + 1, last)
+        chosen += (by.smaller(turns, last), then, by.smaller(by.larger(then, longer), last))
+    return (*chosen, last)
+
+
+def most_memory(shape: Any, on: Degrees, rank: Rank, by: Numbers = PLAIN) -> Value:
+    """Bytes that are allocated on the fullest stage: the total alone, for a search."""
+    most: Value = 0
+    for stage in fullest_stages(shape, on, rank.middle, by):
+        most = by.larger(most, stage_bytes(shape, on, rank, stage, by).total)
+    return most

@@ -1,0 +1,107 @@
+"""A micro-batch through the stages of a pipeline, with embedding and output head."""
+
+from typing import NamedTuple
+
+from app.formulas.presets import ModelShape
+from app.formulas.step.degrees import Degrees
+from app.formulas.step.kernels import Products, moved
+from app.formulas.step.layer import ELEMENT, LayerTime, layer_times
+from app.formulas.step.links import ring
+from app.formulas.step.numbers import Numbers, Value
+from app.formulas.step.speeds import Speeds
+from app.formulas.step.widths import Linear, Width, Widths
+
+_LOGIT_BYTES, _EMBEDDING_BYTES = 30, 20  # bytes that are moved: of a logit; of a token's element
+_PADDED = 128  # the vocabulary is padded to a multiple of this on each rank
+
+
+class StagesTime(NamedTuple):
+    """Seconds of one micro-batch: all layers by part, both ends, and the slowest stage.
+
+    *most* is the number of layers of the fullest stage, *total* the busy time of all stages.
+    """
+
+    layers: LayerTime
+    head: Value
+    tensor: Value
+    total: Value
+    slowest: Value
+    most: Value
+
+
+class _Ends(NamedTuple):
+    embedding: Value
+    head: Value
+    tensor: Value  # all-reduces of the head
+
+
+def stages_time(
+    shape: ModelShape,
+    speeds: Speeds,
+    degrees: Degrees,
+    on: Numbers,
+    times: tuple[LayerTime, LayerTime] | None = None,
+) -> StagesTime:
+    """The pass of one micro-batch; *times* are those of `layer_times`, if they are known.
+
+    Depends on what `layer_times` does, and on the number of stages.
+    """
+    dense, mixture = times or layer_times(shape, speeds, degrees, on)
+    widths, ends = Widths.of(shape), _ends(shape, speeds, degrees, on)
+    layers = dense.times(widths.dense_layers)
+    if widths.mixtures:
+        layers = layers.plus(mixture.times(widths.mixtures))
+    total = layers.busy + ends.embedding + ends.head + ends.tensor
+    first, last, most = _counts(shape.layers, degrees, on)
+    plain = on.smaller(first, widths.dense_layers)
+    opening = plain * dense.busy + (first - plain) * mixture.busy + ends.embedding
+    deep = mixture.busy if widths.mixtures else dense.busy
+    closing = last * deep + ends.head + ends.tensor
+    slowest = on.larger(opening, closing)
+    between = on.where(degrees.pipeline > 2, most * deep, 0.0)  # noqa: PLR2004
+    slowest = on.where(degrees.pipeline > 1, on.larger(slowest, between), total)
+    fullest = on.larger(on.larger(first, last), on.where(degrees.pipeline > 2, most, 0))  # noqa: PLR2004
+    return StagesTime(layers, ends.embedding + ends.head, ends.tensor, total, slowest, fullest)
+
+
+def _counts(layers: int, degrees: Degrees, on: Numbers) -> tuple[Value, Value, Value]:
+    """Layers of the first, the last and the fullest stage, as `layers_per_stage` has them."""
+    stages = degrees.pipeline
+    most = on.ceil(layers / stages)
+    short = most * stages - layers
+    first = on.where(short > 1, most - 1, most)
+    last = on.where(short > 0, most - 1, most)
+    given = on.where(degrees.first > 0, degrees.first, first)
+    final = on.where(degrees.last > 0, degrees.last, last)
+    left = layers - given - final
+    told = on.where(degrees.first + degrees.last > 0, 1, 0) * (stages > 2)  # noqa: PLR2004
+    between = on.ceil(left / on.larger(stages - 2, 1))
+    return given, final, on.where(told > 0, between, most)
+
+
+def _ends(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> _Ends:
+    """Three products, the loss and two all-reduces of the last stage; the first one's embedding."""
+    tensor = degrees.tensor
+    rows = degrees.tokens
+    padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
+    head = Linear(Width(1, split=True), Width(shape.hidden))
+    spent = _Padded(speeds, on, rows, tensor, padded).seconds((head,), speeds.exact)
+    logits = moved(speeds, _LOGIT_BYTES * rows * padded / tensor)
+    size = ELEMENT * rows * shape.hidden
+    each = (1 - speeds.hidden_tensor) * ring(speeds.net, on, size, tensor, 1, 2)
+    embedding = moved(speeds, _EMBEDDING_BYTES * rows * shape.hidden)
+    return _Ends(embedding, spent.forward + spent.backward + logits, 2 * each)
+
+
+class _Padded(Products):
+    """Products with the vocabulary, whose size depends on the number of ranks."""
+
+    def __init__(
+        self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, padded: Value
+    ) -> None:
+        super().__init__(speeds, on, rows, tensor)
+        self._padded = padded
+
+    def _side(self, width: Width | None) -> Value:
+        side = super()._side(width)
+        return side * self._padded if width is not None and width.split else side

@@ -1,0 +1,182 @@
+"""A whole step: the passes of all micro-batches, gradients, weights and the optimizer."""
+
+from typing import NamedTuple
+
+from app.formulas.presets import ModelShape
+from app.formulas.step.degrees import Degrees
+from app.formulas.step.layer import ELEMENT
+from app.formulas.step.links import message, ring
+from app.formulas.step.numbers import Numbers, Value
+from app.formulas.step.speeds import Reduced, Speeds
+from app.formulas.step.stage import StagesTime, stages_time
+from app.formulas.step.widths import Widths
+
+# Bytes that are moved per parameter, and the share of the memory's bandwidth that they reach: 20 ps
+# on an A100, from the intercepts of vTrain's single-node rows.
+_OPTIMIZER_BYTES, _OPTIMIZER_SHARE = 34, 0.82
+_ALL = 3  # ZeRO stage that shards the weights, too
+# Of the multiprocessors, taken by traffic that computing hides: 20 of 132, arXiv:2412.19437, 3.2.2.
+_TAKEN = 20 / 132
+
+
+class Parts(NamedTuple):
+    """Seconds of a step by part."""
+
+    products: Value
+    attention: Value
+    element_wise: Value
+    head: Value
+    recompute: Value
+    launches: Value
+    tensor: Value
+    context: Value
+    expert: Value
+    messages: Value
+    bubble: Value
+    data: Value
+    optimizer: Value
+    skew: Value
+
+
+def step_parts(
+    shape: ModelShape,
+    speeds: Speeds,
+    degrees: Degrees,
+    on: Numbers,
+    sent: Reduced = Reduced(),  # noqa: B008
+    one: StagesTime | None = None,
+) -> Parts:
+    """The parts of a step; *one* is the result of `stages_time`, if it is known."""
+    one = one or stages_time(shape, speeds, degrees, on)
+    each = degrees.microbatches / degrees.pipeline
+    layers = one.layers
+    busy = degrees.microbatches * one.slowest + (one.total - one.slowest) / degrees.virtual
+    held = _held(shape, degrees, one, on)
+    parts = Parts(
+        products=layers.products * each,
+        attention=layers.attention * each,
+        element_wise=layers.element_wise * each,
+        head=one.head * each,
+        recompute=layers.recompute * each,
+        launches=layers.launches * each,
+        tensor=(layers.tensor + one.tensor) * each,
+        context=layers.context * each,
+        expert=layers.expert * each,
+        messages=_messages(shape, speeds, degrees, on),
+        bubble=busy - one.total * each,
+        data=_data(shape, speeds, degrees, on, sent, one, held),
+        optimizer=_optimizer(speeds, degrees, held, on),
+        skew=0.0,
+    )
+    return parts._replace(skew=speeds.skew * sum(parts))
+
+
+class _Held(NamedTuple):
+    """Parameters of the fullest rank, and the ranks that hold the same; experts may be None."""
+
+    dense: Value
+    table: Value
+    experts: Value
+    same: Value
+    same_experts: Value
+
+
+def _held(shape: ModelShape, degrees: Degrees, one: StagesTime, on: Numbers) -> _Held:
+    """With the embedding if it is alone on its stage, with both tables if there is one stage."""
+    parts, tensor = Widths.of(shape).parts, degrees.tensor
+    expert = parts.expert * shape.experts / degrees.expert / degrees.expert_tensor
+    mixtures = on.smaller(one.most, Widths.of(shape).mixtures)
+    plain = one.most - mixtures
+    around = parts.attention / tensor + parts.norms
+    table = shape.vocabulary * shape.hidden / tensor
+    tables = on.where(degrees.pipeline > 1, 1, 1 if shape.tied else 2)
+    dense = one.most * around + plain * parts.feed_forward / tensor + table * tables
+    dense = dense + mixtures * (parts.router + parts.shared / tensor)
+    same = degrees.data * degrees.context
+    same_experts = same * tensor / (degrees.expert * degrees.expert_tensor)
+    routed = mixtures * expert if shape.experts else None
+    return _Held(dense, table, routed, same, same_experts)
+
+
+def _messages(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> Value:
+    """The first micro-batch from stage to stage, and its gradients back."""
+    size = ELEMENT * degrees.micro_batch * degrees.sequence / degrees.context * shape.hidden
+    stride = degrees.tensor * degrees.context * degrees.data
+    each = message(speeds.net, on, size / degrees.tensor, degrees.pipeline, stride)
+    crossed = degrees.pipeline * degrees.virtual - 1
+    return on.where(degrees.pipeline > 1, 2 * crossed * each, 0.0)
+
+
+def _data(
+    shape: ModelShape,
+    speeds: Speeds,
+    degrees: Degrees,
+    on: Numbers,
+    sent: Reduced,
+    one: StagesTime,
+    held: _Held,
+) -> Value:
+    """Gradients reduced and weights gathered, as far as nothing hides it, and what hiding costs.
+
+    ZeRO 3 gathers the weights of a layer behind the layer before, and those of the embedding behind
+    nothing; its gradients are the last to be reduced.
+    """
+    whole = degrees.zero_stage >= _ALL
+    layers = _rounds(speeds, degrees, on, sent, held, held.dense)
+    once = layers.gather + layers.reduce
+    total = on.where(whole, degrees.microbatches * (once + layers.gather), once)
+    if speeds.hidden_data >= 0:
+        return (1 - speeds.hidden_data) * total
+    spent = one.layers.times(1 / shape.layers)
+    gathered = _shown(one.most, spent.forward, layers.gather, on)
+    shown = gathered + _shown(one.most, spent.backward, layers.reduce, on)
+    both = gathered + _shown(one.most, spent.backward, once, on)
+    ends = _rounds(speeds, degrees, on, sent, held._replace(experts=None), held.table)
+    shown = on.where(whole, degrees.microbatches * (both + ends.gather + ends.reduce), shown)
+    return shown + _TAKEN * on.larger(0.0, total - shown)
+
+
+class _Rounds(NamedTuple):
+    gather: Value
+    reduce: Value
+
+
+def _rounds(
+    speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: _Held, dense: Value
+) -> _Rounds:
+    """Weights gathered and gradients reduced once, on all ranks that hold the same ones.
+
+    Over *sharded* ranks where ZeRO shards over fewer of them, whose shards are reduced over the
+    others then; an all-reduce of gradients takes both rounds as well.
+    """
+    net, stride = speeds.net, degrees.tensor
+    back = on.where(degrees.zero_stage > 0, sent.weight, sent.gradient)
+    within = on.smaller(degrees.sharded, held.same)
+    others, far = held.same / within, stride * within
+    experts = degrees.expert * degrees.expert_tensor
+    gather = ring(net, on, back * dense, within, stride)
+    reduce = ring(net, on, sent.gradient * dense, within, stride)
+    reduce = reduce + ring(net, on, sent.gradient * dense / within, others, far, 2)
+    if held.experts is None:
+        return _Rounds(gather, reduce)
+    same = held.same_experts
+    return _Rounds(
+        gather + ring(net, on, back * held.experts, same, experts),
+        reduce + ring(net, on, sent.gradient * held.experts, same, experts),
+    )
+
+
+def _shown(layers: Value, computing: Value, sending: Value, on: Numbers) -> Value:
+    """What *layers* in a row do not hide of what is sent for them all, one layer ahead."""
+    each = sending / layers
+    return each + (layers - 1) * on.larger(0.0, each - computing)
+
+
+def _optimizer(speeds: Speeds, degrees: Degrees, held: _Held, on: Numbers) -> Value:
+    sharded = degrees.zero_stage > 0
+    within = on.smaller(degrees.sharded, held.same)
+    dense = held.dense / on.where(sharded, within, 1)
+    experts = 0.0
+    if held.experts is not None:
+        experts = held.experts / on.where(sharded, held.same_experts, 1)
+    return _OPTIMIZER_BYTES * (dense + experts) / (speeds.bandwidth * _OPTIMIZER_SHARE)
