@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
@@ -10,9 +10,9 @@ from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
-    KeyFigure,
     Values,
     quantity,
+    share,
     summary_of,
 )
 from app.explorers.controls import Select, Slider
@@ -53,7 +53,7 @@ def _hierarchy(values: Values) -> Explored:
     says = _gap(card, ways, values.number("network"))
     facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        KeyFigure(f"{name}, of HBM", f"{rate / rates['HBM']:.2g}", rate / rates["HBM"])
+        share(f"{name}, of HBM", rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -108,7 +108,8 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
         Bar(
             name,
             (Part(_TONES[name], _USES[name], rates[name]),),
-            f"{show(rates[name], BYTE_PER_SECOND)}, {rates[name] / rates['HBM']:.2g} of HBM",
+            show(rates[name], BYTE_PER_SECOND)
+            + ("" if name == "HBM" else f", {percent_text(rates[name] / rates['HBM'])} of HBM"),
         )
         for name in shown
     )
