@@ -33,11 +33,11 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
         return figures(value, digits)
     if unit.size != 1:
         return f"{figures(value, digits)} {unit.symbol}"
+    size = abs(value)
     for symbol, factor in _candidates(value, unit):
-        if abs(value) < _NEARLY * factor:
+        if size < _NEARLY * factor:
             continue
-        scaled = float(f"{value / factor:.{digits}g}")
-        if abs(scaled) >= 1:
+        if size >= factor or abs(float(f"{value / factor:.{digits}g}")) >= 1:
             return f"{_written(value / factor, unit, digits)} {_spelling(symbol)}"
     return f"{figures(value, digits)} {_spelling(unit.symbol)}"
 
@@ -67,6 +67,7 @@ def _written(number: float, unit: Unit, digits: int) -> str:
 # Numbers between these are written out, others as 1.23e-4.
 _WRITTEN_OUT = (1e-3, 1e6)
 _WHOLE_IN_FULL = 1e12
+_SHORT = 999.0  # below it, no comma is needed, whatever it is rounded to
 
 
 def figures(number: float, digits: int = 4) -> str:
@@ -75,6 +76,10 @@ def figures(number: float, digits: int = 4) -> str:
     >>> figures(0.00012345), figures(7730.0), figures(3.79e25)
     ('1.234e-4', '7,730', '3.79e25')
     """
+    if _WRITTEN_OUT[0] <= number < _SHORT and number != int(number):
+        text = f"{number:.{digits}g}"
+        if "e" not in text:
+            return text
     if math.isinf(number):  # a finite number may overflow in a smaller unit
         return "∞" if number > 0 else "-∞"
     if abs(number) < _WHOLE_IN_FULL and number == int(number):
