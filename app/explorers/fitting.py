@@ -85,7 +85,7 @@ def _explored(values: Values) -> Explored:
 def _verdict(run: Projection, paper: PublishedRun | None) -> Verdict:
     if run.spare >= 0:
         return Verdict(True, "It fits", _fit(run))
-    title = "It ran, but does not fit by these formulas" if paper else "It does not fit"
+    title = "It ran, but these formulas say it does not fit" if paper else "It does not fit"
     return Verdict(False, title, _fit(run))
 
 
@@ -128,9 +128,7 @@ def _said(run: Projection, paper: PublishedRun | None) -> str:
         longest, kind = max((spent, kind) for kind, spent in run.sent)
         says += f" Most of the communication is for {kind}, {show(longest, SECOND, 3)}."
     near, far = off_by()
-    limits = (
-        f"This is a projection: it is {near} to {far} off the steps of the published runs below."
-    )
+    limits = f"This is a projection. For the published runs below, it is off by {near} to {far}."
     return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
 

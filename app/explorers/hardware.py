@@ -94,9 +94,9 @@ def _gap(card: Gpu, ways: int, network: float) -> str:
     alike = card.nvlink / network
     return (
         f"NVLink is **{figures(alike, 3)} times** as fast as the network of one GPU when both are "
-        f"counted the same way. It is {figures(2 * alike, 3)} times if, as datasheets do, NVLink "
-        f"counts both directions and the network one; and {figures(alike / _NODE, 3)} times the "
-        f"network of all {_NODE} GPUs of a node."
+        f"counted the same way. It is {figures(2 * alike, 3)} times as fast if, as in "
+        f"datasheets, NVLink counts both directions and the network one; and "
+        f"{figures(alike / _NODE, 3)} times as fast as the network of all {_NODE} GPUs of a node."
     )
 
 

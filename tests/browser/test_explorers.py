@@ -126,7 +126,7 @@ def test_a_state_has_a_link_and_so_has_a_figure_on_another_page(open_page: MakeP
 def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
     page = open_page("/chapters/pipelines")
     page.get_by_label("Bubble over the step").fill("30 %")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#guessed")).to_contain_text(
         "bubble over the step is 27.3 %. Your prediction is 10 % too high"
     )
@@ -195,7 +195,7 @@ def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     expect(page.locator("#asked")).to_contain_text("Settings: Ranks 4.")
     expect(page.locator(".facts")).to_have_count(0)
     page.get_by_label("Sent in total").fill("1.5 GB")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#guessed")).to_contain_text("Right")
     expect(page.locator(".facts")).to_contain_text("1.5 GB")
 

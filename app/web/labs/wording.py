@@ -35,7 +35,7 @@ HELD: Mapping[Held, str] = {"min": "Min", "median": "Median"}
 CURES = {
     State.FAILED: "The cause is above, and what the processes printed is below. If the cause is a "
     "parameter, change it; if it is the machine, running it again may be enough.",
-    State.TIMEOUT: "Nothing is wrong with the prediction: it was too much for its time limit. Take "
+    State.TIMEOUT: "Nothing is wrong with your prediction: the run did not finish in time. Use "
     "fewer or smaller values, or fewer processes.",
     State.LOST: "Your parameters are fine: start it again.",
     State.CANCELED: "Your parameters are still there: start it again, or change them.",
