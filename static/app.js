@@ -19,6 +19,11 @@ function reachable() {
       block.removeAttribute("tabindex");
   }
 }
+let rest = 0; // the timer that waits until the page rests
+new MutationObserver(() => {
+  clearTimeout(rest);
+  rest = setTimeout(reachable, 150);
+}).observe(document.querySelector("#main"), { childList: true, subtree: true });
 addEventListener("resize", reachable);
 document.fonts.ready.then(reachable);
 reachable();

@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.charts.paper import text_width
-from app.units import DOLLAR, SECOND, Unit, figures, scale_of, show, show_in
+from app.units import BYTE, DOLLAR, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
 _TICKS = 6
-_TEN = 10
+_TEN, _TWO = 10, 2
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TIMES = (
     1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, _MINUTE, 600, _HOUR, 6 * _HOUR, _DAY, 10 * _DAY, 100 * _DAY,
@@ -22,6 +22,7 @@ _FINER_TIMES = (
     *(step * _DAY for step in (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300)),
     *(step * _DAY for step in (500, 700, 1000, 2000)),
 )
+_KIB = 1024.0
 _NEARLY = 0.9995  # of a million, which is a million to three figures
 _NOISE = 9  # decimals of a percentage
 _FEW = 3  # an axis with fewer ticks cannot be read
@@ -33,7 +34,7 @@ _GAP, _LINE = 10, 15  # pixels between two ticks: from text to text across, from
 class Axis:
     """An axis: what it measures, in which unit; *base* is that of a logarithmic one's ticks.
 
-    A *year* is a number without a comma.
+    A *year* is a number without a comma; bytes with a *base* of 2 are in KiB, MiB and GiB.
     """
 
     label: str
@@ -43,12 +44,19 @@ class Axis:
     base: int = _TEN
     year: bool = False
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether its values are sizes in KiB, MiB or GiB."""
+        return self.unit is BYTE and self.base == _TWO
+
     def text(self, value: float) -> str:
         """*value* as text, with its unit."""
         if self.unit is SECOND:
             return time_text(value)
         if self.year:
             return f"{value:.0f}"
+        if self.is_binary:
+            return show_size(value)
         if self.unit is DOLLAR:
             return money_text(value)
         return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
@@ -176,6 +184,8 @@ def even(low: float, high: float, count: int) -> list[float]:
 def even_on(axis: Axis, low: float, high: float, count: int) -> list[float]:
     """About *count* values from *low* to *high* that are round in the unit they are shown in."""
     unit = _clock(high)[1] if axis.unit is SECOND else 1.0
+    if axis.is_binary and high >= _KIB:
+        unit = _KIB ** math.floor(math.log(high, _KIB))
     return [value * unit for value in even(low / unit, high / unit, count)]
 
 

@@ -33,9 +33,27 @@ _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]*[⁰⁴⁵⁶⁷⁸⁹⁻
 _LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
+@dataclass(frozen=True, slots=True)
+class EmblemPath:
+    """A path that is filled with a *color* of the palette, or drawn as a line of some *stroke*."""
+
+    color: str
+    path: str
+    stroke: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Emblem:
+    """A few paths on a small sheet, which are drawn large."""
+
+    width: float
+    height: float
+    paths: tuple[EmblemPath, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What stands on the picture of a page: words, and a figure if the page has one.
+    """What stands on the picture of a page: words, and a figure or an emblem if the page has one.
 
     *key* is a few large letters, struck out if it is *wrong*; *code* are lines of a formula.
     """
@@ -47,6 +65,7 @@ class Card:
     wrong: bool = False
     code: str = ""
     figure: Figure | None = None
+    emblem: Emblem | None = None
 
     @property
     def alt(self) -> str:
@@ -104,7 +123,7 @@ def card_svg(card: Card) -> str:
     """*card* as SVG without CSS variables, which few renderers know."""
     lines = tuple(_lines(card))
     bottom = lines[-1].y if lines else _TOP
-    drawing, place = _placed(card.figure, bottom + 26) if card.figure else (Markup(""), "")
+    drawing, place = _drawn(card, bottom + 26)
     text = (
         _templates()
         .get_template("figures/card.svg")
@@ -122,7 +141,7 @@ def card_svg(card: Card) -> str:
 
 
 def _lines(card: Card) -> Iterator[Line]:
-    alone = card.figure is None
+    alone = card.figure is None and card.emblem is None
     title = (66, 58, 50) if alone and not card.key else (50, 42, 36)
     y = float(_TOP)
     for part in (
@@ -141,6 +160,19 @@ def _short(kicker: str) -> str:
     """As much of *kicker* as fits beside the name of the site."""
     first, *rest = wrapped(kicker, _KICKER * LETTER / _SMALL) or ("",)
     return f"{first.rstrip(',')} …" if rest else first
+
+
+def _drawn(card: Card, top: float) -> tuple[Markup, str]:
+    """The figure or the emblem of *card* below *top*, and its place."""
+    if card.figure:
+        return _placed(card.figure, top)
+    if card.emblem is None:
+        return Markup(""), ""
+    svg = _templates().get_template("figures/emblem.svg").render(emblem=card.emblem)
+    wide, high = card.emblem.width, card.emblem.height
+    scale = min(_INSIDE / wide, (HEIGHT - _FOOT - top) / high)
+    x = _EDGE + (_INSIDE - scale * wide) / 2
+    return Markup(svg), f"translate({x:.1f} {top:.1f}) scale({scale:.3f})"
 
 
 def _placed(figure: Figure, top: float) -> tuple[Markup, str]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from app.charts.axes import percent_text, time_text
+from app.charts.axes import percent_text
 from app.simulators.pipeline import Played, Slot
 from app.units import SECOND, show
 
@@ -118,29 +118,19 @@ def summary(played: Played) -> str:
 
 
 def _bars(played: Played, own: Sequence[Slot]) -> tuple[TimeBar, ...]:
-    chunked = played.schedule.depth > played.schedule.devices
-    return tuple(
-        TimeBar(
-            slot.start, slot.end, slot.kind, _label(played, slot, chunked), _says(slot, chunked)
-        )
-        for slot in own
-    )
-
-
-def _label(played: Played, slot: Slot, chunked: bool) -> str:
-    """The micro-batch, and a letter for the chunk if a device holds several."""
-    part = ascii_lowercase[slot.stage // played.schedule.devices % 26] if chunked else ""
-    return f"{slot.microbatch}{part}"
-
-
-def _says(slot: Slot, chunked: bool) -> str:
-    where = f", part {slot.stage + 1} of the model" if chunked else ""
-    return (
-        f"{SAID[slot.kind]} of micro-batch {slot.microbatch}{where}, "
-        f"{_time(slot.start)} to {_time(slot.end)}"
-    )
+    """The passes of a device; a letter tells the chunks apart, if it holds several."""
+    devices, chunked = played.schedule.devices, played.schedule.depth > played.schedule.devices
+    bars = []
+    for _, kind, microbatch, stage, start, end in own:
+        letter = ascii_lowercase[stage // devices % 26] if chunked else ""
+        where = f", part {stage + 1} of the model" if chunked else ""
+        says = f"{SAID[kind]} of micro-batch {microbatch}{where}, {_time(start)} to {_time(end)}"
+        bars.append(TimeBar(start, end, kind, f"{microbatch}{letter}", says))
+    return tuple(bars)
 
 
 @lru_cache(maxsize=16_384)  # one pass begins where another ends
 def _time(seconds: float) -> str:
-    return time_text(round(seconds, _NOISE))  # sums in different orders differ in their last bits
+    return show(
+        round(seconds, _NOISE), SECOND
+    )  # sums in different orders differ in their last bits

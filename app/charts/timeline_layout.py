@@ -96,20 +96,20 @@ class TimelinePicture:
         return zip(self.lines, self.timeline.rows, strict=True)
 
     def _track(self, y: float, bars: Sequence[TimeBar]) -> Track:
-        paths: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {bar.kind: [] for bar in bars}
         spans, labels, traced = [], [], []
-        followed, left, scale = self.timeline.traced, self.left, self.scale
-        for bar in bars:
-            place, long = left + bar.start * scale, (bar.end - bar.start) * scale
-            width = max(0.0, long - 1)
+        followed, left, scale, row = self.timeline.traced, self.left, self.scale, self.row
+        for start, end, kind, label, _ in bars:
+            place, long = left + start * scale, (end - start) * scale
+            width = long - 1 if long > 1 else 0.0
             x, wide = f"{place:.1f}", f"{width:.1f}"
             spans.append(f"{x} {wide}")
-            box = f"M{x} {y}h{wide}v{self.row}h-{wide}z"
-            paths.setdefault(bar.kind, []).append(box)
-            if followed and bar.label.rstrip(ascii_lowercase) == followed:
+            box = f"M{x} {y}h{wide}v{row}h-{wide}z"
+            paths[kind].append(box)
+            if followed and label.rstrip(ascii_lowercase) == followed:
                 traced.append(box)
-            if long >= text_width(bar.label) + _AROUND:
-                labels.append((round(place + width / 2, 2), bar.kind, bar.label))
+            if long > _AROUND and long >= text_width(label) + _AROUND:
+                labels.append((round(place + width / 2, 2), kind, label))
         return Track(
             y=y,
             paths=tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),

@@ -23,6 +23,7 @@ from app.explorers.controls import (
     Select,
     Slider,
     address_text,
+    grouped,
     read_controls,
     shown_text,
     slider_place,
@@ -42,7 +43,7 @@ EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
-    "KeyFigure", "Opened", "Select", "Slider", "StateTable", "Values", "address_text", "opened",
-    "predicted", "question", "read_controls", "settings_text", "shown_text", "since",
+    "KeyFigure", "Opened", "Select", "Slider", "StateTable", "Values", "address_text", "grouped",
+    "opened", "predicted", "question", "read_controls", "settings_text", "shown_text", "since",
     "slider_place", "untold", "Verdict", "with_ghosts",
 ]  # fmt: skip

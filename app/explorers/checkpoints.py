@@ -19,6 +19,7 @@ from app.units import RATIO, SECOND, show
 
 _INTERVALS = 2000  # in a simulated run
 _HOPELESS = 2.0  # times the time between failures: longer intervals would almost never succeed
+_AROUND, _POINTS = 8, 24  # a curve goes from 1/8 of Young's interval to 8 times it, and to yours
 _PLACES = (1 / 4, 1 / 2, 1, 2, 4)  # simulated intervals, in Young's intervals
 
 
@@ -26,7 +27,8 @@ def _checkpoints(values: Values) -> Explored:
     cost, mtbf, restart = (values.number(name) for name in ("checkpoint", "mtbf", "restart"))
     interval = values.number("interval")
     young, daly = young_interval(cost, mtbf), daly_interval(cost, mtbf)
-    taken = [young * 8 ** (place / 12 - 1) for place in range(25)]
+    first, last = min(young / _AROUND, interval), max(young * _AROUND, interval)
+    taken = [first * (last / first) ** (place / _POINTS) for place in range(_POINTS + 1)]
     wastes = tuple((t, expected_waste(t, cost, mtbf, restart)) for t in taken)
     simulated = tuple(
         (young * place, _simulated(young * place, cost, mtbf, restart))
@@ -52,7 +54,7 @@ def _checkpoints(values: Values) -> Explored:
     marks = (
         LabeledPoint(young, best, f"Young: {percent_text(best)}"),
         LabeledPoint(
-            min(max(interval, taken[0]), taken[-1]),
+            interval,
             own,
             f"yours: {percent_text(own)}",
             Grip("interval"),

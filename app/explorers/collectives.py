@@ -45,8 +45,8 @@ def _race(values: Values) -> Explored:
         marks.append(LabeledPoint(crossover, algorithms["ring"](crossover), label))
     node = values.count("node")
     says = (
-        f"At {show(size, BYTE)} on {ranks} ranks the **{fastest}** algorithm is fastest. A ring "
-        f"takes {ring_all_reduce_steps(ranks)} steps and a tree {tree_all_reduce_steps(ranks)}; "
+        f"At {show(size, BYTE)} on {ranks:,} ranks the **{fastest}** algorithm is fastest. A ring "
+        f"takes {ring_all_reduce_steps(ranks):,} steps and a tree {tree_all_reduce_steps(ranks)}; "
         f"the ring wins above {show(crossover, BYTE)}, where bandwidth matters more than latency. "
         + (
             f"The hierarchical algorithm keeps most traffic inside the nodes of {node}."

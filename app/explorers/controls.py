@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from app.errors import nearest
 from app.units import COUNT, RATIO, Scale, Unit, figures, parse, scale_of, show_in
 
 ControlValue = float | str
 _STEPS = 200  # of a logarithmic slider
+_SHOWN = 9  # digits of a number in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Slider:
 
     *log*: the slider is logarithmic; *whole*: whole numbers only; *doubles*: it steps by powers of
     two; *plays*: it can advance by itself; *aside*: the number to predict does not depend on it.
+    *group* is the heading it stands under, where an explorer has many controls.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Slider:
     doubles: bool = False
     plays: bool = False
     aside: bool = False
+    group: str = ""
 
     @property
     def low(self) -> float:
@@ -78,12 +81,13 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One of several options, value to text; the first is the default. *aside* as in Slider."""
+    """One of several options, value to text; the first is the default. The rest as in Slider."""
 
     name: str
     label: str
     options: Mapping[str, str]
     aside: bool = False
+    group: str = ""
 
     def read(self, text: str) -> tuple[str, str]:
         """The value of *text*, and a sentence that says so if it had to be corrected."""
@@ -117,6 +121,19 @@ def read_controls(
     return values, tuple(corrections)
 
 
+def in_group(name: str, *controls: Control) -> tuple[Control, ...]:
+    """*controls* under the heading *name*."""
+    return tuple(replace(control, group=name) for control in controls)
+
+
+def grouped(controls: Sequence[Control]) -> dict[str, list[Control]]:
+    """The controls by their groups, in the order in which the first of each group stands."""
+    found: dict[str, list[Control]] = {}
+    for control in controls:
+        found.setdefault(control.group, []).append(control)
+    return found
+
+
 def address_text(control: Control, value: ControlValue) -> str:
     """*value* as written in the URL."""
     if isinstance(control, Slider) and not isinstance(value, str):
@@ -128,7 +145,7 @@ def shown_text(control: Control, value: ControlValue) -> str:
     """*value* as written in a sentence: in words, or with its unit."""
     if isinstance(control, Select):
         return control.options[str(value)]
-    return control.text(float(value))
+    return control.text(float(value)) if control.unit else figures(float(value), _SHOWN)
 
 
 def slider_place(control: Slider, value: float) -> tuple[float, float, float, str]:

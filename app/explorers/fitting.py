@@ -19,10 +19,10 @@ from app.explorers.base import (
     share,
     summary_of,
 )
-from app.explorers.controls import Select, Slider
+from app.explorers.controls import Select, Slider, in_group
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, Neighbor, best_neighbors, is_better, neighbor_row
-from app.explorers.placements import CARDS, MODELS, MOST_SEQUENCES, RECOMPUTE, STAGES, placement
+from app.explorers.placements import CARDS, MODELS, MOST_SEQUENCES, RECOMPUTE, degrees, placement
 from app.explorers.projecting import Projection, projection
 from app.explorers.published import (
     DEEPSEEK,
@@ -85,7 +85,7 @@ def _explored(values: Values) -> Explored:
 def _verdict(run: Projection, paper: PublishedRun | None) -> Verdict:
     if run.spare >= 0:
         return Verdict(True, "It fits", _fit(run))
-    title = "It ran, but does not fit by these formulas" if paper else "It does not fit"
+    title = "It ran, but these formulas say it does not fit" if paper else "It does not fit"
     return Verdict(False, title, _fit(run))
 
 
@@ -128,9 +128,7 @@ def _said(run: Projection, paper: PublishedRun | None) -> str:
         longest, kind = max((spent, kind) for kind, spent in run.sent)
         says += f" Most of the communication is for {kind}, {show(longest, SECOND, 3)}."
     near, far = off_by()
-    limits = (
-        f"This is a projection: it is {near} to {far} off the steps of the published runs below."
-    )
+    limits = f"This is a projection. For the published runs below, it is off by {near} to {far}."
     return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
 
@@ -235,55 +233,59 @@ FIT = Explorer(
         "cost.energy",
     ),
     controls=(
-        Select("model", "Model", {name: name for name in MODELS}),
-        Select("gpu", "GPU", {name: name for name in CARDS}),
-        Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
-        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
-        Slider("pipeline", "Pipeline stages", (1, 64), default=16, doubles=True),
-        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
-        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
-        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
-        Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
-        Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
-        Slider("micro", "Sequences per micro-batch", (1, 64), default=1, doubles=True),
-        Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
-        Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
-        Slider(
-            "tokens",
-            "Tokens of the run",
-            (0.001, 100),
-            default=15.6,
-            unit="trillion",
-            log=True,
-            whole=False,
-            aside=True,
+        *in_group(
+            "Model and machine",
+            Select("model", "Model", {name: name for name in MODELS}),
+            Select("gpu", "GPU", {name: name for name in CARDS}),
+            Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
+            Slider(
+                "network",
+                "Network per GPU",
+                (1, 400),
+                default=50,
+                unit="GB/s",
+                log=True,
+                whole=False,
+                aside=True,
+            ),
+            Slider(
+                "product",
+                "Peak that large products reach, in percent (0: as known of the GPU)",
+                (0, 100),
+                default=0,
+                whole=False,
+                aside=True,
+            ),
         ),
-        Slider(
-            "network",
-            "Network per GPU",
-            (1, 400),
-            default=50,
-            unit="GB/s",
-            log=True,
-            whole=False,
-            aside=True,
+        *degrees(64),
+        *in_group(
+            "Batch and recomputation",
+            Slider("micro", "Sequences per micro-batch", (1, 64), default=1, doubles=True),
+            Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
+            Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
+            Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
         ),
-        Slider(
-            "product",
-            "Peak that large products reach, in percent (0: as known of the GPU)",
-            (0, 100),
-            default=0,
-            whole=False,
-            aside=True,
-        ),
-        Slider(
-            "price",
-            "Dollars per GPU-hour",
-            (0.1, 20),
-            default=2,
-            log=True,
-            whole=False,
-            aside=True,
+        *in_group(
+            "Run and bill",
+            Slider(
+                "tokens",
+                "Tokens of the run",
+                (0.001, 100),
+                default=15.6,
+                unit="trillion",
+                log=True,
+                whole=False,
+                aside=True,
+            ),
+            Slider(
+                "price",
+                "Dollars per GPU-hour",
+                (0.1, 20),
+                default=2,
+                log=True,
+                whole=False,
+                aside=True,
+            ),
         ),
     ),
     explore=_explored,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.charts.axes import Axis
+from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
@@ -10,9 +10,9 @@ from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
-    KeyFigure,
     Values,
     quantity,
+    share,
     summary_of,
 )
 from app.explorers.controls import Select, Slider
@@ -53,7 +53,7 @@ def _hierarchy(values: Values) -> Explored:
     says = _gap(card, ways, values.number("network"))
     facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        KeyFigure(f"{name}, of HBM", f"{rate / rates['HBM']:.2g}", rate / rates["HBM"])
+        share(f"{name}, of HBM", rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -94,9 +94,9 @@ def _gap(card: Gpu, ways: int, network: float) -> str:
     alike = card.nvlink / network
     return (
         f"NVLink is **{figures(alike, 3)} times** as fast as the network of one GPU when both are "
-        f"counted the same way. It is {figures(2 * alike, 3)} times if, as datasheets do, NVLink "
-        f"counts both directions and the network one; and {figures(alike / _NODE, 3)} times the "
-        f"network of all {_NODE} GPUs of a node."
+        f"counted the same way. It is {figures(2 * alike, 3)} times as fast if, as in "
+        f"datasheets, NVLink counts both directions and the network one; and "
+        f"{figures(alike / _NODE, 3)} times as fast as the network of all {_NODE} GPUs of a node."
     )
 
 
@@ -108,7 +108,8 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
         Bar(
             name,
             (Part(_TONES[name], _USES[name], rates[name]),),
-            f"{show(rates[name], BYTE_PER_SECOND)}, {rates[name] / rates['HBM']:.2g} of HBM",
+            show(rates[name], BYTE_PER_SECOND)
+            + ("" if name == "HBM" else f", {percent_text(rates[name] / rates['HBM'])} of HBM"),
         )
         for name in shown
     )

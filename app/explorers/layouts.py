@@ -19,14 +19,14 @@ from app.explorers.base import (
     share,
     summary_of,
 )
-from app.explorers.controls import Select, Slider
+from app.explorers.controls import Select, Slider, in_group
 from app.explorers.placements import (
     CARDS,
     MODELS,
     MOST_SEQUENCES,
     RECOMPUTE,
-    STAGES,
     Placement,
+    degrees,
     placement,
 )
 from app.explorers.published import MFU, published_as
@@ -204,26 +204,27 @@ CONFIGURATOR = Explorer(
         "memory.memory_budget",
     ),
     controls=(
-        Select("model", "Model", {name: name for name in MODELS}),
-        Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
-        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
-        Slider("pipeline", "Pipeline stages", (1, 32), default=16, doubles=True),
-        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
-        Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
-        Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
-        Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
-        Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
-        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
-        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
-        Select("gpu", "GPU", {name: name for name in CARDS}),
-        Slider(
-            "network",
-            "Network per GPU",
-            (1, 400),
-            default=50,
-            unit="GB/s",
-            log=True,
-            whole=False,
+        *in_group(
+            "Model and machine",
+            Select("model", "Model", {name: name for name in MODELS}),
+            Select("gpu", "GPU", {name: name for name in CARDS}),
+            Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
+            Slider(
+                "network",
+                "Network per GPU",
+                (1, 400),
+                default=50,
+                unit="GB/s",
+                log=True,
+                whole=False,
+            ),
+        ),
+        *degrees(32),
+        *in_group(
+            "Batch and recomputation",
+            Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
+            Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
+            Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
         ),
     ),
     explore=_explored,

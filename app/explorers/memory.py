@@ -21,7 +21,7 @@ from app.formulas.memory import (
     hybrid_shard_traffic,
     zero_state_bytes,
 )
-from app.units import BYTE, SECOND, show
+from app.units import BYTE, SECOND, figures, show
 
 _RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
@@ -49,7 +49,7 @@ def _state(values: Values) -> Explored:
         fits += [name] if whole <= memory else []
     verdict = f"The lowest stage that fits is **{fits[0]}**." if fits else "**None of them fits.**"
     says = (
-        f"{parameters / 1e9:g} billion parameters on {counted(ranks, 'GPU')} of "
+        f"{figures(parameters / 1e9)} billion parameters on {counted(ranks, 'GPU')} of "
         f"{show(memory, BYTE)}. "
         f"{verdict} Activations are not included."
     )
@@ -94,10 +94,10 @@ def _hybrid(values: Values) -> Explored:
     inside, across = _times(values, group, groups)
     state = hybrid_shard_state_bytes(round(weights / 2), group)
     says = (
-        f"In groups of **{group}**, a GPU sends {show(own.intra_bytes, BYTE)} inside its group and "
-        f"{show(own.inter_bytes, BYTE)} to {counted(groups - 1, 'other group')}, which takes "
+        f"In groups of **{group:,}**, a GPU sends {show(own.intra_bytes, BYTE)} inside its group "
+        f"and {show(own.inter_bytes, BYTE)} to {counted(groups - 1, 'other group')}, which takes "
         f"**{show(inside + across, SECOND)}**, and it holds {show(state, BYTE)} of state. "
-        f"Groups of {fastest} are fastest: {show(sum(times[fastest]), SECOND)}. A group that is "
+        f"Groups of {fastest:,} are fastest: {show(sum(times[fastest]), SECOND)}. A group that is "
         f"larger than a node of {_NODE} sends everything over the network."
     )
     facts = (
@@ -113,7 +113,7 @@ def _hybrid(values: Values) -> Explored:
         axis=Axis("time", SECOND),
         bars=tuple(
             Bar(
-                f"groups of {size}" + (" ◀" if size == group else ""),
+                f"groups of {size:,}" + (" ◀" if size == group else ""),
                 (
                     Part(
                         Tone.NVLINK if size <= _NODE else Tone.NETWORK, _INSIDE[size > _NODE], ins

@@ -18,11 +18,17 @@ from app.explorers.base import (
     quantity,
     share,
 )
-from app.explorers.controls import Select, Slider
+from app.explorers.controls import Select, Slider, in_group
 from app.formulas.pipeline import bubble_fraction
 from app.simulators.pipeline import Played, Schedule, Times, build, kept_over_time, play
 from app.units import RATIO, SECOND, show
 
+_FOLLOWED = {
+    "none": "nothing",
+    "first": "the first micro-batch",
+    "middle": "the middle micro-batch",
+    "last": "the last micro-batch",
+}
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
@@ -155,34 +161,43 @@ SCHEDULES_SHOWN = Explorer(
         "pipeline.in_flight_microbatches",
     ),
     controls=(
-        Select(
-            "schedule",
-            "Schedule",
-            SCHEDULE_NAMES,
+        *in_group(
+            "Pipeline",
+            Select("schedule", "Schedule", SCHEDULE_NAMES),
+            Slider("stages", "Stages", (2, 16), default=4),
+            Slider("microbatches", "Micro-batches", (1, 64), default=8),
+            Slider("virtual", "Chunks per GPU (interleaved)", (1, 8), default=2),
         ),
-        Slider("stages", "Stages", (2, 16), default=4),
-        Slider("microbatches", "Micro-batches", (1, 64), default=8),
-        Select("against", "Compare with", {"none": "nothing", **SCHEDULE_NAMES}, aside=True),
-        Select(
-            "follow",
-            "Highlight",
-            {
-                "none": "nothing",
-                "first": "the first micro-batch",
-                "middle": "the middle micro-batch",
-                "last": "the last micro-batch",
-            },
-            aside=True,
+        *in_group(
+            "Comparison",
+            Select("against", "Compare with", {"none": "nothing", **SCHEDULE_NAMES}, aside=True),
+            Select("follow", "Highlight", _FOLLOWED, aside=True),
         ),
-        Slider("virtual", "Chunks per GPU (interleaved)", (1, 8), default=2),
-        Slider("forward", "Forward", (0.1, 1000), default=10, unit="ms", log=True, whole=False),
-        Slider(
-            "input", "Backward, input", (0.1, 1000), default=10, unit="ms", log=True, whole=False
+        *in_group(
+            "Times",
+            Slider("forward", "Forward", (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider(
+                "input",
+                "Backward, input",
+                (0.1, 1000),
+                default=10,
+                unit="ms",
+                log=True,
+                whole=False,
+            ),
+            Slider(
+                "weight",
+                "Backward, weights",
+                (0.1, 1000),
+                default=10,
+                unit="ms",
+                log=True,
+                whole=False,
+            ),
+            Slider(
+                "communication", "Time per message", (0, 100), default=0, unit="ms", whole=False
+            ),
         ),
-        Slider(
-            "weight", "Backward, weights", (0.1, 1000), default=10, unit="ms", log=True, whole=False
-        ),
-        Slider("communication", "Time per message", (0, 100), default=0, unit="ms", whole=False),
     ),
     explore=_schedules,
     asks="What share of the step is bubble?",

@@ -7,6 +7,7 @@ from itertools import product
 
 from app.errors import sentence
 from app.explorers.base import Values
+from app.explorers.controls import Control, Select, Slider, in_group
 from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
@@ -197,4 +198,17 @@ def cluster_of(name: str, count: int, network: BytesPerSecond) -> Cluster:
         gpus_per_node=math.gcd(_NODE, count),
         intra_bandwidth=card.nvlink,
         inter_bandwidth=network,
+    )
+
+
+def degrees(stages: int) -> tuple[Control, ...]:
+    """The controls of how a model is split, over at most *stages* pipeline stages."""
+    return in_group(
+        "Parallelism",
+        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
+        Slider("pipeline", "Pipeline stages", (1, stages), default=16, doubles=True),
+        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
+        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
+        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
+        Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
     )

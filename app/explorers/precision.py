@@ -45,6 +45,7 @@ _COLORS: Mapping[Format, Color] = {
 _VALUES = tuple(10 ** (place / 4 - 4) for place in range(29))  # 1e-4 to 1,000
 _LEAST, _MOST = 1e-4, 1000.0  # weights
 _BITS_IN_A_LINE = 16  # where the paper is narrow
+_BETWEEN = 10  # pixels between groups of bits
 _PLACES = 6  # significant digits of a spacing
 
 
@@ -145,7 +146,8 @@ def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
     """The *groups* of bits in a line, or one below another where that is too wide."""
     bits = sum(len(one.held) for one in groups)
     below = paper is NARROW
-    side = min(34.0, (paper.width - 4) / (_BITS_IN_A_LINE if below else bits))
+    between = 0 if below else _BETWEEN * (len(groups) - 1)
+    side = min(34.0, (paper.width - 4 - between) / (_BITS_IN_A_LINE if below else bits))
     rects, words = [], []
     x, y = 0.0, 0.0
     for one in groups:
@@ -169,7 +171,7 @@ def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
         if below:
             y += 26 + 36 * -(-len(one.held) // _BITS_IN_A_LINE)
         else:
-            x += len(one.held) * side
+            x += len(one.held) * side + _BETWEEN
     height = (y if below else 58) + 22
     words.append(Words(0, height - 5, shown, strong=True))
     return Sheet(height=height, rects=tuple(rects), words=tuple(words))

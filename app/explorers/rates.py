@@ -1,5 +1,7 @@
 """The learning rate and the batch size."""
 
+from math import ceil, floor, log2
+
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
@@ -22,6 +24,7 @@ from app.formulas.batching import (
 from app.units import RATIO, figures
 
 _POINTS = 80
+_AROUND = 7  # doublings of the critical batch, up and down, unless the batch is farther away
 
 
 def _rates(values: Values) -> Explored:
@@ -46,8 +49,8 @@ def _rates(values: Values) -> Explored:
         for name, (color, peak) in rules.items()
     )
     says = (
-        f"A batch of {figures(batch, 6)} takes **{figures(relative[0], 3)} times** the fewest "
-        f"steps and **{figures(relative[1], 3)} times** the fewest examples. Against "
+        f"A batch of {figures(batch, 6)} needs **{figures(relative[0], 3)} ×** the minimum "
+        f"number of steps and **{figures(relative[1], 3)} ×** the minimum of examples. Against "
         f"{figures(start, 6)}, the linear rule (SGD) gives a rate of **{figures(linear)}**, the "
         f"square-root rule (Adam) **{figures(root)}**. The warm-up takes "
         f"{percent_text(warmup / steps)} of the run; that of Llama 3 405B took 0.67 %."
@@ -79,14 +82,16 @@ def _relative(values: Values) -> tuple[float, float]:
 def _batches(values: Values) -> Plot:
     """Steps and examples over the batch size, each relative to its minimum."""
     critical, batch = values.number("critical"), values.number("batch")
-    sizes = [critical * 2.0**power for power in range(-7, 8)]
+    doublings = log2(batch / critical)
+    powers = range(min(-_AROUND, floor(doublings)), max(_AROUND, ceil(doublings)) + 1)
+    sizes = [critical * 2.0**power for power in powers]
     steps = tuple((size, steps_to_target(size, critical, 1.0)) for size in sizes)
     examples = tuple((size, size / critical * times) for size, times in steps)
     own, used = _relative(values)
     return Plot(
         title="Steps and examples to the same loss",
-        summary=f"At a batch of {figures(batch, 6)}, {figures(own, 3)} times the fewest steps and "
-        f"{figures(used, 3)} times the fewest examples",
+        summary=f"At a batch of {figures(batch, 6)}, {figures(own, 3)} × the minimum number of "
+        f"steps and {figures(used, 3)} × the minimum of examples",
         x=Axis("batch", RATIO, log=True),
         y=Axis("relative to the minimum", RATIO, log=True),
         series=(Series(Color.BLUE, "steps", steps), Series(Color.ORANGE, "examples", examples)),

@@ -41,7 +41,8 @@ def _roofline(values: Values) -> Explored:
             for name, x in kernels.items()
         ),
     )
-    roof = tuple((x, attainable_flops(x, peak, bandwidth)) for x in _INTENSITIES)
+    places = sorted({*_INTENSITIES, *kernels.values(), ridge})
+    roof = tuple((x, attainable_flops(x, peak, bandwidth)) for x in places)
     plot = Plot(
         title="Roofline",
         summary=summary_of(says),
@@ -71,7 +72,7 @@ def _kernels(size: int, sequence: int) -> dict[str, float]:
         "ReLU": elementwise_intensity(2.0, 1, 1),
         "attention, unfused": attention / standard_attention_bytes(sequence, _HEAD),
         "attention, fused": attention / (4 * sequence * _HEAD * 2),
-        f"{size}³ product": matmul_intensity(size, size, size, 2.0),
+        f"{size:,}³ product": matmul_intensity(size, size, size, 2.0),
     }
 
 

@@ -18,13 +18,14 @@ from app.explorers.base import (
     share,
     summary_of,
 )
-from app.explorers.controls import Slider
+from app.explorers.controls import Slider, in_group
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
 from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
+_POINTS = 8  # of the curve, from there to a utilization that is farther away
 _KILOWATT_HOUR = 3.6e6  # joules
 _RECEIPT, _LINE = 440, 28  # pixels, width of the bill and height of a line
 _DAY = 24 * 3600.0
@@ -60,7 +61,8 @@ def _run(values: Values) -> Explored:
         KeyFigure("energy", energy_text(joules), joules, JOULE),
         KeyFigure("electricity", money_text(power), power, DOLLAR),
     )
-    curve = tuple((share, training_time(flops, gpus, peak, share)) for share in _SHARES)
+    shares = sorted({*_SHARES, *_beyond(used)})
+    curve = tuple((share, training_time(flops, gpus, peak, share)) for share in shares)
     plot = Plot(
         title="Length of the run",
         summary=summary_of(says),
@@ -77,6 +79,13 @@ def _run(values: Values) -> Explored:
         ),
     )
     return Explored(says, facts, (plot, _bill(values, facts)), notice=notice)
+
+
+def _beyond(used: float) -> Iterator[float]:
+    """Utilizations from the nearest end of the curve to *used*, if it is not on it."""
+    end = min(max(used, _SHARES[0]), _SHARES[-1])
+    if used != end:
+        yield from (used * (end / used) ** (place / _POINTS) for place in range(_POINTS))
 
 
 def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
@@ -147,39 +156,50 @@ RUN = Explorer(
         "cost.energy",
     ),
     controls=(
-        Slider(
-            "parameters",
-            "Parameters",
-            (0.1, 2000),
-            default=405,
-            unit="billion",
-            log=True,
-            whole=False,
+        *in_group(
+            "Training",
+            Slider(
+                "parameters",
+                "Parameters",
+                (0.1, 2000),
+                default=405,
+                unit="billion",
+                log=True,
+                whole=False,
+            ),
+            Slider(
+                "tokens",
+                "Tokens",
+                (0.01, 100),
+                default=15.6,
+                unit="trillion",
+                log=True,
+                whole=False,
+            ),
         ),
-        Slider(
-            "tokens", "Tokens", (0.01, 100), default=15.6, unit="trillion", log=True, whole=False
+        *in_group(
+            "GPUs",
+            Slider("gpus", "GPUs", (1, 100_000), default=16384, log=True),
+            Slider("peak", "Peak per GPU", (50, 5000), default=989, unit="TFLOP/s", log=True),
+            Slider("mfu", "Utilization in percent", (5, 70), default=40, whole=False),
+            Slider(
+                "days", "Or days taken (0: use the utilization)", (0, 1000), default=0, whole=False
+            ),
         ),
-        Slider("gpus", "GPUs", (1, 100_000), default=16384, log=True),
-        Slider("mfu", "Utilization in percent", (5, 70), default=40, whole=False),
-        Slider(
-            "price",
-            "Dollars per GPU-hour",
-            (0.1, 20),
-            default=2,
-            log=True,
-            whole=False,
-            aside=True,
+        *in_group(
+            "Bill",
+            Slider(
+                "price",
+                "Dollars per GPU-hour",
+                (0.1, 20),
+                default=2,
+                log=True,
+                whole=False,
+                aside=True,
+            ),
+            Slider("watts", "Power per GPU", (100, 2000), default=700, unit="W", aside=True),
+            Slider("electricity", "Cents per kWh", (1, 60), default=5, whole=False, aside=True),
         ),
-        Slider("peak", "Peak per GPU", (50, 5000), default=989, unit="TFLOP/s", log=True),
-        Slider(
-            "days",
-            "Or days taken (0: use the utilization)",
-            (0, 1000),
-            default=0,
-            whole=False,
-        ),
-        Slider("watts", "Power per GPU", (100, 2000), default=700, unit="W", aside=True),
-        Slider("electricity", "Cents per kWh", (1, 60), default=5, whole=False, aside=True),
     ),
     explore=_run,
     asks="How many days does the run take?",

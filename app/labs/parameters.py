@@ -7,13 +7,12 @@ from pydantic import BaseModel, ConfigDict
 
 from app.errors import InputError, nearest
 from app.expressions import read_answer
-from app.units import BYTE, COUNT, RATIO, Unit, figures, scale_of, show
+from app.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 
 Value = float | str | tuple[float, ...]
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
 _STEP = 4  # ratio of neighboring values in a range
 _MOST = 24  # values of a parameter that takes several
-_EXACTLY = 6  # significant figures of bytes
 
 
 class Strict(BaseModel):
@@ -104,9 +103,7 @@ class Parameter(Strict):
 
 
 def amount(value: float, unit: Unit) -> str:
-    """*value* with its unit; bytes that are powers of two as such."""
-    if unit is BYTE and value and value % scale_of("KiB").factor == 0:
-        scales = (scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
-        fitting = next(scale for scale in scales if value >= scale.factor)
-        return f"{figures(value / fitting.factor, _EXACTLY)} {fitting.symbol}"
+    """*value* with its unit; bytes in those of programs, such as MiB."""
+    if unit is BYTE:
+        return show_size(value)
     return show(value, unit) if unit.symbol else f"{value:g}"

@@ -47,7 +47,7 @@ from app.units.unit import (
     spelled,
     unit_of,
 )
-from app.units.writing import figures, inward, show, show_in
+from app.units.writing import figures, inward, show, show_in, show_size
 
 __all__ = [
     "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_HOUR", "DOLLAR_PER_JOULE",
@@ -56,5 +56,6 @@ __all__ = [
     "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
     "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "inward", "parse", "parse_or_base",
-    "read", "scale_of", "show", "show_in", "spelled", "unit_of",
+    "read", "scale_of", "show", "show_in", "show_size", "spelled",
+    "unit_of",
 ]  # fmt: skip

@@ -2,8 +2,9 @@
 
 import math
 
-from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale
+from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale, scale_of
 from app.units.unit import (
+    BYTE,
     DOLLAR,
     DOLLAR_PER_JOULE,
     DOLLAR_PER_SECOND,
@@ -17,6 +18,8 @@ from app.units.unit import (
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
 
 _SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW", "1/s": "/s"}
+_SIZES = tuple(scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
+_MEASURED = 4  # digits of a size that is not a number of KiB
 _NEARLY = 0.9  # of a unit; anything less never rounds to 1
 
 
@@ -33,13 +36,26 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
         return figures(value, digits)
     if unit.size != 1:
         return f"{figures(value, digits)} {unit.symbol}"
+    size = abs(value)
     for symbol, factor in _candidates(value, unit):
-        if abs(value) < _NEARLY * factor:
+        if size < _NEARLY * factor:
             continue
-        scaled = float(f"{value / factor:.{digits}g}")
-        if abs(scaled) >= 1:
+        if size >= factor or abs(float(f"{value / factor:.{digits}g}")) >= 1:
             return f"{_written(value / factor, unit, digits)} {_spelling(symbol)}"
     return f"{figures(value, digits)} {_spelling(unit.symbol)}"
+
+
+def show_size(value: float, digits: int = 6) -> str:
+    """Write *value*, in bytes, as programs do: in KiB, MiB or GiB, unless it is round in MB.
+
+    >>> show_size(1536), show_size(1_500_000), show_size(134_217_999)
+    ('1.5 KiB', '1.5 MB', '128 MiB')
+    """
+    scale = next((one for one in _SIZES if abs(value) >= one.factor), None)
+    whole = value % _SIZES[-1].factor == 0
+    if scale is None or (not whole and value == float(f"{value:.{digits}g}")):
+        return show(value, BYTE)
+    return show_in(value, scale, digits if whole else _MEASURED)
 
 
 def show_in(value: float, scale: Scale, digits: int = 4) -> str:
@@ -67,6 +83,7 @@ def _written(number: float, unit: Unit, digits: int) -> str:
 # Numbers between these are written out, others as 1.23e-4.
 _WRITTEN_OUT = (1e-3, 1e6)
 _WHOLE_IN_FULL = 1e12
+_SHORT = 999.0  # below it, no comma is needed, whatever it is rounded to
 
 
 def figures(number: float, digits: int = 4) -> str:
@@ -75,6 +92,10 @@ def figures(number: float, digits: int = 4) -> str:
     >>> figures(0.00012345), figures(7730.0), figures(3.79e25)
     ('1.234e-4', '7,730', '3.79e25')
     """
+    if _WRITTEN_OUT[0] <= number < _SHORT and number != int(number):
+        text = f"{number:.{digits}g}"
+        if "e" not in text:
+            return text
     if math.isinf(number):  # a finite number may overflow in a smaller unit
         return "∞" if number > 0 else "-∞"
     if abs(number) < _WHOLE_IN_FULL and number == int(number):

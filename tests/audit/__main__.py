@@ -1,4 +1,4 @@
-"""Looks at the site with tools from outside: python -m tests.audit [axe pa11y motion lighthouse]
+"""Looks at the site with tools from outside: python -m tests.audit [axe motion events pa11y lighthouse]
 
 Prints a row a figure; ends with 1 if one misses its goal. `--pages home,ring` takes those whose
 names contain one of the words; `--runs 5` is for Lighthouse, of which the middle run counts.
@@ -19,7 +19,7 @@ from tests.bench.load import server
 from tests.browser.browser import find, launch
 from tests.pages import EXPLORED, PAGES
 
-_TOOLS = ("axe", "motion", "pa11y", "lighthouse")
+_TOOLS = ("axe", "motion", "events", "pa11y", "lighthouse")
 
 
 def main() -> int:
@@ -54,6 +54,8 @@ def _figures(
             yield from access.axe(origin, pages, launch(playwright))
         case "motion":
             yield from motion.measure(origin, launch(playwright))
+        case "events":
+            yield from motion.longest(origin, launch(playwright))
         case "pa11y":
             yield from access.pa11y(origin, pages, find(playwright))
         case "lighthouse":

@@ -55,6 +55,7 @@ def _use(page: Page, name: str) -> None:
     if name in SAMPLES:
         page.get_by_role("button", name="Show the solution").click()
         page.wait_for_selector(".solution")
+        page.wait_for_timeout(300)  # until the script has seen what is wide
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     if page.locator(".slide").count():
         page.locator(".slide").first.focus()

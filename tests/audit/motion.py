@@ -3,11 +3,14 @@
 import statistics
 from collections.abc import Iterator, Mapping
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
+from app.explorers import EXPLORERS
+from tests.audit.largest import largest_address
 from tests.bench.figures import Figure
 
 _PRESSES = 12
+_FEW = 6  # presses, where every explorer is measured
 _WATCH = """() => {
   window.seen = {events: [], shift: 0};
   new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
@@ -66,14 +69,41 @@ def measure(origin: str, browser: Browser) -> Iterator[Figure]:
             page.close()
 
 
+def longest(origin: str, browser: Browser) -> Iterator[Figure]:
+    """The longest event of every explorer, as it starts and in its largest state, CPU ÷ 4."""
+    for name, explorer in EXPLORERS.items():
+        for state, path in (
+            ("default", f"/explore/{name}?show=1"),
+            ("largest", largest_address(explorer)),
+        ):
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            page.goto(origin + path)
+            page.evaluate(_WATCH)
+            session = page.context.new_cdp_session(page)
+            session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+            _press(page, page.locator(".control .slide, .control select").first, _FEW)
+            events = page.evaluate("window.seen.events")
+            yield Figure(f"{name}, {state}: longest event", max([0, *events]), "ms", 200)
+            page.close()
+
+
 def _used(page: Page, control: str) -> tuple[list[float], float, float]:
-    slide = page.locator(f'[data-for="{control}"]')
-    slide.focus()
-    for press in range(_PRESSES):
-        page.keyboard.press("ArrowLeft" if press % 2 else "ArrowRight")
-        page.wait_for_timeout(450)
+    _press(page, page.locator(f'[data-for="{control}"]'), _PRESSES)
     seen = page.evaluate("window.seen")
     return [0.0, *seen["events"]], statistics.median(page.evaluate("window.shown")), seen["shift"]
+
+
+def _press(page: Page, control: Locator, times: int) -> None:
+    """Move *control* there and back; a menu moves up and down."""
+    control.focus()
+    there, back = ("ArrowDown", "ArrowUp")
+    if control.get_attribute("type") == "range":
+        there, back = ("ArrowRight", "ArrowLeft")
+        if control.evaluate("control => control.value === control.max"):
+            there, back = back, there
+    for press in range(times):
+        page.keyboard.press(back if press % 2 else there)
+        page.wait_for_timeout(450)
 
 
 def _smooth(page: Page, name: str) -> Iterator[Figure]:

@@ -41,7 +41,7 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     expect(slide).to_have_attribute("aria-valuetext", "16384")
     expect(page.locator(".facts")).to_contain_text("395.5 MB")
     expect(page).to_have_url(re.compile("ranks=16384"))
-    expect(page).to_have_title(re.compile("Data-parallel GPUs 16384"))
+    expect(page).to_have_title(re.compile("Data-parallel GPUs 16,384"))
     page.fill("#c-memory", "8 TB")
     expect(page.locator("#explored .feedback.notice")).to_contain_text("288 GB is the largest")
     assert page.evaluate("document.body.dataset.same") == "yes"
@@ -127,7 +127,7 @@ def test_a_state_has_a_link_and_so_has_a_figure_on_another_page(open_page: MakeP
 def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
     page = open_page("/chapters/pipelines")
     page.get_by_label("Bubble over the step").fill("30 %")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#guessed")).to_contain_text(
         "bubble over the step is 27.3 %. Your prediction is 10 % too high"
     )
@@ -196,7 +196,7 @@ def test_a_prediction_needs_no_scripts(open_page: MakePage) -> None:
     expect(page.locator("#asked")).to_contain_text("Settings: Ranks 4.")
     expect(page.locator(".facts")).to_have_count(0)
     page.get_by_label("Sent in total").fill("1.5 GB")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#guessed")).to_contain_text("Right")
     expect(page.locator(".facts")).to_contain_text("1.5 GB")
 
@@ -234,8 +234,11 @@ def test_blocks_move_to_their_places_in_another_schedule_where_that_is_wanted(
 
 def test_a_page_prints_without_its_controls(open_page: MakePage) -> None:
     page = open_page("/explore/memory?show=1")
+    expect(page.get_by_text("Data-parallel GPUs 64")).to_be_hidden()
     page.emulate_media(media="print")
     expect(page.locator(".controls")).to_be_hidden()
+    expect(page.get_by_text("As a table")).to_be_hidden()
+    expect(page.get_by_text("Data-parallel GPUs 64")).to_be_visible()
     expect(page.locator(".bar")).to_be_hidden()
     expect(page.locator("svg.bars:visible")).to_be_visible()
     expect(page.locator(".facts")).to_be_visible()

@@ -87,3 +87,11 @@ def test_a_figure_is_printed_whole(open_page: MakePage, path: str) -> None:
     on_paper(page)
     assert page.evaluate(HIDDEN_TEXTS) == []
     assert_printed_light(page)
+
+
+def test_a_wide_table_is_as_wide_as_the_paper(open_page: MakePage) -> None:
+    page = open_page("/hardware", width=1040)  # A4, across
+    on_paper(page)
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    for table in page.locator("table").all():
+        assert table.evaluate("table => table.scrollWidth <= table.clientWidth + 1")

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.explorers import EXPLORERS, Select, Slider, Values, address_text, opened, read_controls
+from app.explorers import (
+    EXPLORERS,
+    Select,
+    Slider,
+    Values,
+    address_text,
+    grouped,
+    opened,
+    read_controls,
+)
 from app.explorers.controls import shown_text, slider_place
 
 RANKS = Slider(name="ranks", label="Ranks", ends=(2, 12), default=8)
@@ -119,6 +128,15 @@ def test_values_are_numbers_or_words_and_not_both() -> None:
 def test_who_embeds_an_explorer_must_be_right(name: str, state: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         opened(EXPLORERS, name, state)
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_more_than_eight_settings_are_in_groups(name: str) -> None:
+    controls = EXPLORERS[name].controls
+    groups = grouped(controls)
+    assert sum(groups.values(), []) == list(controls)  # a state is read and shown in one order
+    assert ("" in groups) == (len(controls) <= 8)
+    assert max(map(len, groups.values())) <= 8
 
 
 @pytest.mark.parametrize("name", EXPLORERS)

@@ -6,7 +6,8 @@ import pytest
 
 from app.charts.drawing import Drawing, Sheet
 from app.charts.paper import NARROW, WIDE, Paper, text_width
-from app.explorers import EXPLORERS, Values, read_controls
+from app.charts.plot import Plot
+from app.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
 from tests.explorers.test_noise import states
 
 DRAWN = ("formats", "ring", "routing", "run", "split", "tolls")
@@ -50,3 +51,29 @@ def test_every_explorer_that_draws_by_itself_is_looked_at() -> None:
         if any(isinstance(one, Drawing) for one in explorer.explore(Values(values)).figures):
             found.add(name)
     assert found == set(DRAWN)
+
+
+def dragged(explorer: Explorer) -> Iterator[tuple[Slider, Plot]]:
+    """The figure at both ends of each control that a point of it stands for."""
+    for control in explorer.controls:
+        for end in control.ends if isinstance(control, Slider) else ():
+            state = {control.name: f"{end:.9f}"}
+            values, _ = read_controls(explorer.controls, state)
+            for one in explorer.explore(Values(values)).figures:
+                if isinstance(one, Plot) and isinstance(control, Slider):
+                    yield control, one
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["all-reduce", "bandwidth", "checkpoints", "formats", "learning-rate", "run", "roofline"],
+)
+def test_a_point_that_is_dragged_to_the_end_is_still_on_its_curve(name: str) -> None:
+    looked = 0
+    for control, plot in dragged(EXPLORERS[name]):
+        reach = [x for series in plot.series for x, _ in series.points]
+        for point in plot.marks:
+            if point.grip and point.grip.control == control.name:
+                assert min(reach) * 0.999 <= point.x <= max(reach) * 1.001, (control.name, point)
+                looked += 1
+    assert looked >= 2

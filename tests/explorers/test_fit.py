@@ -69,12 +69,12 @@ def test_the_published_step_is_drawn_beside_the_projected_one() -> None:
 def test_what_is_outside_of_the_formulas_says_so() -> None:
     shown = explored("fit", **preset("DeepSeek-V3"))
     assert shown.verdict
-    assert shown.verdict.title == "It ran, but does not fit by these formulas"
+    assert shown.verdict.title == "It ran, but these formulas say it does not fit"
     assert "This run is outside the model" in shown.says
     assert "a step of 19.91 s" in shown.says
     took = 180e3 * HOUR * 128 * 120 * 4096 / 1e12 / 2048
     assert took == pytest.approx(19.91, rel=1e-3)
-    assert "0.73 % to 51 % off" in shown.says
+    assert "off by 0.73 % to 51 %" in shown.says
 
 
 @pytest.mark.parametrize("paper", RUNS, ids=lambda paper: paper.name)

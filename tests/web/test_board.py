@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from sqlalchemy import delete
 
 from app.db.tables import LabRunRow
 from app.labs.results.archive import recorded
+from app.labs.results.report import Report
 from app.site import Site
 
 Change = Callable[[dict[str, Any]], object]
@@ -138,3 +140,14 @@ def test_words_from_elsewhere_are_no_markup(client: TestClient) -> None:
     page = client.get(send(client, run).headers["location"]).text
     assert "<script>alert" not in page
     assert "x" * 300 not in page
+
+
+SIZES = re.compile(r"[\d.]+\xa0? ?([kMG]B|[KMG]iB)\b(?!/)")
+
+
+@pytest.mark.parametrize("run", recorded(), ids=lambda run: f"{run.lab}-{run.id[-6:]}")
+def test_sizes_of_a_run_are_in_one_kind_of_unit(client: TestClient, run: Report) -> None:
+    page = client.get(f"/labs/{run.lab}/{run.id}").text
+    shown, _, _ = page.partition("Where it ran")  # the memory of the machine is said in GB
+    kinds = {unit[1:] for unit in SIZES.findall(shown.partition("<main")[2])}
+    assert kinds <= {"iB"} or kinds <= {"B"}, kinds

@@ -27,7 +27,7 @@ from app.web.daily.view import time_left
 from app.web.frame.visitor import COOKIE
 
 NOON = datetime(2027, 3, 3, 12, tzinfo=UTC)
-HIDDEN = ("To share", "on this server", "The formula")
+HIDDEN = ("Text to share", "on this server", "The formula")
 
 
 def words(page: str) -> str:
@@ -107,7 +107,7 @@ def test_nothing_is_told_before_the_guess(visit: Visit) -> None:
     assert visit.guess(right).headers["location"] == f"/guess/{visit.moment.date()}"
     after = words(visit.page())
     assert f"The answer is {right} ." in after
-    assert "There is 1 other guess, 0 of them farther away." in after
+    assert "There is 1 other guess, 0 of them farther off." in after
     assert not [text for text in HIDDEN if text not in after]
 
 
@@ -214,7 +214,7 @@ def test_a_streak_forgives_a_missed_day_and_counts_no_late_guess(visit: Visit) -
     assert "5 days in a row" in strip_of(visit.page())
     visit.guess("1", today - timedelta(3))
     page = visit.page()
-    assert "5 days in a row. One missed day in seven does not end a streak." in words(page)
+    assert "5 days in a row. You can miss one day in seven and keep your streak." in words(page)
     assert "days in a row" not in strip_of(visit.page(f"/guess/{today - timedelta(3)}"))
     visit.moment += timedelta(days=3)
     assert "in a row" not in visit.page()
@@ -223,12 +223,12 @@ def test_a_streak_forgives_a_missed_day_and_counts_no_late_guess(visit: Visit) -
 def test_a_day_begins_at_midnight_utc(visit: Visit) -> None:
     visit.moment = visit.moment.replace(hour=23, minute=59, second=59)
     before = visit.question
-    assert "the next question comes in 1 min." in words(visit.page())
+    assert "A new question comes at 00:00 UTC, in 1 min." in words(visit.page())
     assert visit.guess("1").status_code == 303
     visit.moment += timedelta(seconds=1)
     page = words(visit.page())
     assert visit.question.title in page
-    assert "the next question comes in 24 h." in page
+    assert "A new question comes at 00:00 UTC, in 24 h." in page
     assert f"The answer is {before.shown(before.right)} ; you guessed" in page  # yesterday's
     assert time_left(visit.moment.replace(hour=18, minute=48)) == "5 h 12 min"
 

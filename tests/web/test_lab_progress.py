@@ -54,7 +54,7 @@ def test_the_first_place_warms_up_until_its_samples_begin() -> None:
     running = report("algorithms", job(), [], Underway(begun=BEGUN, measured=()))
     found = underway_view(job(), running, BEGUN + 2)
     assert found.says == "Measuring 1 MiB, number 1 of 3 sizes, warming up."
-    assert found.left == "It is stopped in 118 s at the latest."
+    assert found.left == "It will be stopped within 118 s."
     assert found.share is None
     before = underway_view(job(), running, BEGUN + 2, usual=9.0)
     assert before.left == "About 7 s left."

@@ -18,18 +18,23 @@ VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "path", "circle", "m
 
 
 class Checker(HTMLParser):
-    """Balanced tags, unique ids, no inline script or style."""
+    """Balanced tags, unique ids, no inline script or style, a button in every form."""
 
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
         self.ids: list[str] = []
         self.faults: list[str] = []
+        self.waiting = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = dict(attrs)
         if tag not in VOID:
             self.open.append(tag)
+        if tag == "form":
+            self.waiting = str(names.get("action"))  # for its button
+        if tag == "button" and names.get("type", "submit") == "submit":
+            self.waiting = ""
         if "id" in names:
             self.ids.append(str(names["id"]))
         if tag == "style" or (tag == "script" and "src" not in names):
@@ -46,6 +51,8 @@ class Checker(HTMLParser):
             return
         if not self.open or self.open.pop() != tag:
             self.faults.append(f"</{tag}> closes something else")
+        if tag == "form" and self.waiting:
+            self.faults.append(f"no button sends the form to {self.waiting}")
 
 
 def fields(page: str) -> str:

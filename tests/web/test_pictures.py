@@ -19,21 +19,28 @@ from app.content.catalog import Catalog
 from app.content.errata import errata
 from app.explorers import EXPLORERS, opened, predicted
 from app.formulas import FORMULAS
+from app.labs.results.archive import recorded
+from app.labs.spec import known_labs, lab_called
 from app.web.share.cards import (
     chapter_card,
     erratum_card,
     exercise_card,
     explorer_card,
     formula_card,
+    lab_card,
+    run_card,
 )
 from app.web.share.studio import Studio
+from tests.pages import RUN
 
 FONTS = ROOT / "static" / "fonts"
 HOSTILE = '<script>alert(1)</script> & "quoted" ]]> {{ 7 * 7 }}'
+GIVEN = "size=1+GB&ranks=8&bandwidth=50+GB%2Fs"
 PAGES = (
     "/explore/ring?ranks=12", "/explore/ring?ranks=5", "/explore/ring", "/errata/E-01",
     "/formulas/collectives.ring_all_reduce_time", "/chapters/collectives",
-    "/exercises/collectives/ring-all-reduce-time?seed=3", "/guess",
+    f"/formulas/collectives.ring_all_reduce_time?{GIVEN}", "/labs/algorithms", "/labs/ring-bytes",
+    "/labs/algorithms/board", RUN, "/exercises/collectives/ring-all-reduce-time?seed=3", "/guess",
 )  # fmt: skip
 
 
@@ -62,6 +69,8 @@ def cards(catalog: Catalog) -> Iterator[Card]:
     yield from map(chapter_card, catalog.topics)
     for exercise in catalog.exercises:
         yield exercise_card(exercise, "Chapter", 5)
+    yield from (lab_card(lab_called(name)) for name in known_labs())
+    yield from (run_card(lab_called(run.lab), run) for run in recorded())
 
 
 def picture_of(client: TestClient, page: str) -> str:
@@ -86,6 +95,23 @@ def test_the_renderer_is_imported_in_processes_of_its_own_alone() -> None:
     files = (path for path in (ROOT / "app").rglob("*.py") if "bundle" not in path.parts)
     found = [path.name for path in files if pattern.search(path.read_text(encoding="utf-8"))]
     assert found == ["painter.py"]
+
+
+def test_the_picture_of_a_calculation_has_its_result_and_no_other(client: TestClient) -> None:
+    formula = FORMULAS["collectives.ring_all_reduce_time"]
+    page = f"/formulas/{formula.name}"
+    assert "35 ms. Ring all reduce time" in client.get(f"{page}?{GIVEN}").text  # what is seen
+    for lacking in ("", "?size=1+GB", "?size=1+GB&ranks=no&bandwidth=1+GB%2Fs", "?junk=1"):
+        assert picture_of(client, page + lacking) == f"/pictures{page}.png"
+    assert formula_card(formula).key == ""
+
+
+def test_the_picture_of_a_lab_does_not_tell_what_it_measures() -> None:
+    for name in known_labs():
+        assert lab_card(lab_called(name)).figure is None
+        assert lab_card(lab_called(name)).emblem
+    measured = [run_card(lab_called(run.lab), run) for run in recorded()]
+    assert sum(card.figure is not None for card in measured) > len(measured) / 2
 
 
 def test_a_state_that_there_is_not_has_the_picture_of_the_nearest(client: TestClient) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi.testclient import TestClient
 
 FIT = "/explore/fit"
-WAS = "Llama-3.1-405B~H100~16384~8~16~8~1~1~2~selective~1~2048~8192~15.6 trillion~50 GB/s~60~2"
+WAS = "Llama-3.1-405B~H100~16384~50 GB/s~60~8~16~8~1~1~2~1~2048~8192~selective~15.6 trillion~2"
 
 
 def shown(client: TestClient, **query: str) -> str:
@@ -47,7 +47,7 @@ def test_a_form_without_scripts_carries_the_state_it_leaves(client: TestClient) 
     assert f'name="was" value="{WAS}"' in shown(client)
     sent = shown(client, stage="3", was=WAS)
     assert "was 5.976 s: +2.2 %" in sent
-    assert 'name="was" value="Llama-3.1-405B~H100~16384~8~16~8~1~1~3~' in sent
+    assert 'name="was" value="Llama-3.1-405B~H100~16384~50 GB/s~60~8~16~8~1~1~3~' in sent
     assert "<small>was" not in shown(client, was=WAS)  # nothing changed
     assert "<small>was" not in unescape(client.get(FIT, params={"was": WAS}).text)  # asked first
 

@@ -196,7 +196,7 @@ def _apart(ratio: float) -> str:
     """How far a guess of *ratio* times the answer is from it."""
     far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
     if far < _SAME:
-        return "as good as exact"
+        return "practically exact"
     if far < _TWICE:
         return f"{100 * abs(ratio - 1):.2g} % too {way}"
     return f"too {way} by a factor of {far:,.3g}"
@@ -263,7 +263,7 @@ def _among(counts: Mapping[int, int], guess: DailyGuess, right: float) -> str:
     people = "1 other guess" if others == 1 else f"{others:,} other guesses"
     many = "at least " if max(counts.values()) == MOST else ""
     return (
-        f"There {'is' if others == 1 else 'are'} {many}{people}, {farther:,} of them farther away."
+        f"There {'is' if others == 1 else 'are'} {many}{people}, {farther:,} of them farther off."
     )
 
 

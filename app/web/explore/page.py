@@ -1,6 +1,6 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,14 +15,18 @@ from app.explorers import (
     EXPLORERS,
     Control,
     ControlValue,
+    Explorer,
     Select,
     Slider,
+    Values,
     Verdict,
     address_text,
+    grouped,
     opened,
     predicted,
     question,
     settings_text,
+    shown_text,
     slider_place,
     untold,
     with_ghosts,
@@ -85,7 +89,8 @@ class ControlView:
 class ExplorePage:
     """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
 
-    *asks*: there is something to predict in this state; *full_title* says what was changed in it.
+    *asks*: there is something to predict in this state; *full_title* says what was changed in it,
+    and *stated*, for paper, the whole state.
     """
 
     name: str
@@ -100,7 +105,8 @@ class ExplorePage:
     question: Markup
     chapter: Hyperlink
     formulas: tuple[Hyperlink, ...]
-    controls: tuple[ControlView, ...]
+    groups: tuple[tuple[str, tuple[ControlView, ...]], ...]
+    stated: str
     corrections: tuple[str, ...]
     problem: str
     says: Markup
@@ -187,7 +193,8 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         question=mark(inline_html(question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
-        controls=tuple(_control(control, values[control.name]) for control in explorer.controls),
+        groups=tuple(_groups(explorer, values)),
+        stated=" · ".join(f"{c.label} {shown_text(c, values[c.name])}" for c in explorer.controls),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
         says=html(shown.says),
@@ -227,6 +234,11 @@ def _papers(request: Request) -> Sequence[Paper]:
     """What a script asks for: the paper that it shows. A page without scripts has them all."""
     asked = PAPERS.get(request.headers.get("x-paper", ""))
     return (asked,) if asked else BOTH
+
+
+def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
+    for name, controls in grouped(explorer.controls).items():
+        yield name, tuple(_control(control, values[control.name]) for control in controls)
 
 
 def _control(control: Control, value: ControlValue) -> ControlView:

@@ -23,6 +23,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
 from app.web.labs.compared import LETTERS, MachineRow, RunGroup, entries_of, figure_of, groups_of
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
+from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
 router = APIRouter(prefix="/labs")
@@ -147,7 +148,9 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"
-    return render("labs/board.html", frame(request, title, lab.summary, "labs"), page, status)
+    preview = preview_of(f"{lab_url(lab.name)}/board", board_card(lab, groups))
+    around = frame(request, title, lab.summary, "labs", preview)
+    return render("labs/board.html", around, page, status)
 
 
 def _shown(groups: Sequence[RunGroup]) -> Sequence[RunGroup]:

@@ -4,7 +4,6 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
@@ -15,7 +14,7 @@ from app.site import Site
 from app.units import RATIO, scale_of
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
-from app.web.labs.wording import place_of
+from app.web.labs.wording import axis_of, place_of
 from app.web.urls import run_url
 
 LETTERS = string.ascii_uppercase  # one per machine of a group; the others are not shown
@@ -141,12 +140,20 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     first = group.runs[0]
     lab = lab.run_over(first.report.backend)
     says, count = lab.measures[first.asked], min(len(group.runs), len(LETTERS))
-    axis = Axis(says.says, scale_of(says.unit).unit if says.unit else RATIO)
+    unit = scale_of(says.unit).unit if says.unit else RATIO
+    measured = [
+        one.held for run in group.runs for one in run.report.measures if one.name == run.asked
+    ]
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")
     noun = "run" if group.varies else "machine"
     title = f"{group.parameters}: {count} {noun}{'' if count == 1 else 's'}"
     if not place:
-        return Bars(title=title, summary=says.says, axis=axis, bars=tuple(_bars(lab, group)))
+        return Bars(
+            title=title,
+            summary=says.says,
+            axis=axis_of(says.says, unit, measured),
+            bars=tuple(_bars(lab, group)),
+        )
     parameter = lab.parameters[f"{place}s"]
     series = [
         Series(_COLORS[number % len(_COLORS)], name, _points(run.report, run.asked, place))
@@ -155,8 +162,13 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     return Plot(
         title=title,
         summary=f"{says.says} over {parameter.says}, by {noun}",
-        x=Axis(parameter.says, parameter.measured_in, log=True),
-        y=replace(axis, log=True),
+        x=axis_of(
+            parameter.says,
+            parameter.measured_in,
+            (x for one in series for x, _ in one.points),
+            log=True,
+        ),
+        y=axis_of(says.says, unit, measured, log=True),
         series=tuple(series),
     )
 

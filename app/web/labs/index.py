@@ -20,12 +20,13 @@ from app.network.door import note_trouble
 from app.site import Here, Site
 from app.units import scale_of
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
 from app.web.labs.form import BACKEND, RunForm, run_form
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
-from app.web.urls import run_url
+from app.web.share.cards import lab_card, preview_of
+from app.web.urls import lab_url, run_url
 
 router = APIRouter(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
@@ -69,7 +70,7 @@ async def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = lab_called(name)
     page = await aside(lab_view, site, lab, request.query_params)
-    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page)
+    return render("labs/lab.html", _framed(request, lab), page)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -189,6 +190,11 @@ def _origin(site: Site, text: str) -> str:
     return text if known and (seed.isdigit() or not seed) else ""
 
 
+def _framed(request: Request, lab: Lab) -> Frame:
+    preview = preview_of(lab_url(lab.name), lab_card(lab))
+    return frame(request, lab.title, lab.summary, "labs", preview)
+
+
 def _refused(
     request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception
 ) -> Response:
@@ -196,4 +202,4 @@ def _refused(
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
-    return render("labs/lab.html", frame(request, lab.title, lab.summary, "labs"), page, status)
+    return render("labs/lab.html", _framed(request, lab), page, status)

@@ -23,8 +23,8 @@ router = APIRouter(prefix="/labs")
 _MINUTE, _COARSE = 60.0, 10.0
 # What a lab needs, by the word in the address.
 _NEEDS: Mapping[str, tuple[str, Callable[[Lab], bool]]] = {
-    "gpu": ("GPUs, or processors", lambda lab: lab.gpu is not None),
-    "processor": ("processors only", lambda lab: lab.gpu is None),
+    "gpu": ("GPUs or CPUs", lambda lab: lab.gpu is not None),
+    "processor": ("CPUs only", lambda lab: lab.gpu is None),
 }
 _MINE = {"new": "not run by me yet", "done": "run by me"}
 
@@ -167,7 +167,7 @@ def _card(lab: Lab, topics: Sequence[tuple[float, Hyperlink]], runs: int, *, don
         position=min((position for position, _ in topics), default=float("inf")),
         seconds=seconds,
         takes=_takes(seconds) if times else f"at most {_takes(seconds)}",
-        needs="processor or GPUs" if lab.gpu else "processor",
+        needs="CPUs or GPUs" if lab.gpu else "CPUs",
         runs=runs + len(shipped),
         machines=len({place_of(report) for report in shipped}),
         done=done,

@@ -105,3 +105,15 @@ def _report(text: str, host: str) -> Report | None:
         return read_sent(text) if host == SENT else read_report(text) if text else None
     except (InputError, ValidationError):
         return None
+
+
+def report_called(site: Site, lab: str, run: str) -> Report:
+    """What the run with this name has measured.
+
+    Raises:
+        NotFoundError: there is no such run, or it has not measured anything.
+    """
+    report = run_called(site, lab, run).report
+    if report is None:
+        raise NotFoundError("this run has not measured anything")
+    return report

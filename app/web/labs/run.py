@@ -25,7 +25,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.form import BACKEND
 from app.web.labs.provenance import listings, the_rest, what_matters
-from app.web.labs.results import RunResult, finished, run_called
+from app.web.labs.results import RunResult, finished, report_called, run_called
 from app.web.labs.tables import Guess, figures_of, table_of
 from app.web.labs.underway import UnderwayView, underway_view
 from app.web.labs.wording import (
@@ -40,6 +40,7 @@ from app.web.labs.wording import (
     place_of,
     query_of,
 )
+from app.web.share.cards import lab_card, preview_of, run_card
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = APIRouter(prefix="/labs")
@@ -110,7 +111,10 @@ async def run_page(
     lab = lab_called(name)
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
-    around = frame(request, page.title, lab.summary, "labs")
+    card = run_card(lab, page.report) if page.report and page.report.measures else None
+    path = page.address if card else lab_url(lab.name)
+    preview = preview_of(path, card or lab_card(lab))
+    around = frame(request, page.title, lab.summary, "labs", preview)
     return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
 
 
@@ -118,7 +122,7 @@ async def run_page(
 async def samples(site: Here, name: str, run: str) -> Response:
     """The report of a run, with every sample."""
     file = f'attachment; filename="{run}.json"'
-    text = (await aside(_report, site, name, run)).as_json()
+    text = (await aside(report_called, site, lab_called(name).name, run)).as_json()
     return Response(text, media_type="application/json", headers={"Content-Disposition": file})
 
 
@@ -129,16 +133,9 @@ async def download(site: Here, name: str, run: str, number: int, form: str) -> R
 
 
 def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
-    report = _report(site, name, run)
+    report = report_called(site, lab_called(name).name, run)
     figures = figures_of(lab_called(name).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
-
-
-def _report(site: Site, name: str, run: str) -> Report:
-    report = run_called(site, lab_called(name).name, run).report
-    if report is None:
-        raise NotFoundError("this run has not measured anything")
-    return report
 
 
 def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:

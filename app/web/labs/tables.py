@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
@@ -12,7 +11,7 @@ from app.errors import capitalized
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.units import RATIO, scale_of
-from app.web.labs.wording import gap, held_over
+from app.web.labs.wording import axis_of, gap, held_over
 
 
 def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
@@ -85,8 +84,18 @@ def _curves(
     return Plot(
         title=f"{lab.title}: {report.size}, {report.backend}",
         summary=f"{lab.measures[names[0]].says} over {parameter.says}",
-        x=Axis(parameter.says, parameter.measured_in, log=True),
-        y=Axis(lab.measures[names[0]].says, scale_of(unit).unit if unit else RATIO, log=True),
+        x=axis_of(
+            parameter.says,
+            parameter.measured_in,
+            (x for one in series for x, _ in one.points),
+            log=True,
+        ),
+        y=axis_of(
+            lab.measures[names[0]].says,
+            scale_of(unit).unit if unit else RATIO,
+            (y for one in series for _, y in one.points),
+            log=True,
+        ),
         series=tuple(series),
         marks=tuple(_marks(lab, report, place, names[0], guess)),
     )
@@ -130,5 +139,5 @@ def _bars(lab: Lab, one: Measure, guess: Guess | None) -> Bars:
         bars.append(
             Bar("yours", (Part(Color.PURPLE, "", guess.value),), shown(lab, one.name, guess.value))
         )
-    axis = Axis(says.says, scale_of(says.unit).unit)
+    axis = axis_of(says.says, scale_of(says.unit).unit, (formula, one.held))
     return Bars(title=capitalized(says.says), summary=one.name, axis=axis, bars=tuple(bars))

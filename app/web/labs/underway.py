@@ -150,4 +150,4 @@ def _left_in_words(seconds: float) -> str:
 
 
 def _at_most(seconds: float) -> str:
-    return f"It is stopped in {max(0.0, seconds):.0f} s at the latest."
+    return f"It will be stopped within {max(0.0, seconds):.0f} s."

@@ -1,11 +1,13 @@
 """Labels shared by the lab pages."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
+from app.charts.axes import Axis
 from app.db.run_state import State
 from app.labs.results.report import Held, Measure, Report
 from app.labs.spec import Lab
+from app.units import BYTE, Unit, show_size
 
 KINDS = {
     "real": "real links",
@@ -33,7 +35,7 @@ HELD: Mapping[Held, str] = {"min": "Min", "median": "Median"}
 CURES = {
     State.FAILED: "The cause is above, and what the processes printed is below. If the cause is a "
     "parameter, change it; if it is the machine, running it again may be enough.",
-    State.TIMEOUT: "Nothing is wrong with the prediction: it was too much for its time limit. Take "
+    State.TIMEOUT: "Nothing is wrong with your prediction: the run did not finish in time. Use "
     "fewer or smaller values, or fewer processes.",
     State.LOST: "Your parameters are fine: start it again.",
     State.CANCELED: "Your parameters are still there: start it again, or change them.",
@@ -99,3 +101,9 @@ def guess_label(lab: Lab, measure: str) -> str:
 def query_of(given: Mapping[str, str]) -> str:
     """Parameters as a query string."""
     return urlencode(dict(given))
+
+
+def axis_of(says: str, unit: Unit, values: Iterable[float], *, log: bool = False) -> Axis:
+    """An axis for *values*, with sizes in the unit that they have in texts and tables."""
+    binary = unit is BYTE and any("iB" in show_size(value) for value in values)
+    return Axis(says, unit, log=log, base=2 if binary else 10)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
@@ -104,12 +105,26 @@ async def one(request: Request, site: Here, name: str) -> Response:
     given = {k: v[:_LONGEST] for k, v in request.query_params.items() if v.strip()}
     page = _page(site, formula, given)
     short = formula.name.partition(".")[2].replace("_", " ")
-    preview = preview_of(formula_url(formula.name), formula_card(formula))
+    given, result = calculated(formula, given)
+    path = f"{formula_url(formula.name)}?{urlencode(given)}".rstrip("?")
+    preview = preview_of(path, formula_card(formula, given, result))
     around = frame(request, short.capitalize(), page.documented.summary, "formulas", preview)
     fragment = request.headers.get("x-fragment") == "1"
     return render(
         "reference/calculation.html" if fragment else "reference/formula.html", around, page
     )
+
+
+def calculated(formula: Formula, query: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The arguments in the address and the result for them; neither if there is none in a line."""
+    given = {k: v[:_LONGEST] for k, v in query.items() if k in formula.inputs and v.strip()}
+    try:
+        value = evaluate(formula, _worked_out(formula, given)[0]) if given else None
+    except ValueError:
+        value = None
+    if value is None:
+        return {}, ""
+    return ({}, "") if formula.shown_parts(value) else (given, formula.text(value))
 
 
 def formula_called(name: str) -> Formula:

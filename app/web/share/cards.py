@@ -1,6 +1,8 @@
 """What stands on the picture of a page: the same words and figures as on the page."""
 
 import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from app.charts.card import Card
 from app.content.catalog import Topic
@@ -9,7 +11,13 @@ from app.content.errata import Erratum
 from app.explorers import Explored, Explorer, Values, question, settings_text, untold
 from app.formulas import Formula
 from app.kinds import Exercise
+from app.labs.results.report import Report
+from app.labs.spec import Lab
 from app.web.frame.rendering import Preview
+from app.web.labs.compared import RunGroup, figure_of
+from app.web.labs.pictures import emblem_of
+from app.web.labs.tables import figures_of
+from app.web.labs.wording import KINDS, place_of
 from app.web.reference.docstrings import equation_lines
 from app.web.urls import picture_url
 
@@ -61,13 +69,52 @@ def erratum_card(erratum: Erratum) -> Card:
     )
 
 
-def formula_card(formula: Formula) -> Card:
-    """A formula with its equations."""
+def formula_card(
+    formula: Formula, given: Mapping[str, str] = MappingProxyType({}), result: str = ""
+) -> Card:
+    """A formula with its equations, and its *result* for what is *given*, if there is one."""
+    arguments = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in given.items())
     return Card(
         kicker=f"Formula · {formula.module}",
+        key=result,
         title=formula.name.partition(".")[2].replace("_", " ").capitalize(),
         code="\n".join(equation_lines(formula)),
-        says=formula.says,
+        says=f"With {arguments}." if result and arguments else formula.says,
+    )
+
+
+def lab_card(lab: Lab) -> Card:
+    """The question of a lab, which is all that one knows before the measurement."""
+    return Card(
+        kicker=f"Lab · {KINDS[lab.links]}",
+        title=lab.title,
+        says=plain(lab.question),
+        emblem=emblem_of(lab.name),
+    )
+
+
+def run_card(lab: Lab, report: Report) -> Card:
+    """A run of a lab: what it measured, beside the formula."""
+    figure = next(figures_of(lab.run_over(report.backend), report), None)
+    if figure is None:
+        return lab_card(lab)
+    return Card(
+        kicker=f"Lab · {place_of(report)}, {report.backend}",
+        title=lab.title,
+        says=plain(lab.question),
+        figure=figure,
+    )
+
+
+def board_card(lab: Lab, groups: Sequence[RunGroup]) -> Card:
+    """A lab on the machines that have run it."""
+    if not groups:
+        return lab_card(lab)
+    return Card(
+        kicker="Lab · by machine",
+        title=lab.title,
+        says=plain(lab.question),
+        figure=figure_of(lab, groups[0]),
     )
 
 

@@ -8,19 +8,26 @@ from app.charts.card import Card, card_svg
 from app.content.daily import question_of
 from app.content.errata import erratum_called
 from app.explorers import Explorer, Values
+from app.labs.spec import lab_called
 from app.site import Here, Site
 from app.web.daily.days import open_day
 from app.web.exercise.posted import seed_of
 from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
+from app.web.frame.aside import aside
 from app.web.frame.visitor import spend
-from app.web.reference.formulas import formula_called
+from app.web.labs.compared import groups_of
+from app.web.labs.results import report_called
+from app.web.reference.formulas import calculated, formula_called
 from app.web.share.cards import (
+    board_card,
     chapter_card,
     daily_card,
     erratum_card,
     exercise_card,
     explorer_card,
     formula_card,
+    lab_card,
+    run_card,
 )
 from app.web.share.studio import Key, Studio
 
@@ -47,9 +54,36 @@ async def of_erratum(request: Request, site: Here, name: str) -> Response:
 
 @router.get("/formulas/{name}.png")
 async def of_formula(request: Request, site: Here, name: str) -> Response:
-    """A formula."""
+    """A formula, and its result for the arguments in the address."""
     formula = formula_called(name)
-    return await _sent(request, site, ("formulas", formula.name), lambda: formula_card(formula))
+    given, result = calculated(formula, request.query_params)
+    key = ("formulas", formula.name, result, *given.values())
+    return await _sent(request, site, key, lambda: formula_card(formula, given, result))
+
+
+@router.get("/labs/{name}.png")
+async def of_lab(request: Request, site: Here, name: str) -> Response:
+    """A lab, before its measurement."""
+    lab = lab_called(name)
+    return await _sent(request, site, ("labs", lab.name), lambda: lab_card(lab))
+
+
+@router.get("/labs/{name}/board.png")
+async def of_board(request: Request, site: Here, name: str) -> Response:
+    """A lab on every machine that has run it."""
+    lab = lab_called(name)
+    groups = await aside(groups_of, site, lab)
+    run = [one.report.id for group in groups[:1] for one in group.runs]
+    return await _sent(request, site, ("boards", lab.name, *run), lambda: board_card(lab, groups))
+
+
+@router.get("/labs/{name}/{run}.png")
+async def of_run(request: Request, site: Here, name: str, run: str) -> Response:
+    """A run of a lab that has measured something."""
+    lab = lab_called(name)
+    report = await aside(report_called, site, lab.name, run)
+    key = ("runs", lab.name, run, str(len(report.measures)))
+    return await _sent(request, site, key, lambda: run_card(lab, report))
 
 
 @router.get("/exercises/{topic}/{slug}.png")
