@@ -55,11 +55,11 @@ def count_of(source: BinaryIO, name: str) -> int | None:
 
 
 def short_lines(source: BinaryIO, limit: int) -> Iterator[bytes | None]:
-    """The lines of *source*; None for one of more than *limit* bytes, which is never in memory."""
+    """The lines of *source* without their ends; None for one of more than *limit* bytes."""
     while line := source.readline(limit + 1):
         if line.endswith(b"\n") or len(line) <= limit:
-            yield line
+            yield line.removesuffix(b"\n")
             continue
-        yield None
+        yield None  # and never all of it in memory
         while line and not line.endswith(b"\n"):
             line = source.readline(_PIECE)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-_MOST_GROUPS = 100_000  # that are ranked; the errors are those of all rows
-_MOST_RANKED = 200_000  # rows whose ranks are compared
 _FEWEST = 2  # rows of a group that can be ranked
 
 
@@ -62,9 +60,14 @@ class Summary:
 
 
 class Accuracy:
-    """Predictions beside measurements, added one by one."""
+    """Predictions beside measurements, added one by one; memory is bounded.
 
-    def __init__(self) -> None:
+    The first *ranked* rows are compared in rank, and the first *groups* are ranked at all; the
+    errors are those of every row.
+    """
+
+    def __init__(self, ranked: int = 200_000, groups: int = 100_000) -> None:
+        self._most_ranked, self._most_groups = ranked, groups
         self._rows = self._ranked = self._intervals = self._inside = 0
         self._absolute = self._signed = self._width = 0.0
         self._groups: dict[str, _Group] = {}
@@ -77,11 +80,11 @@ class Accuracy:
         self._signed += error
         rows = self._groups.get(group)
         if rows is None:
-            if len(self._groups) >= _MOST_GROUPS:
+            if len(self._groups) >= self._most_groups:
                 return
             rows = self._groups[group] = _Group()
         rows.add(predicted, measured)
-        if self._ranked < _MOST_RANKED:
+        if self._ranked < self._most_ranked:
             self._ranked += 1
             rows.predicted.append(predicted)
             rows.measured.append(measured)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import ClassVar
 
 from app.formulas.checks import fraction
@@ -92,7 +93,7 @@ def estimate(asked: Asked) -> Estimate:
     times = step_time(asked.model, asked.cluster, layout, asked.shares.product)
     stages = _stages(asked)
     fullest = max(stages, key=sum)
-    return Estimate(
+    found = Estimate(
         parts=times._asdict(),
         total=times.total,
         low=times.total,
@@ -104,6 +105,9 @@ def estimate(asked: Asked) -> Estimate:
         reserved=sum(fullest),
         room=gpu.memory,
     )
+    if not all(map(isfinite, (*times, found.utilization, found.token_rate, found.reserved))):
+        raise OverflowError
+    return found
 
 
 def _stages(asked: Asked) -> list[Budget]:
