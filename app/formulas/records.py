@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import lru_cache
 from reprlib import repr as short
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -12,6 +12,8 @@ from app.units import COUNT, Unit, parse_or_base
 
 _REMEMBERED = 4096  # texts of numbers, each read once
 _HINTS: dict[type, Mapping[str, Any]] = {}
+_FORMS: dict[type, Mapping[str, "_Form"]] = {}
+_NAMES: dict[type, Mapping[str, str]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
 
@@ -113,9 +115,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-@cache
 def _plain_names(cls: type[Record]) -> Mapping[str, str]:
-    return {_plain(name): name for name in cls.known()}
+    if cls not in _NAMES:
+        _NAMES[cls] = {_plain(name): name for name in cls.known()}
+    return _NAMES[cls]
 
 
 def hints_of(cls: type[Record]) -> Mapping[str, Any]:
@@ -135,9 +138,10 @@ class _Form:
     unit: Unit | None
 
 
-@cache
 def _forms(cls: type[Record]) -> Mapping[str, _Form]:
-    return {key: _form(hint) for key, hint in hints_of(cls).items()}
+    if cls not in _FORMS:
+        _FORMS[cls] = {key: _form(hint) for key, hint in hints_of(cls).items()}
+    return _FORMS[cls]
 
 
 def _form(hint: Any) -> _Form:

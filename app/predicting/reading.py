@@ -1,7 +1,7 @@
 """From a line of JSON to what is predicted, and what was measured."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any, TypeVar
@@ -92,21 +92,16 @@ class Reader:
 
 def _read(kind: type[R], name: str, given: object) -> R:
     """The record under *name*, written as text or as an object."""
-    how: Callable[[Any], R]
-    if isinstance(given, str):
-        if len(given) > _LONGEST:
-            raise InputError(
-                f"{name}: at most {_LONGEST:,} characters are read, not {len(given):,}"
-            )
-        how = kind.read
-    elif isinstance(given, Mapping):
-        how = kind.of
-    else:
-        raise InputError(f"{name} must be text or an object, not {short(given)}")
+    if isinstance(given, str) and len(given) > _LONGEST:
+        raise InputError(f"{name}: at most {_LONGEST:,} characters are read, not {len(given):,}")
     try:
-        return how(given)
+        if isinstance(given, str):
+            return kind.read(given)
+        if isinstance(given, Mapping):
+            return kind.of(given)
     except ValueError as error:
         raise InputError(f"{name}: {error}") from None
+    raise InputError(f"{name} must be text or an object, not {short(given)}")
 
 
 def reference(line: bytes) -> Reference:

@@ -42,7 +42,7 @@ def summary_of(rows: Sequence[Row]) -> Summary:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_and_their_correlation_with_ties(seed: int) -> None:
-    first, second = ([row[n] for row in drawn(seed)] for n in (1, 2))
+    first, second = ([row[1] for row in drawn(seed)], [row[2] for row in drawn(seed)])
     assert ranks(first) == naive_ranks(first)
     expected = statistics.correlation(naive_ranks(first), naive_ranks(second))
     assert spearman(first, second) == pytest.approx(expected, rel=1e-12)
@@ -67,7 +67,10 @@ def test_a_summary_is_what_its_definitions_say(seed: int) -> None:
         chosen = [measured for _, predicted, measured in inside if predicted == first]
         regrets[name] = statistics.fmean(chosen) / min(m for *_, m in inside) - 1
     orders = [
-        statistics.correlation(*(naive_ranks([row[n] for row in inside]) for n in (1, 2)))
+        statistics.correlation(
+            naive_ranks([predicted for _, predicted, _ in inside]),
+            naive_ranks([measured for *_, measured in inside]),
+        )
         for inside in groups.values()
     ]
     found = summary_of(rows)
