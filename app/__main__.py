@@ -174,7 +174,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     )
     for name, example in (
         ("model", "Llama-3.1-8B, or 'Llama-3.1-8B layers=40'"), ("cluster", "'64 H100'"),
-        ("layout", "'tensor=2 data=32 microbatches=4'"), ("recipe", "'mixed, FP32 gradients'"),
+        ("layout", "'tensor=2 data=32 microbatches=4'"), ("recipe", "mixed"),
         ("shares", "product=0.66, what kernels reach of the peak"),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", help=f"instead of a file: such as {example}")

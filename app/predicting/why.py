@@ -8,6 +8,10 @@ from app.units import BYTE, SECOND, show
 # Of those whose name says too little; every other part is called by its name.
 _CALLED = {
     "compute": "computation",
+    "products": "matrix products",
+    "element_wise": "element-wise kernels",
+    "head": "the output head",
+    "launches": "kernel launches",
     "recompute": "recomputation",
     "tensor": "tensor parallelism",
     "context": "context parallelism",
@@ -15,6 +19,7 @@ _CALLED = {
     "data": "data parallelism",
     "messages": "messages between stages",
     "bubble": "the pipeline bubble",
+    "skew": "waiting for slower GPUs",
 }
 _NAMED = 0.01  # of the step: smaller parts limit nothing
 
@@ -55,11 +60,11 @@ def _of_interval(found: Estimate) -> str:
 
 
 def _of_memory(found: Estimate) -> str:
-    needs, has = (show(size, BYTE, 3) for size in (found.reserved, found.room))
+    needs, has = (show(size, BYTE, 3) for size in (found.allocated, found.room))
     stage = _stage(found)
     if found.fits:
         return f"It fits: {stage} needs {needs} of {has}."
-    lacking = show(found.reserved - found.room, BYTE, 3)
+    lacking = show(found.allocated - found.room, BYTE, 3)
     largest = max(found.memory, key=lambda part: found.memory[part])
     return (
         f"It does not fit: {stage} needs {needs}, {lacking} more than the {has} available;"

@@ -68,7 +68,7 @@ def test_the_memory_is_that_of_the_formulas_with_the_recipe_of_megatron() -> Non
     assert memory["allocated"] == pytest.approx(fullest.total, rel=1e-12)
     assert memory["parts"] == pytest.approx(fullest._asdict())
     assert len(memory["stages"]) == 4
-    assert max(memory["stages"]) == memory["allocated"] <= memory["reserved"]
+    assert max(memory["stages"]) == memory["allocated"] < memory["reserved"]
     assert memory == result(recipe=MEGATRON.text)["memory"]
     lean = result(recipe={"name": "no master copy"})["memory"]
     assert lean["parts"]["optimizer"] == pytest.approx(memory["parts"]["optimizer"] * 8 / 12)
@@ -92,8 +92,8 @@ def test_records_are_text_or_objects() -> None:
 
 
 def test_shares_are_those_of_the_line() -> None:
-    slow, fast = (result(shares={"product": share})["parts"]["compute"] for share in (0.3, 0.9))
-    assert slow / fast == pytest.approx(3)
+    slow, fast = (result(shares={"product": share})["step_time"] for share in (0.3, 0.9))
+    assert 1.5 < slow / fast < 3
     assert result(shares="product=0.3") == result(shares={"product": 0.3})
     assert result(shares=None) == result()
 
@@ -128,7 +128,7 @@ WRONG: list[tuple[Mapping[str, object], str]] = [
     ({"cluster": {"name": "64 H100", "gpu": "H10"}}, "cluster: no GPU is called 'H10'; did you mean 'H100'?"),
     ({"cluster": {"name": "64 H100", "intra_bandwidth": "450 GB"}}, "cluster: intra_bandwidth: cannot read '450 GB'"),
     ({"recipe": "mixd"}, "recipe: no recipe is called 'mixd'; did you mean 'mixed'?"),
-    ({"shares": {"prodct": 0.5}}, "shares: a list of shares has no field 'prodct'; did you mean 'product'?"),
+    ({"shares": {"prodct": 0.5}}, "shares: a set of shares has no field 'prodct'; did you mean 'product'?"),
     ({"shares": {"product": 1.5}}, "shares: product must be at most 1, not 1.5"),
     ({"measured": -1}, "measured must be a number above 0, not -1"),
     ({"measured": 0}, "measured must be a number above 0, not 0"),
@@ -226,22 +226,24 @@ def estimated(**changed: object) -> Estimate:
     fields: dict[str, Any] = {
         "parts": {"products": 6.0, "bubble": 3.0, "data": 0.99, "skew": 0.01}, "total": 10.0, "low": 10.0,
         "high": 10.0, "utilization": 0.5, "token_rate": 1.0, "stages": (60e9, 70e9, 50e9),
-        "memory": {"weights": 20e9, "activations": 50e9}, "reserved": 75e9, "room": 80e9,
+        "memory": {"weights": 20e9, "activations": 50e9}, "reserved": 73e9, "room": 80e9,
     }  # fmt: skip
     return Estimate(**{**fields, **changed})
 
 
 def test_why_names_what_limits_the_step_and_what_lacks() -> None:
-    limits = "The largest part of the step is products (60 %), then the pipeline bubble (30 %)."
-    fit = "It fits: stage 1 of 3, the fullest, needs 75 GB of 80 GB."
+    limits = (
+        "The largest part of the step is matrix products (60 %), then the pipeline bubble (30 %)."
+    )
+    fit = "It fits: stage 1 of 3, the fullest, needs 70 GB of 80 GB."
     assert why(estimated()) == f"{limits} {fit}"
-    assert why(estimated(room=72e9)) == (
-        f"{limits} It does not fit: stage 1 of 3, the fullest, needs 75 GB, 3 GB more than the 72 GB"
+    assert why(estimated(room=67e9)) == (
+        f"{limits} It does not fit: stage 1 of 3, the fullest, needs 70 GB, 3 GB more than the 67 GB"
         " available; the largest part is activations (50 GB)."
     )
     alone = why(estimated(parts={"compute": 10.0, "data": 0.0}, stages=(70e9,)))
     assert (
         alone
-        == "The largest part of the step is computation (100 %). It fits: a GPU needs 75 GB of 80 GB."
+        == "The largest part of the step is computation (100 %). It fits: a GPU needs 70 GB of 80 GB."
     )
     assert "It takes 9 s to 12 s: a share" in why(estimated(low=9.0, high=12.0))
