@@ -24,7 +24,7 @@ def body(count: int = 120) -> bytes:
         json.dumps({"ref": n, **LINE, "measured": 0.1 + n, "group": str(n % 3)}).encode()
         for n in range(count)
     ]
-    long = b'{"ref": "long", "group": "' + b"x" * (1 << 20) + b'"}'
+    long = b'{"ref": "long", "group": "' + b"x" * (1 << 21) + b'"}'
     lines[40:40] = [b"", b"{", b" \r", long, b'{"ref": "\xff"}', b'{"ref": "\\u00e9"}\r']
     return b"\n".join(lines)
 
