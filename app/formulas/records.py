@@ -77,7 +77,7 @@ class Record:
             others = {key: value for key, value in given.items() if key != "name"}
             return cls._changed(cls.known()[known], others)
         values = {key: _value(cls, key, value) for key, value in given.items()}
-        needed = [f.name for f in fields(cls) if f.default is MISSING and f.name not in values]
+        needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
         if not needed:
             return cls(**values)
         which, why = "", _all(cls.known())
@@ -133,6 +133,7 @@ def hints_of(cls: type[Record]) -> Mapping[str, Any]:
 class _Form:
     """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
 
+    needed: bool
     record: type[Record] | None
     choices: tuple[Any, ...]
     unit: Unit | None
@@ -140,15 +141,16 @@ class _Form:
 
 def _forms(cls: type[Record]) -> Mapping[str, _Form]:
     if cls not in _FORMS:
-        _FORMS[cls] = {key: _form(hint) for key, hint in hints_of(cls).items()}
+        hints = hints_of(cls)
+        _FORMS[cls] = {f.name: _form(f.default is MISSING, hints[f.name]) for f in fields(cls)}
     return _FORMS[cls]
 
 
-def _form(hint: Any) -> _Form:
+def _form(needed: bool, hint: Any) -> _Form:
     record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
-    return _Form(record, (True, False) if hint is bool else choices, unit)
+    return _Form(needed, record, (True, False) if hint is bool else choices, unit)
 
 
 def _value(cls: type[Record], key: str, given: object) -> Any:

@@ -1,6 +1,7 @@
 """From a line of JSON to what is predicted, and what was measured."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as short
@@ -17,7 +18,7 @@ Reference = str | int | None
 R = TypeVar("R", bound=Record)
 RECORDS = ("model", "cluster", "layout")
 OPTIONS = ("recipe", "shares")
-_FIELDS = ("ref", *RECORDS, *OPTIONS, "measured", "measured_memory", "group")
+FIELDS = ("ref", *RECORDS, *OPTIONS, "measured", "measured_memory", "group")
 _LONGEST = 2000  # characters of a record as text
 _LONGEST_GROUP = 200
 _REMEMBERED = 1000  # records that are read once
@@ -129,18 +130,17 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in given:
-            raise InputError(f"{short(name)} is given twice")
-        given[name] = value
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        names = Counter(name for name, _ in pairs)
+        raise InputError(f"{short(names.most_common(1)[0][0])} is given twice")
     return given
 
 
 def _check_names(given: Mapping[str, Any]) -> None:
     for name in given:
-        if name not in _FIELDS:
-            offer = nearest(name, _FIELDS) or f"; a line has {', '.join(_FIELDS)}"
+        if name not in FIELDS:
+            offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
             raise InputError(f"there is no field {name!r}{offer}")
     ref = given.get("ref")
     if isinstance(ref, bool) or not isinstance(ref, str | int | None):

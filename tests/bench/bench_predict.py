@@ -28,7 +28,7 @@ def measure() -> Iterator[Figure]:
     took = time.perf_counter() - started
     assert rows == predictor.tally.predicted == _COUNT
     yield Figure("predicted from lines, 10,000 layouts", _COUNT / took, "/s", 3000, "higher")
-    yield Figure("a line over its prediction alone", took / alone, "x", 2.5)
+    yield Figure("a line over its prediction alone", took / alone, "x")
 
 
 def _lines() -> Iterator[bytes]:

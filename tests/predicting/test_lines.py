@@ -2,17 +2,19 @@
 
 import json
 import random
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from app.config import ROOT
 from app.formulas.layout import fits, projected_utilization, total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
 from app.predicting.estimate import Estimate
 from app.predicting.lines import Predictor
-from app.predicting.reading import Reader
+from app.predicting.reading import FIELDS, Reader
 from app.predicting.why import why
 
 LIMIT = 20_000
@@ -210,6 +212,16 @@ def test_whatever_the_numbers_are_a_result_is_json_without_infinities() -> None:
     raw = [json.dumps(line()).encode() for _ in range(400)]
     rows = [json.loads(row, parse_constant=pytest.fail) for row in Predictor(LIMIT).results(raw)]
     assert {"step_time" in row for row in rows} == {"error" in row for row in rows} == {True, False}
+
+
+def test_the_documentation_names_every_field_and_its_lines_are_valid() -> None:
+    page = (ROOT / "app" / "docs" / "tools.md").read_text(encoding="utf-8")
+    section = page.partition("## Predict a step")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {*FIELDS, *KEYS}
+    (example,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    assert [list(row) for row in results(*example.encode().splitlines())] == [KEYS] * 2
 
 
 def test_what_is_remembered_is_bounded() -> None:
