@@ -54,8 +54,8 @@ def _of_interval(found: Estimate) -> str:
         return ""
     low, high = (show(seconds, SECOND, 3) for seconds in (found.low, found.high))
     return (
-        f"It takes {low} to {high}: a share of the hardware's peak has no published source."
-        " Measure yours and give it under shares."
+        f"It takes {low} to {high}: not every share of the hardware's peak that it depends on has a"
+        " published source. Measure yours, and give them under shares."
     )
 
 

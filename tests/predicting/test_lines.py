@@ -53,7 +53,7 @@ def test_a_line_out_has_every_field_of_the_contract_and_no_other() -> None:
 
 
 def test_the_time_is_that_of_the_formulas() -> None:
-    row = result()
+    row = result(recipe="mixed")
     total = total_step_time(MODEL, CLUSTER, PLACED)
     assert row["step_time"] == pytest.approx(total, rel=1e-12)
     assert row["step_time"] == pytest.approx(sum(row["parts"].values()), rel=1e-12)
@@ -258,4 +258,4 @@ def test_why_names_what_limits_the_step_and_what_lacks() -> None:
         alone
         == "The largest part of the step is computation (100 %). It fits: a GPU needs 70 GB of 80 GB."
     )
-    assert "It takes 9 s to 12 s: a share" in why(estimated(low=9.0, high=12.0))
+    assert "It takes 9 s to 12 s: not every share" in why(estimated(low=9.0, high=12.0))
