@@ -51,7 +51,7 @@ def test_one_step_is_a_table_on_a_terminal(
         "step  ",
         "MFU  ",
         "tokens per second and GPU",
-        "computation",
+        "optimizer",
         "weights",
         "It fits:",
     ):
