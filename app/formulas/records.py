@@ -51,14 +51,14 @@ class Record:
         """The record written as *text*.
 
         Raises:
-            ValueError: a name or a field is unknown or given twice, or a value is not valid.
+            ValueError: a name or a field is unknown, or a value is not valid.
         """
         pieces = _FIELD.split(text)
-        name, given = pieces[0].strip(" ,;"), {}
-        for key, value in zip(pieces[1::2], pieces[2::2], strict=True):
-            if key in given:
-                raise ValueError(f"{key} is given twice")
-            given[key] = value.strip(" ,;")
+        name = pieces[0].strip(" ,;")
+        # The last one counts, so that fields can be changed behind the text of a record.
+        given = {
+            key: value.strip(" ,;") for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
+        }
         return cls._changed(cls.named(name), given) if name else cls.of(given)
 
     @classmethod

@@ -75,6 +75,6 @@ def test_text_and_object_have_the_same_errors() -> None:
         assert str(written.value) == str(given.value)
 
 
-def test_a_field_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="tensor is given twice"):
-        Layout.read("tensor=2 data=4 tensor=4")
+def test_fields_are_changed_behind_the_text_of_a_record() -> None:
+    placed = Layout.read("tensor=2 data=4")
+    assert Layout.read(f"{placed.text} tensor=8") == Layout(tensor=8, data=4)
