@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from reprlib import repr as short
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from app.units import COUNT, Unit, parse_or_base
 
@@ -129,8 +129,7 @@ def hints_of(cls: type[Record]) -> Mapping[str, Any]:
     return _HINTS[cls]
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(NamedTuple):
     """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
 
     needed: bool
