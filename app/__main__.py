@@ -108,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_answers(
         _command(commands, "answers", "write right answers and known mistakes, to test grading")
     )
+    _add_predict(_command(commands, "predict", "predict the time and memory of training steps"))
     formula = _command(commands, "formula", "evaluate a formula, or list all formulas")
     formula.add_argument(
         "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"
@@ -165,6 +166,22 @@ def _add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.jsonl", default="-", help="default: standard output"
     )
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
+    )
+    for name, example in (
+        ("model", "Llama-3.1-8B, or 'Llama-3.1-8B layers=40'"), ("cluster", "'64 H100'"),
+        ("layout", "'tensor=2 data=32 microbatches=4'"), ("recipe", "mixed"),
+        ("shares", "product=0.66, what kernels reach of the peak"),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", help=f"instead of a file: such as {example}")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.jsonl", default="-", help="default: standard output"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, the summary included")
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:

@@ -74,7 +74,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
-        description="Check answers to exercises, and evaluate formulas, from a program.",
+        description="Check answers, evaluate formulas and predict training steps from a program.",
         version=version("wallclock"),
     )
     app.state.site = site

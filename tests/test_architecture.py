@@ -31,14 +31,15 @@ MAY: dict[str, set[str]] = {
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
+    "predicting": {"errors", "formulas", "units"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
     "web": SERVER | {"grading", "illustrations"},
-    "api": SERVER | {"grading"},
+    "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
-    "commands": SERVER | {"authoring", "grading", "main", "simulators"},
+    "commands": SERVER | {"authoring", "grading", "main", "predicting", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

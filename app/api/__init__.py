@@ -3,12 +3,12 @@
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
-from app.api import checks, exercises, formulas, health
+from app.api import checks, exercises, formulas, health, predictions
 from app.api.documents import describing
 from app.api.problems import owns, problem_for
 
 router = APIRouter()
-for part in (checks, exercises, formulas, health):
+for part in (checks, exercises, formulas, predictions, health):
     router.include_router(part.router)
 
 
@@ -21,6 +21,6 @@ def install(app: FastAPI) -> None:
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 
-STREAMED = frozenset({checks.BATCH})  # paths whose bodies are unlimited
+STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 
 __all__ = ["STREAMED", "install", "owns", "problem_for", "router"]

@@ -4,19 +4,17 @@ import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
 
 from app.api.documents import KEY, SUBMISSION, responses
 from app.api.headers import Grader, grader_of, key_of, replay_of, sent_before, sent_first
+from app.api.streams import LineStream, lines_of
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.errors import AnswerError, AppError
@@ -124,27 +122,6 @@ async def check_many(site: Here, learner: Grader, request: Request) -> Response:
     return LineStream(_verdicts(site, learner, request))
 
 
-class LineStream(Response):
-    """Lines sent as they come. (A StreamingResponse would consume the request's body.)"""
-
-    media_type = "application/x-ndjson"
-
-    def __init__(self, lines: AsyncGenerator[bytes]) -> None:
-        super().__init__()
-        del self.headers["content-length"]
-        self._lines = lines
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the lines, until the last one or until the client disconnects."""
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send(start)
-        with suppress(ClientDisconnect):
-            async with aclosing(self._lines):
-                async for line in self._lines:
-                    await send({"type": "http.response.body", "body": line, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
 async def _judge(
     site: Site, learner: str, submission: Submission, once: MakeReplay | None = None
 ) -> CheckResult:
@@ -177,7 +154,7 @@ async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerato
     running: deque[asyncio.Task[bytes]] = deque()
     number = 0
     try:
-        async for line in _lines(request, site.settings.body_limit):
+        async for line in lines_of(request, site.settings.body_limit):
             number += 1
             if line is not None and not line.strip():
                 continue
@@ -190,20 +167,6 @@ async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerato
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-
-
-async def _lines(request: Request, limit: int) -> AsyncIterator[bytes | None]:
-    """The lines of the body; None for one of more than *limit* bytes."""
-    rest, skipping = b"", False
-    async for chunk in request.stream():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield None if skipping or len(line) > limit else line
-            skipping = False
-        if len(rest) > limit:
-            rest, skipping = b"", True
-    if rest or skipping:
-        yield None if skipping else rest
 
 
 async def _answer(site: Site, learner: str, number: int, line: bytes | None) -> bytes:

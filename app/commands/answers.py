@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
-from app.commands.grade import output
+from app.commands.files import output
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.packs import exercise_folders

@@ -4,11 +4,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from functools import lru_cache
+from reprlib import repr as short
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from app.units import COUNT, Unit, parse_or_base
 
+_REMEMBERED = 4096  # texts of numbers, each read once
 _HINTS: dict[type, Mapping[str, Any]] = {}
+_FORMS: dict[type, Mapping[str, "_Form"]] = {}
+_NAMES: dict[type, Mapping[str, str]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
 
@@ -36,13 +41,10 @@ class Record:
         Raises:
             ValueError: there is none; the message offers the closest name.
         """
-        known = cls.known()
-        plain = {_plain(key): key for key in known}
+        plain = _plain_names(cls)
         if (key := plain.get(_plain(name))) is not None:
-            return known[key]
-        closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
-        offer = f"; did you mean {plain[closest[0]]!r}?" if closest else ""
-        raise ValueError(f"no {cls.what} is called {name!r}{offer or _all(known)}")
+            return cls.known()[key]
+        raise ValueError(cls._unknown(name))
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -53,16 +55,47 @@ class Record:
         """
         pieces = _FIELD.split(text)
         name = pieces[0].strip(" ,;")
-        changed = {
-            key: _value(cls, key, value.strip(" ,;"))
-            for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
+        # The last one counts, so that fields can be changed behind the text of a record.
+        given = {
+            key: value.strip(" ,;") for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
         }
-        if name:
-            return replace(cls.named(name), **changed)
-        needed = [f.name for f in fields(cls) if f.default is MISSING and f.name not in changed]
-        if needed:
-            raise ValueError(f"a {cls.what} also needs {', '.join(needed)}{_all(cls.known())}")
-        return cls(**changed)
+        return cls._changed(cls.named(name), given) if name else cls.of(given)
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> Self:
+        """The record with the fields *given*: numbers in base units, texts with units, records.
+
+        If it has the name of a known record, the fields that are not given are those of that
+        record, as in `{"name": "Llama-3.1-8B", "layers": 40}`.
+
+        Raises:
+            ValueError: a field is unknown or missing, or a value is not valid.
+        """
+        name = given.get("name")
+        known = _plain_names(cls).get(_plain(name)) if isinstance(name, str) else None
+        if known is not None:
+            others = {key: value for key, value in given.items() if key != "name"}
+            return cls._changed(cls.known()[known], others)
+        values = {key: _value(cls, key, value) for key, value in given.items()}
+        needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
+        if not needed:
+            return cls(**values)
+        which, why = "", _all(cls.known())
+        if isinstance(name, str):
+            which, why = "new ", f"; {cls._unknown(name)}"
+        raise ValueError(f"a {which}{cls.what} also needs {', '.join(needed)}{why}")
+
+    @classmethod
+    def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
+        changed = {key: _value(cls, key, value) for key, value in given.items()}
+        return replace(known, **changed) if changed else known
+
+    @classmethod
+    def _unknown(cls, name: str) -> str:
+        plain = _plain_names(cls)
+        closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
+        offer = f"; did you mean {plain[closest[0]]!r}?" if closest else ""
+        return f"no {cls.what} is called {name!r}{offer or _all(cls.known())}"
 
     @property
     def text(self) -> str:
@@ -82,6 +115,12 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def _plain_names(cls: type[Record]) -> Mapping[str, str]:
+    if cls not in _NAMES:
+        _NAMES[cls] = {_plain(name): name for name in cls.known()}
+    return _NAMES[cls]
+
+
 def hints_of(cls: type[Record]) -> Mapping[str, Any]:
     """The annotation of every field of *cls*."""
     if cls not in _HINTS:
@@ -90,31 +129,75 @@ def hints_of(cls: type[Record]) -> Mapping[str, Any]:
     return _HINTS[cls]
 
 
-def _value(cls: type[Record], key: str, text: str) -> Any:
-    hints = hints_of(cls)
-    if key not in hints:
-        closest = get_close_matches(key, hints, n=1)
-        offer = f"; did you mean {closest[0]!r}?" if closest else f": it has {', '.join(hints)}"
-        raise ValueError(f"a {cls.what} has no field {key!r}{offer}")
-    hint = hints[key]
-    if isinstance(hint, type) and issubclass(hint, Record):
-        return hint.read(text)
-    if choices := _choices(hint):
-        return chosen(key, text, choices)
+class _Form(NamedTuple):
+    """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
+
+    needed: bool
+    record: type[Record] | None
+    choices: tuple[Any, ...]
+    unit: Unit | None
+
+
+def _forms(cls: type[Record]) -> Mapping[str, _Form]:
+    if cls not in _FORMS:
+        hints = hints_of(cls)
+        _FORMS[cls] = {f.name: _form(f.default is MISSING, hints[f.name]) for f in fields(cls)}
+    return _FORMS[cls]
+
+
+def _form(needed: bool, hint: Any) -> _Form:
+    record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
-    if unit is None:
-        return text
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    return _Form(needed, record, (True, False) if hint is bool else choices, unit)
+
+
+def _value(cls: type[Record], key: str, given: object) -> Any:
+    """The value of the field *key* that *given* stands for."""
+    forms = _forms(cls)
+    if key not in forms:
+        closest = get_close_matches(key, forms, n=1)
+        offer = f"; did you mean {closest[0]!r}?" if closest else f": it has {', '.join(forms)}"
+        raise ValueError(f"a {cls.what} has no field {key!r}{offer}")
+    form = forms[key]
+    if form.record is not None:
+        return _nested(form.record, key, given)
+    if isinstance(given, float) and given.is_integer() and form.unit in (COUNT, None):
+        given = int(given)
+    if form.choices:
+        return chosen(key, given if isinstance(given, str) else _written(given), form.choices)
+    if isinstance(given, str):
+        return given if form.unit is None else _number(key, given, form.unit)
+    if form.unit is not None and isinstance(given, int | float):
+        return given
+    takes = "a number, or text with a unit" if form.unit else "text"
+    raise ValueError(f"{key} must be {takes}, not {_written(given)}")
+
+
+def _written(given: object) -> str:
+    """*given* as JSON writes it, shortened."""
+    if given is None:
+        return "null"
+    return str(given).lower() if isinstance(given, bool) else short(given)
+
+
+def _nested(record: type[Record], key: str, given: object) -> Record:
+    if isinstance(given, str):
+        return record.read(given)
+    if isinstance(given, Mapping):
+        return record.of(given)
+    raise ValueError(
+        f"{key} must be a {record.what}, its name or its fields, not {_written(given)}"
+    )
+
+
+@lru_cache(_REMEMBERED)
+def _number(key: str, text: str, unit: Unit) -> float:
     try:
         value = parse_or_base(text, unit)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
     return int(value) if unit is COUNT and value == int(value) else value
-
-
-def _choices(hint: Any) -> tuple[Any, ...]:
-    if hint is bool:
-        return (True, False)
-    return get_args(hint) if str(get_origin(hint)) == "typing.Literal" else ()
 
 
 def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:

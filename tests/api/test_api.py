@@ -127,7 +127,7 @@ def test_an_attempt_of_a_grader_is_stored_under_the_token(
     "header", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eA=="}]
 )
 def test_without_a_valid_token_there_is_no_check(client: Client, header: Bearer) -> None:
-    for path in ("/api/v1/check", "/api/v1/check/batch"):
+    for path in ("/api/v1/check", "/api/v1/check/batch", "/api/v1/predict"):
         answer = client.post(path, content=b"{}", headers=header)
         assert_problem(answer, 401, "a valid token is required")
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -269,7 +269,7 @@ def test_every_operation_is_described_and_its_examples_work(client: Client, bear
     described = client.get("/api/v1/openapi.json").json()
     assert set(described["paths"]) == {
         "/healthz", "/livez", "/readyz", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
-        "/api/v1/check/batch", "/api/v1/formulas", "/api/v1/formulas/{name}",
+        "/api/v1/check/batch", "/api/v1/formulas", "/api/v1/formulas/{name}", "/api/v1/predict",
     }  # fmt: skip
     for methods in described["paths"].values():
         for operation in methods.values():

@@ -17,6 +17,7 @@ BENCHES = (
     "siege",
     "batch",
     "grade",
+    "predict",
     "http",
     "labs",
     "rivals",

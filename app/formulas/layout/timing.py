@@ -19,7 +19,7 @@ from app.formulas.step.step import Parts, step_parts
 from app.formulas.transformer import active_parameters, token_flops
 from app.units import Ratio, Seconds
 
-_MIXED = Recipe.named("mixed")
+_MEGATRON = Recipe.named("Megatron")
 
 
 class StepTime(NamedTuple):
@@ -63,7 +63,7 @@ def step_time(
     cluster: Cluster,
     layout: Layout,
     shares: Shares = GIVEN,
-    recipe: Recipe = _MIXED,
+    recipe: Recipe = _MEGATRON,
 ) -> StepTime:
     """Time of a training step, by part.
 
@@ -117,7 +117,7 @@ def total_step_time(
     cluster: Cluster,
     layout: Layout,
     shares: Shares = GIVEN,
-    recipe: Recipe = _MIXED,
+    recipe: Recipe = _MEGATRON,
 ) -> Seconds:
     """Total time of a training step.
 
@@ -149,7 +149,7 @@ def step_time_range(
     cluster: Cluster,
     layout: Layout,
     shares: Shares = GIVEN,
-    recipe: Recipe = _MIXED,
+    recipe: Recipe = _MEGATRON,
 ) -> StepRange:
     """Shortest and longest time of a training step that is plausible.
 
@@ -191,7 +191,7 @@ def projected_utilization(
     cluster: Cluster,
     layout: Layout,
     shares: Shares = GIVEN,
-    recipe: Recipe = _MIXED,
+    recipe: Recipe = _MEGATRON,
 ) -> Ratio:
     """Model FLOPs utilization (MFU) of a projected step.
 

@@ -1,0 +1,82 @@
+"""`wallclock predict`: the time and memory of one step, or of every step in a file."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from app.commands.files import STANDARD, count_of, output, short_lines, source_of
+from app.config import Settings
+from app.errors import InputError
+from app.predicting.estimate import Estimate, estimate
+from app.predicting.lines import Predictor, result_row
+from app.predicting.reading import OPTIONS, RECORDS, Reader
+from app.predicting.why import called, why
+from app.units import BYTE, RATIO, SECOND, Unit, show
+
+
+def run(arguments: Namespace) -> int:
+    """Predict one step, or each line of a file in order; 1 if a line has an error."""
+    given = {name: text for name in (*RECORDS, *OPTIONS) if (text := getattr(arguments, name))}
+    if arguments.file is None:
+        return _predict_one(given, arguments)
+    if given:
+        raise InputError(f"--{next(iter(given))} is for one step, without {arguments.file}")
+    return _predict_file(arguments)
+
+
+def _predict_file(arguments: Namespace) -> int:
+    limit = Settings().body_limit
+    predictor = Predictor(limit)
+    with source_of(arguments.file) as source, output(arguments.output) as target:
+        bar: tqdm[NoReturn]
+        total = count_of(source, arguments.file)
+        with tqdm(total=total, unit=" lines", disable=None, leave=False) as bar:
+            for row in predictor.results(short_lines(source, limit)):
+                target.write(row)
+                bar.update()
+    tally = predictor.tally
+    sys.stderr.write(f"{tally.text if arguments.json else tally}\n")
+    return 1 if tally.errors else 0
+
+
+def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
+    if not given:
+        raise InputError("name a file of lines, or one step: --model M --cluster C --layout L")
+    if missing := [f"--{name}" for name in RECORDS if name not in given]:
+        raise InputError(f"one step also needs {' and '.join(missing)}")
+    try:
+        found = estimate(Reader().asked(given))
+    except ArithmeticError:
+        raise InputError("the result is too large for a number") from None
+    for_people = arguments.output == STANDARD and sys.stdout.isatty() and not arguments.json
+    with output(arguments.output) as target:
+        target.write(_table(found).encode() if for_people else result_row(None, found))
+    return 0
+
+
+def _table(found: Estimate) -> str:
+    return "\n".join([*_rows(found), "", why(found), ""])
+
+
+def _rows(found: Estimate) -> Iterator[str]:
+    shown = show(found.total, SECOND)
+    if found.low < found.high:
+        shown += f" ({show(found.low, SECOND)} to {show(found.high, SECOND)})"
+    yield f"step        {shown}"
+    yield f"throughput  {show(found.token_rate, RATIO)} tokens per second and GPU"
+    yield f"MFU         {100 * found.utilization:.1f} %"
+    yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
+    yield from _parts("time of a step", found.parts, SECOND)
+    yield from _parts("memory of the fullest GPU", found.memory, BYTE)
+
+
+def _parts(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:
+    """A table of the *parts* that are not 0, the largest first."""
+    total = sum(parts.values())
+    yield f"\n{title}"
+    for part, amount in sorted(parts.items(), key=lambda item: -item[1]):
+        if amount:
+            yield f"  {called(part):<26}{show(amount, unit):>10}{100 * amount / total:8.1f} %"

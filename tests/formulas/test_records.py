@@ -1,0 +1,80 @@
+"""Records from text and from objects: one reading, one set of errors."""
+
+from dataclasses import asdict
+
+import pytest
+
+from app.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape
+from app.formulas.records import Record
+
+
+@pytest.mark.parametrize("kind", [MODELS, CLUSTERS, LAYOUTS, GPUS])
+def test_a_record_reads_back_from_its_fields(kind: dict[str, Record]) -> None:
+    for known in kind.values():
+        assert type(known).of(asdict(known)) == known
+
+
+def test_numbers_are_in_base_units_and_texts_have_units() -> None:
+    links = {"intra_bandwidth": "450 GB/s", "inter_bandwidth": 5e10}
+    made = Cluster.of({"name": "ours", "gpu": "H100", "gpus": 16.0, **links})
+    assert (made.gpu, made.gpus, made.intra_bandwidth) == (GPUS["H100"], 16, 450e9)
+    assert made == Cluster.read(
+        "name=ours gpu=H100 gpus=16 intra_bandwidth=450 GB/s inter_bandwidth=400 Gbit/s"
+    )
+
+
+def test_an_object_with_a_known_name_changes_that_record() -> None:
+    deeper = ModelShape.of({"name": "llama 3.1 8b", "layers": 40})
+    assert deeper == ModelShape.read("Llama-3.1-8B layers=40")
+    assert (deeper.name, deeper.hidden, deeper.layers) == ("Llama-3.1-8B", 4096, 40)
+    own = Cluster.of({"name": "64 H100", "gpu": {"name": "H100", "memory": "96 GB"}})
+    assert (own.gpus, own.gpu.memory, own.gpu.peak) == (64, 96e9, GPUS["H100"].peak)
+
+
+def test_choices_are_read_as_json_has_them() -> None:
+    made = Layout.of({"zero_stage": 3.0, "sequence_parallel": False, "recompute": "Full"})
+    assert (made.zero_stage, made.sequence_parallel, made.recompute) == (3, False, "full")
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "says"),
+    [
+        (Layout, {"tensr": 2}, "a layout has no field 'tensr'; did you mean 'tensor'?"),
+        (Layout, {"tensor": "8 GB"}, "tensor: cannot read '8 GB': B given, a whole number expected"),
+        (Layout, {"tensor": 2.5}, "tensor must be a whole number, not 2.5"),
+        (Layout, {"tensor": float("nan")}, "tensor must be a whole number, not nan"),
+        (Layout, {"tensor": float("inf")}, "tensor must be a whole number, not inf"),
+        (Layout, {"tensor": True}, "tensor must be a whole number, not True"),
+        (Layout, {"tensor": -1}, "tensor must be at least 1, not -1"),
+        (Layout, {"tensor": None}, "tensor must be a number, or text with a unit, not null"),
+        (Layout, {"tensor": [2]}, "tensor must be a number, or text with a unit, not [2]"),
+        (Layout, {"source": 3}, "source must be text, not 3"),
+        # The text of no value in Python is a choice: it must not be taken for one.
+        (Layout, {"recompute": None}, "recompute must be one of none, selective, full, not 'null'"),
+        (Layout, {"zero_stage": True}, "zero_stage must be one of 0, 1, 2, 3, not 'true'"),
+        (Cluster, {"name": "64 H100", "gpu": 3}, "gpu must be a GPU, its name or its fields, not 3"),
+        (Cluster, {"name": "64 H100", "gpu": "H10"}, "no GPU is called 'H10'; did you mean 'H100'?"),
+        (Cluster, {"name": "64 H100", "gpu": {"name": "H100", "memry": 1}}, "did you mean 'memory'?"),
+        (ModelShape, {"layers": 40}, "a model shape also needs name, hidden, heads"),
+        (ModelShape, {"name": "405", "layers": 4}, "vocabulary; no model shape is called '405'; did you mean '405B'?"),
+        (Gpu, {"name": "Z9", "peak": 1e15}, "a new GPU also needs year, memory, memory_bandwidth, source; no"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_named(kind: type[Record], given: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match="(must|cannot|no|needs)") as refused:
+        kind.of(given)
+    assert says in str(refused.value)
+
+
+def test_text_and_object_have_the_same_errors() -> None:
+    for field, value in (("tensr", "2"), ("tensor", "8 GB"), ("zero_stage", "4"), ("data", "0")):
+        with pytest.raises(ValueError, match=field) as written:
+            Layout.read(f"{field}={value}")
+        with pytest.raises(ValueError, match=field) as given:
+            Layout.of({field: value})
+        assert str(written.value) == str(given.value)
+
+
+def test_fields_are_changed_behind_the_text_of_a_record() -> None:
+    placed = Layout.read("tensor=2 data=4")
+    assert Layout.read(f"{placed.text} tensor=8") == Layout(tensor=8, data=4)
