@@ -94,7 +94,7 @@ def step_time(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
+        recipe: bytes in which gradients are reduced and weights gathered.
 
     Raises:
         ValueError: an argument is not such a record, the layout does not divide the model, or it
@@ -133,7 +133,7 @@ def total_step_time(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
+        recipe: bytes in which gradients are reduced and weights gathered.
 
     Raises:
         ValueError: as in step_time.
@@ -172,7 +172,7 @@ def step_time_range(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
+        recipe: bytes in which gradients are reduced and weights gathered.
 
     Raises:
         ValueError: as in step_time.
@@ -210,7 +210,7 @@ def projected_utilization(
         cluster: GPUs that it runs on, as many as the layout has.
         layout: how it is laid out.
         shares: what kernels and links reach, where you know it better than the presets.
-        recipe: bytes of a weight that is gathered; gradients are reduced in 16 bits.
+        recipe: bytes in which gradients are reduced and weights gathered.
 
     Raises:
         ValueError: as in step_time.

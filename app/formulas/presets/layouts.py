@@ -147,9 +147,9 @@ LAYOUTS: Mapping[str, Layout] = MappingProxyType({known.name: known for known in
 
 _RECIPES = (
     Recipe(
-        name="Megatron", gradient_bytes=4.0, reduced_bytes=4.0,
-        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, FP32 gradients;"
-        " as Grattafiori et al., arXiv:2407.21783, section 3.3.2",
+        name="Megatron", gradient_bytes=4.0,
+        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, gradients summed"
+        " in FP32 as in Grattafiori et al., arXiv:2407.21783, section 3.3.2; sent in 16 bits",
     ),
     Recipe(name="mixed", source="Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1: 16"),
     Recipe(

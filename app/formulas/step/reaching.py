@@ -135,5 +135,5 @@ def precision_of(layout: Layout) -> Precision:
 
 
 def reduced_by(recipe: Recipe) -> Reduced:
-    """Bytes that data parallelism sends with *recipe*; gradients are reduced in 16 bits."""
-    return Reduced(getattr(recipe, "reduced_bytes", 2.0), recipe.weight_bytes)
+    """Bytes that data parallelism sends with *recipe*: weights are gathered as they are used."""
+    return Reduced(recipe.reduced_bytes, recipe.element_bytes)

@@ -112,7 +112,7 @@ def test_step_time_gathers_weights_in_the_bytes_of_the_recipe() -> None:
     exposed, where = Shares(hidden_data=0.0), cluster("64 H100")
     half = step_time(SMALL, where, layout, exposed).data
     whole = step_time(SMALL, where, layout, exposed, Recipe.named("FP32")).data
-    assert whole == pytest.approx(half * (2 * 4 + 2) / (2 * 2 + 2), rel=0.02)
+    assert whole == pytest.approx(half * (2 * 4 + 4) / (2 * 2 + 2), rel=0.02)
 
 
 def test_step_time_range_is_a_point_where_every_share_has_a_source() -> None:
