@@ -79,8 +79,8 @@ class Layout(Record):
     def expert_split(self) -> int:
         """Ranks that share an expert.
 
-        Where it is not given: *tensor* ranks, or one if the experts are spread over so many ranks
-        that these include the tensor parallel ones.
+        Where it is not given: *tensor* ranks, or one if the experts must be spread over the tensor
+        parallel ranks to have enough of them.
         """
         spread = self.shards % self.expert and not self.shards * self.tensor % self.expert
         return self.expert_tensor or (1 if spread else self.tensor)
