@@ -1,0 +1,85 @@
+"""How far the formulas are from the published rows."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from app.formulas.layout import total_step_time
+from app.published import (
+    Outcome,
+    Prediction,
+    accuracy,
+    outcome,
+    outcomes,
+    published_run,
+    published_runs,
+)
+
+RUN = published_run("llama-3 table row 2")
+
+
+def within(low: float, high: float) -> Outcome:
+    """A prediction from *low* to *high* measured steps."""
+    return Outcome(RUN, Prediction(low * RUN.step_time, high * RUN.step_time, 0.0))
+
+
+def test_every_row_is_predicted_or_says_why_not() -> None:
+    assert [one.run for one in outcomes()] == list(published_runs())
+    for one in outcomes():
+        assert (one.prediction is None) == bool(one.why), one.run.id
+        assert one.run.step_time > 0
+    assert [one.run.model for one in outcomes() if one.why] == ["Nemotron_3_Super"] * 8
+
+
+def test_a_row_that_is_more_than_a_tenth_away_has_a_reason() -> None:
+    for one in outcomes():
+        if one.prediction and not one.holds and abs(one.error) > 0.10:
+            assert one.reason, one.run.id
+        else:
+            assert not one.reason
+
+
+def test_a_prediction_is_the_step_of_the_formula() -> None:
+    assert RUN.shape
+    assert RUN.layout
+    found = outcome(RUN)
+    assert found.prediction
+    seconds = total_step_time(RUN.shape, RUN.machine.cluster, RUN.layout)
+    assert found.prediction.low <= seconds <= found.prediction.high
+    # 400 TFLOP/s per GPU (arXiv:2407.21783, table 4) for 16.78M tokens of 2.54 TFLOP each.
+    assert RUN.step_time == pytest.approx(16_777_216 * 2.536e12 / 16384 / 400e12, rel=2e-3)
+
+
+def test_a_layout_that_the_formulas_refuse_says_which_rule() -> None:
+    assert RUN.layout
+    one = outcome(replace(RUN, layout=replace(RUN.layout, data=64)))
+    assert one.prediction is None
+    assert one.why.startswith("the formulas refuse its layout: ")
+
+
+def test_the_accuracy_is_a_mean_of_deviations() -> None:
+    found = accuracy([within(1.3, 1.3), within(0.9, 0.9), within(0.8, 1.25), within(2, 8)])
+    assert (found.rows, found.predicted, found.points) == (4, 4, 2)
+    assert found.error == pytest.approx((0.3 + 0.1) / 2)
+    assert found.bias == pytest.approx((0.3 - 0.1) / 2)
+    assert (found.intervals, found.held) == (2, 1)
+    assert found.width == pytest.approx((1.25 / 0.8 + 4) / 2)
+    # An interval is as far away as its middle: twice and eight times are four times.
+    assert found.worst
+    assert found.worst.error == pytest.approx(3)
+
+
+def test_without_predictions_there_is_no_accuracy() -> None:
+    found = accuracy([Outcome(RUN, None, "it is odd")])
+    assert (found.error, found.bias, found.width, found.worst) == (None, None, None, None)
+
+
+def test_the_accuracy_of_a_source_is_the_naive_one() -> None:
+    mine = [one for one in outcomes() if one.run.source.id == "megatron-2022"]
+    ratios = [
+        math.exp(math.log(one.prediction.low * one.prediction.high) / 2) / one.run.step_time
+        for one in mine
+        if one.prediction
+    ]
+    assert accuracy(mine).error == pytest.approx(sum(abs(r - 1) for r in ratios) / 8)
