@@ -55,6 +55,11 @@ class Outcome:
         return found is not None and found.low <= self.run.step_time <= found.high
 
     @property
+    def is_near(self) -> bool:
+        """Whether the prediction is at most a tenth away, or an interval that holds the time."""
+        return self.prediction is not None and (self.holds or abs(self.error) <= NEAR)
+
+    @property
     def memory_error(self) -> Ratio | None:
         """How much more memory is predicted than was measured; None if it was not."""
         if self.prediction is None or not self.run.printed.memory:
@@ -64,9 +69,7 @@ class Outcome:
     @property
     def reason(self) -> str:
         """Why the prediction is more than a tenth away, as far as the source tells."""
-        if self.prediction is None or self.holds or abs(self.error) <= NEAR:
-            return ""
-        return "; ".join(self.run.apart)
+        return "" if self.prediction is None or self.is_near else "; ".join(self.run.apart)
 
 
 @dataclass(frozen=True, slots=True)
