@@ -68,10 +68,10 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
-    """A group in pixels: the path of its marks, that of its intervals, and what is read off."""
+    """A group in pixels: a path per mark, that of its intervals, and what is read off."""
 
     color: Color
-    marks: str
+    marks: tuple[str, ...]
     intervals: str
     points: str
     says: str
@@ -150,7 +150,7 @@ def _groups(
         mark = _MARKS[group.mark]
         yield PlacedGroup(
             color=group.color,
-            marks="".join(mark.format(x, y) for x, y in spots),
+            marks=tuple(mark.format(x, y) for x, y in spots),
             intervals="".join(
                 f"M{across.at(dot.x)} {up.at(dot.low)}V{up.at(dot.high)}" for dot in wide
             ),

@@ -59,6 +59,11 @@ class SourceSection:
     source: Source
     rows: tuple[RunRow, ...]
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether memory was published, too."""
+        return any(row.memory for row in self.rows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustPage:

@@ -20,8 +20,7 @@ _UNUSED = {"name", "source", "year", "power", "tensor_cores", "nvlink"}
 class AccuracyRow:
     """How near the predictions of a source are; *worst* is the farthest, and why."""
 
-    name: str
-    href: str
+    link: Hyperlink
     rows: str
     error: str
     bias: str
@@ -47,7 +46,10 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class CoefficientRow:
-    """The numbers of a GPU or link that the predictions start from, and their source."""
+    """The numbers of a GPU or link that the predictions start from, and their source.
+
+    A GPU that differs from its preset is not on another page, so that its link has no address.
+    """
 
     link: Hyperlink
     values: str
@@ -71,8 +73,7 @@ def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]
     worst = near.worst
     why = f": {worst.reason}" if worst and worst.reason else ""
     return AccuracyRow(
-        name=name,
-        href=href,
+        link=Hyperlink(href, name),
         rows=str(near.rows) if near.rows == near.predicted else f"{near.predicted} of {near.rows}",
         error="–" if near.error is None else percent_text(float(f"{near.error:.3g}")),
         bias="–" if near.bias is None else change(1 + near.bias, 1),
@@ -108,7 +109,8 @@ def _layout(run: PublishedRun) -> str:
     named = degrees(run.layout) if run.layout else {}
     parts = [f"{name} {degree}" for name, degree in named.items()]
     parts.append(f"{run.batch:,} × {run.sequence:,} tokens")
-    return ", ".join((*parts, run.precision))
+    parts.append(run.precision)
+    return ", ".join((*parts, f"release {run.release}") if run.release else parts)
 
 
 def _printed(run: PublishedRun) -> str:
@@ -155,9 +157,8 @@ def coefficient_rows(runs: Sequence[PublishedRun]) -> Iterator[CoefficientRow]:
     """The GPUs of *runs*, and the links."""
     used = {gpu.name: gpu for gpu in (run.machine.cluster.gpu for run in runs)}
     for gpu in used.values():
-        place = f"#{anchor_of(gpu)}" if gpu in GPUS.values() else ""
-        link = Hyperlink(f"/hardware{place}", gpu.name)
-        yield CoefficientRow(link, _values(gpu), gpu.source)
+        href = f"/hardware#{anchor_of(gpu)}" if gpu in GPUS.values() else ""
+        yield CoefficientRow(Hyperlink(href, gpu.name), _values(gpu), gpu.source)
     for known in LINKS.values():
         link = Hyperlink(f"/hardware#{anchor_of(known)}", known.name)
         yield CoefficientRow(link, _values(known), known.source)
