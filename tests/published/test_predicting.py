@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from app.content.errata import erratum_called
 from app.formulas.layout import total_step_time
+from app.formulas.transformer import model_parameters
 from app.published import (
     Outcome,
     Prediction,
@@ -83,3 +85,45 @@ def test_the_accuracy_of_a_source_is_the_naive_one() -> None:
         if one.prediction
     ]
     assert accuracy(mine).error == pytest.approx(sum(abs(r - 1) for r in ratios) / 8)
+
+
+def ratio(row: str, other: str) -> float:
+    """The token rate of one row over that of another."""
+    over, under = published_run(row), published_run(other)
+    return over.printed.token_rate / under.printed.token_rate
+
+
+# What an erratum divides by hand, from the rows.
+RULES = {
+    ("E-73", 0): ratio("torchtitan 2024 table 1 row 3", "torchtitan 2024 table 1 row 2"),
+    ("E-73", 1): ratio("torchtitan 2024 table 3 row 3", "torchtitan 2024 table 3 row 2"),
+    ("E-73", 2): ratio("torchtitan 2025 row 3", "torchtitan 2025 row 1"),
+    ("E-73", 3): ratio("torchtitan 2025 row 5", "torchtitan 2025 row 1"),
+    ("E-75", 0): ratio("megatron-bridge archive L102", "megatron-bridge archive L100"),
+    ("E-75", 1): ratio("megatron-bridge archive L105", "megatron-bridge archive L103"),
+    ("E-75", 2): ratio("megatron-bridge archive L203", "megatron-bridge archive L201"),
+    ("E-75", 3): ratio("megatron-bridge archive L206", "megatron-bridge archive L204"),
+}
+
+
+@pytest.mark.parametrize(("line", "measured"), RULES.items(), ids=lambda item: str(item)[:12])
+def test_a_rule_of_thumb_is_off_by_more_than_a_fifth_of_the_rows(
+    line: tuple[str, int], measured: float
+) -> None:
+    rule = {"E-73": 2.0, "E-75": 2.0}[line[0]]  # a GB200 promises twice, a GB300 three times
+    assert float(erratum_called(line[0]).worked[line[1]].value) == pytest.approx(measured, abs=6e-3)
+    assert abs(rule / measured - 1) > 0.2
+
+
+def test_the_memory_of_a_row_is_far_above_sixteen_bytes_per_parameter() -> None:
+    for line, row in (
+        (1, "2024 table 1 row 2"),
+        (2, "2024 table 3 row 2"),
+        (3, "2024 table 5 row 2"),
+    ):
+        run = published_run(f"torchtitan {row}")
+        assert run.shape
+        rule = 16 * model_parameters(run.shape) / run.gpus
+        printed = float(erratum_called("E-74").worked[line].value)
+        assert printed == pytest.approx(run.printed.memory / rule, rel=2e-3)
+        assert printed > 5
