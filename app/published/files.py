@@ -47,6 +47,7 @@ class SourceInFile(BaseModel):
     tables: Mapping[str, TableInFile]
     counts: Literal["", "causal", "recomputed"] = ""
     assumes: tuple[str, ...] = ()
+    recipe: str
     models: Mapping[str, str]
     unknown: Mapping[str, str] = {}
     machines: Mapping[str, MachineInFile]

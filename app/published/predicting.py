@@ -98,7 +98,7 @@ def outcome(run: PublishedRun) -> Outcome:
         return Outcome(run, None, run.unknown)
     try:
         seconds = total_step_time(run.shape, run.machine.cluster, run.layout)
-        memory = memory_budget(run.shape, run.layout).total
+        memory = memory_budget(run.shape, run.layout, run.source.recipe).total
     except ValueError as error:
         return Outcome(run, None, f"the formulas refuse its layout: {error}")
     return Outcome(run, Prediction(seconds, seconds, memory))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.formulas.presets import Cluster, Layout, ModelShape
+from app.formulas.presets import GPUS, Cluster, Layout, ModelShape, Recipe
 from app.formulas.transformer import active_parameters, step_flops, token_flops
 from app.units import Bytes, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 
@@ -21,13 +21,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A source of rows; *assumes*: what its rows leave open, and how it is read here."""
+    """A source of rows; *assumes*: what its rows leave open, and how it is read here.
+
+    *recipe* are the bytes of each kind of number in its runs; *counts* is how it counts FLOP.
+    """
 
     id: str
     title: str
     about: str
     license: str
     assumes: tuple[str, ...]
+    recipe: Recipe
     counts: str = ""
 
 
@@ -95,6 +99,12 @@ class PublishedRun:
         """Whether all its products are dense, and of operands of 16 bits."""
         dense = self.shape is not None and not self.shape.experts
         return dense and self.precision == "BF16"
+
+    @property
+    def calibrates(self) -> tuple[str, ...]:
+        """The GPUs whose presets have numbers from this paper, which then does not test them."""
+        paper = self.table.address.removeprefix("https://arxiv.org/abs/")
+        return tuple(dict.fromkeys(gpu.name for gpu in GPUS.values() if paper in gpu.source))
 
     @property
     def step_time(self) -> Seconds:

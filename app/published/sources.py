@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
-from app.formulas.presets import Cluster, Gpu, Layout, ModelShape
+from app.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe
 from app.published.files import MEASURES, RowInFile, SourceInFile
 from app.published.rows import Machine, PublishedRun, Source, Table
 from app.units import BYTE_PER_SECOND, parse
@@ -83,8 +83,15 @@ class _Reading:
             about=file.about.strip(),
             license=file.license,
             assumes=tuple(says.strip() for says in file.assumes),
+            recipe=self._recipe(),
             counts=file.counts,
         )
+
+    def _recipe(self) -> Recipe:
+        try:
+            return Recipe.read(self.file.recipe)
+        except ValueError as error:
+            raise ContentError([self.document.problem(("recipe",), str(error))]) from error
 
     def row(self, key: str) -> Iterator[PublishedRun]:
         """The row called *key*; none if it has problems."""

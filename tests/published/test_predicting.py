@@ -11,6 +11,7 @@ from app.formulas.transformer import model_parameters
 from app.published import (
     Outcome,
     Prediction,
+    Table,
     accuracy,
     outcome,
     outcomes,
@@ -70,6 +71,13 @@ def test_the_accuracy_is_a_mean_of_deviations() -> None:
     # An interval is as far away as its middle: twice and eight times are four times.
     assert found.worst
     assert found.worst.error == pytest.approx(3)
+
+
+def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
+    source = published_run("megatron-2021 table row 1").machine.cluster.gpu.source
+    named = Table("a paper", f"https://arxiv.org/abs/{source[:21]}")
+    assert "A100 SXM 80GB" in replace(RUN, table=named).calibrates
+    assert RUN.calibrates == ()
 
 
 def test_without_predictions_there_is_no_accuracy() -> None:

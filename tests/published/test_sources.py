@@ -28,6 +28,7 @@ SMALL = """
 title: Someone
 about: One row.
 license: MIT
+recipe: gradient_bytes=4
 tables: {table: {name: a table, address: "https://example.org"}}
 models: {small: Llama-3-8B}
 unknown: {odd: it is odd}
@@ -188,6 +189,7 @@ def test_a_small_file_is_read(tmp_path: Path) -> None:
         ("Llama-3-8B", "Llama-3-9B", "no model shape is called 'Llama-3-9B'; did you mean"),
         ("gpu: H100 SXM", "gpu: H101", "no GPU is called 'H101'; did you mean"),
         ("450 GB/s", "450 GB", "cannot read '450 GB'"),
+        ("gradient_bytes", "gradients_bytes", "recipe: .* did you mean 'gradient_bytes'"),
         ("license: MIT", "licenses: MIT", "licenses: .*did you mean 'license'"),
     ],
 )
@@ -197,14 +199,14 @@ def test_a_file_that_is_not_valid_says_where(tmp_path: Path, old: str, new: str,
         small(tmp_path, SMALL.replace(old, new))
     problem = caught.value.problems[0]
     assert problem.path == tmp_path / "small.yaml"
-    assert problem.line in (5, 13, 14) or "license" in says
+    assert problem.line in (5, 14, 15) or "license" in says
 
 
 def test_all_problems_of_a_file_are_listed(tmp_path: Path) -> None:
     text = SMALL + "  table 2: [small, 8, 0, 2, none, 2.5, []]\n  table 3: [small]\n"
     with pytest.raises(ContentError) as caught:
         small(tmp_path, text)
-    assert [problem.line for problem in caught.value.problems] == [15, 16]
+    assert [problem.line for problem in caught.value.problems] == [16, 17]
 
 
 def test_a_layout_that_cannot_exist_is_not_predicted(tmp_path: Path) -> None:

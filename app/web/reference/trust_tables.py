@@ -63,7 +63,11 @@ def accuracy_rows(found: Sequence[Outcome], shown: Sequence[Source]) -> Iterator
         yield _accuracy_row(source.title, source_href(source), accuracy(mine), mine)
     if len(shown) > 1:
         dense = [one for one in found if one.run.is_dense_16_bit]
-        yield _accuracy_row("Dense, in 16 bits", "", accuracy(dense), dense)
+        tests = [one for one in dense if not one.run.calibrates]
+        name = "Dense, in 16 bits"
+        if len(tests) < len(dense):
+            name += ", without those that calibrate"
+        yield _accuracy_row(name, "", accuracy(tests), tests)
         yield _accuracy_row("All", "", accuracy(found), found)
 
 
@@ -72,6 +76,7 @@ def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]
     memory = [abs(one.memory_error) for one in found if one.memory_error is not None]
     worst = near.worst
     why = f": {worst.reason}" if worst and worst.reason else ""
+    farthest = f"{worst.run.said}, {error_text(worst)}{why}" if worst else "–"
     return AccuracyRow(
         link=Hyperlink(href, name),
         rows=str(near.rows) if near.rows == near.predicted else f"{near.predicted} of {near.rows}",
@@ -79,8 +84,14 @@ def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]
         bias="–" if near.bias is None else change(1 + near.bias, 1),
         held=held,
         memory=percent_text(sum(memory) / len(memory)) if memory else "–",
-        worst=f"{worst.run.said}, {error_text(worst)}{why}" if worst else "–",
+        worst=f"{_calibration(found)}{farthest}",
     )
+
+
+def _calibration(found: Sequence[Outcome]) -> str:
+    """That the presets of some GPUs have numbers from these very runs, if they do."""
+    known = found[0].run.calibrates if found and all(one.run.calibrates for one in found) else ()
+    return f"Calibrates the preset of {', '.join(known)}, so it does not test it. " if known else ""
 
 
 def _factor(width: float | None) -> str:
