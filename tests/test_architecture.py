@@ -10,7 +10,17 @@ APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
-SERVER = CORE | {"network", "charts", "db", "explorers", "labs", "learning", "site", "templating"}
+SERVER = CORE | {
+    "network",
+    "charts",
+    "db",
+    "explorers",
+    "labs",
+    "learning",
+    "published",
+    "site",
+    "templating",
+}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -28,7 +38,8 @@ MAY: dict[str, set[str]] = {
     "kinds": {"errors", "units", "formulas", "expressions", "sandbox"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
-    "explorers": {"charts", "errors", "formulas", "simulators", "units"},
+    "published": {"errors", "formulas", "units", "yaml_file"},
+    "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
     "predicting": {"errors", "formulas", "units"},

@@ -6,11 +6,12 @@ from app.charts.bars import Bars, bars_picture
 from app.charts.drawing import Drawing
 from app.charts.paper import WIDE, Paper
 from app.charts.plot import Plot, plot_picture
+from app.charts.scatter import Scatter, scatter_picture
 from app.charts.timeline import Timeline
 from app.charts.timeline_layout import timeline_picture
 from app.templating import environment
 
-Figure = Bars | Plot | Timeline | Drawing
+Figure = Bars | Plot | Scatter | Timeline | Drawing
 
 
 def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
@@ -20,6 +21,8 @@ def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
             return _filled("bars", picture=bars_picture(figure, paper), alone=alone)
         case Plot():
             return _filled("plot", picture=plot_picture(figure, paper), alone=alone)
+        case Scatter():
+            return _filled("scatter", picture=scatter_picture(figure, paper), alone=alone)
         case Timeline():
             name = "timeline" if alone else "schedule"
             return _filled(name, picture=timeline_picture(figure, paper))

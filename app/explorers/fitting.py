@@ -28,7 +28,7 @@ from app.explorers.published import (
     DEEPSEEK,
     HOURS,
     LLAMA,
-    PublishedRun,
+    ExplorableRun,
     off_by,
     published_as,
     published_near,
@@ -39,7 +39,7 @@ from app.formulas.presets import Layout
 from app.units import BYTE, DOLLAR, JOULE, SECOND, show
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
-_EIGHT = PublishedRun(
+_EIGHT = ExplorableRun(
     name="Llama 3.1 8B on 8 H100s",
     model="Llama-3-8B",
     gpu="H100",
@@ -82,7 +82,7 @@ def _explored(values: Values) -> Explored:
     )
 
 
-def _verdict(run: Projection, paper: PublishedRun | None) -> Verdict:
+def _verdict(run: Projection, paper: ExplorableRun | None) -> Verdict:
     if run.spare >= 0:
         return Verdict(True, "It fits", _fit(run))
     title = "It ran, but these formulas say it does not fit" if paper else "It does not fit"
@@ -116,7 +116,7 @@ def _limit(run: Projection) -> str:
     return f"{name}, {percent_text(spent / run.times.total)}"
 
 
-def _said(run: Projection, paper: PublishedRun | None) -> str:
+def _said(run: Projection, paper: ExplorableRun | None) -> str:
     total = run.times.total
     (most, first), *rest = ((spent, name) for spent, name in _limits(run) if spent > _SEEN * total)
     says = (
@@ -132,7 +132,7 @@ def _said(run: Projection, paper: PublishedRun | None) -> str:
     return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
 
-def _published(run: Projection, paper: PublishedRun | None) -> str:
+def _published(run: Projection, paper: ExplorableRun | None) -> str:
     """What was published of this run, or of one on the same GPUs."""
     if paper:
         printed = paper.printed[0]
@@ -151,7 +151,7 @@ def _published(run: Projection, paper: PublishedRun | None) -> str:
     return ""
 
 
-def _facts(run: Projection, paper: PublishedRun | None) -> Iterator[KeyFigure]:
+def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
     beside = {p.measure.label: p.shown for p in paper.printed} if paper else {}
 
     def marked(fact: KeyFigure, label: str) -> KeyFigure:
@@ -168,7 +168,7 @@ def _facts(run: Projection, paper: PublishedRun | None) -> Iterator[KeyFigure]:
     yield KeyFigure("energy of the GPUs", energy_text(run.energy), run.energy, JOULE)
 
 
-def _step_bars(run: Projection, paper: PublishedRun | None) -> Bars:
+def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
     times = run.times
     parts = (
         Part(Tone.COMPUTE, "compute, optimizer", times.compute + times.launches + times.optimizer),

@@ -75,6 +75,7 @@ def _explored(values: Values) -> Explored:
         f"{counted(layout.microbatches, 'micro-batch', 'micro-batches')} each. {verdict} "
         f"A step of {layout.tokens:,} tokens takes {show(times.total, SECOND)}, "
         f"**{percent_text(used)}** of the peak.{_better(model, cluster, layout)}"
+        "\n\n[How far to trust this](/trust): the same formulas against published runs."
     )
     facts = (
         plain("data parallel", layout.data),

@@ -1,4 +1,4 @@
-"""Runs whose layout was published, and what was measured of them."""
+"""Published runs that the controls can describe, and what was measured of them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -8,9 +8,11 @@ from app.explorers.base import StateRow, StateTable, change
 from app.explorers.placements import Placement, cluster_of
 from app.explorers.projecting import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
+from app.published import Printed, published_run
 from app.units import FLOP_PER_SECOND, figures, show
 
 _GIGA, _TRILLION = 1e9, 1e12
+_TOKENS = 160e9  # of a run of 8 billion parameters whose length was not published
 _STATE = (  # controls that are fields of a layout
     ("tensor", "tensor"), ("pipeline", "pipeline"), ("virtual", "virtual"), ("context", "context"),
     ("expert", "expert"), ("micro", "micro_batch"), ("sequence", "sequence"),
@@ -20,43 +22,54 @@ _STATE = (  # controls that are fields of a layout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """Something that papers print of a run; *costs*: it grows with the time of a step."""
+    """Something that papers print of a run; *costs*: it grows with the time of a step.
+
+    *of* is that of a projection, *printed* the printed one.
+    """
 
     label: str
     of: Callable[[Projection], float]
+    printed: Callable[[Printed], float]
     text: Callable[[float], str]
     costs: bool = False
 
 
 MFU = Measure(
-    label="MFU", of=lambda run: run.utilization, text=lambda share: f"{figures(100 * share, 3)} %"
+    label="MFU",
+    of=lambda run: run.utilization,
+    printed=lambda of: of.utilization,
+    text=lambda share: f"{figures(100 * share, 3)} %",
 )
 RATE = Measure(
     label="FLOP/s per GPU",
     of=lambda run: run.rate,
+    printed=lambda of: of.rate,
     text=lambda rate: show(rate, FLOP_PER_SECOND, 3),
 )
 TOKEN_RATE = Measure(
     label="tokens per second and GPU",
     of=lambda run: run.token_rate,
+    printed=lambda of: of.token_rate,
     text=lambda rate: figures(float(f"{rate:.4g}")),
 )
 HOURS = Measure(
     label="GPU-hours",
     of=lambda run: run.hours,
+    printed=lambda of: of.gpu_hours,
     text=lambda hours: f"{figures(float(f'{hours:.4g}'))}",
     costs=True,
 )
 HOURS_PER_TRILLION = Measure(
     label="GPU-hours per trillion tokens",
     of=lambda run: run.hours_per_trillion,
+    printed=lambda of: of.hours_per_trillion,
     text=lambda hours: f"{figures(float(f'{hours:.3g}'))}",
     costs=True,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedNumber:
     """A number of a paper."""
 
     measure: Measure
@@ -79,7 +92,7 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedRun:
+class ExplorableRun:
     """A run as published; the first of the *printed* numbers tells the time of a step.
 
     *apart* says what sets it apart from what the formulas describe.
@@ -91,7 +104,7 @@ class PublishedRun:
     network: float  # GB/s per GPU
     layout: Layout
     tokens: float  # trillions
-    printed: tuple[Printed, ...]
+    printed: tuple[PrintedNumber, ...]
     source: str
     apart: str = ""
 
@@ -132,60 +145,59 @@ class PublishedRun:
         return same == own and machine == (placed.model, placed.cluster.gpu)
 
 
-_LLAMA = "Grattafiori et al., arXiv:2407.21783, table 4"
-LLAMA = PublishedRun(
-    name="Llama 3 405B on 16,384 H100s",
-    model="Llama-3.1-405B",
+def _run(
+    row: str, name: str, *measures: Measure, gpu: str, apart: str = "", model: str = ""
+) -> ExplorableRun:
+    """The published *row*, as the controls describe it."""
+    run = published_run(row)
+    if run.shape is None or run.layout is None:
+        raise ValueError(f"{row} has no layout: {run.unknown}")
+    return ExplorableRun(
+        name=name,
+        model=model or run.shape.name,
+        gpu=gpu,
+        network=run.machine.cluster.inter_bandwidth / _GIGA,
+        layout=run.layout,
+        tokens=(run.printed.run_tokens or _TOKENS) / _TRILLION,
+        printed=tuple(PrintedNumber(each, each.printed(run.printed)) for each in measures),
+        source=run.table.name,
+        apart=apart,
+    )
+
+
+LLAMA = _run(
+    "llama-3 table row 2",
+    "Llama 3 405B on 16,384 H100s",
+    *(MFU, RATE, HOURS),
     gpu="H100",
-    network=50,
-    layout=Layout.named("Llama 3 405B on 16384 GPUs"),
-    tokens=15.6,
-    printed=(Printed(MFU, 0.41), Printed(RATE, 400e12), Printed(HOURS, 30.84e6)),
-    source=f"{_LLAMA}; GPU-hours: Llama 3.1 model card",
     apart="The GPU-hours are those of the model card, a total that may include other stages and "
     "interruptions.",
 )
-DEEPSEEK = PublishedRun(
-    name="DeepSeek-V3 on 2,048 H800s",
-    model="DeepSeek-V3",
+DEEPSEEK = _run(
+    "deepseek-v3 table row 1",
+    "DeepSeek-V3 on 2,048 H800s",
+    *(HOURS_PER_TRILLION, HOURS),
     gpu="H800",
-    network=50,
-    layout=Layout.named("DeepSeek-V3 on 2048 GPUs"),
-    tokens=14.8,
-    printed=(Printed(HOURS_PER_TRILLION, 180e3), Printed(HOURS, 2.664e6)),
-    source="DeepSeek-V3 Technical Report, arXiv:2412.19437, table 1 (pretraining)",
     apart="This run is outside the model. DeepSeek computes products in 8 bits, hides the "
     "all-to-alls behind computation, stores activations in 8 bits and recomputes norms and "
     "up-projections; this projection does none of it, so both time and memory come out too large.",
 )
 RUNS = (
-    replace(
-        LLAMA,
-        name="Llama 3 405B on 8,192 H100s",
-        layout=Layout.named("Llama 3 405B on 8192 GPUs"),
-        printed=(Printed(MFU, 0.43),),
-        source=_LLAMA,
+    _run(
+        "llama-3 table row 1",
+        "Llama 3 405B on 8,192 H100s",
+        MFU,
+        gpu="H100",
         apart="The batch is that of 16,384 GPUs, so that each holds more micro-batches.",
     ),
     LLAMA,
-    replace(
-        LLAMA,
-        name="Llama 3 405B, 128K tokens",
-        layout=Layout.named("Llama 3 405B, 128K tokens"),
-        tokens=0.8,
-        printed=(Printed(MFU, 0.38),),
-        source=_LLAMA,
-        apart="",
-    ),
-    PublishedRun(
-        name="Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
-        model="Llama-3-8B",
+    _run("llama-3 table row 3", "Llama 3 405B, 128K tokens", MFU, gpu="H100"),
+    _run(
+        "torchtitan 2024 table 1 row 2",
+        "Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
+        TOKEN_RATE,
         gpu="H100 96GB HBM2e 500 W",
-        network=50,
-        layout=Layout(data=8, zero_stage=3, micro_batch=2),
-        tokens=0.16,
-        printed=(Printed(TOKEN_RATE, 6667),),
-        source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, with torch.compile",
+        model="Llama-3-8B",
         apart="It computes half of its products again, which the formulas do not: their selective "
         "recomputation is that of attention scores.",
     ),
@@ -193,12 +205,12 @@ RUNS = (
 )
 
 
-def published_as(placed: Placement) -> PublishedRun | None:
+def published_as(placed: Placement) -> ExplorableRun | None:
     """The published run that is laid out like that, if there is one."""
     return next((run for run in RUNS if run.is_of(placed)), None)
 
 
-def published_near(placed: Placement) -> PublishedRun | None:
+def published_near(placed: Placement) -> ExplorableRun | None:
     """A published run of the same model on as many of the same GPUs, if there is one."""
     wanted = placed.model, placed.cluster.gpu, placed.cluster.gpus
     return next(
@@ -229,7 +241,7 @@ def trust() -> StateTable:
             "These are projections. Kernels and links reach the shares of their peaks that are "
             "listed with the hardware, and no GPU waits for a slower one. A framework's own "
             "memory is not included. Where a step was published, this is how far the projection "
-            "is from it:"
+            "is from it. [All published runs](/trust) are on a page of their own."
         ),
         header=("Published run", "Number", "Published", "Projected", "Off by", "Source"),
         rows=rows,

@@ -15,7 +15,7 @@ from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.progress import page as progress_page
-from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware
+from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
 from app.web.search.page import indexing
 from app.web.share import page as pictures
@@ -32,6 +32,7 @@ PARTS = (
     formulas,
     glossary,
     hardware,
+    trust,
     listing,
     lab,
     board,

@@ -9,6 +9,7 @@ from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.plot import LabeledPoint, Plot, Series
+from app.charts.scatter import Dot, DotGroup, Scatter
 from app.charts.svg import Figure, to_svg
 from app.charts.timeline import Lane, TimeBar, Timeline
 from app.units import BYTE
@@ -31,6 +32,16 @@ FIGURES: dict[str, Figure] = {
         y=AXIS,
         series=(Series(color=Color.BLUE, name=HOSTILE, points=((1.0, 1.0), (2.0, 3.0))),),
         marks=(LabeledPoint(x=1.0, y=2.0, says=HOSTILE),),
+    ),
+    "scatter": Scatter(
+        title=HOSTILE,
+        summary=HOSTILE,
+        x=Axis(label=HOSTILE, unit=BYTE, log=True),
+        y=Axis(label=HOSTILE, unit=BYTE, log=True),
+        groups=(
+            DotGroup(Color.BLUE, "square", HOSTILE, (Dot(1.0, 2.0, 1.0, 3.0, HOSTILE, HOSTILE),)),
+        ),
+        band=0.1,
     ),
     "timeline": Timeline(
         title=HOSTILE,

@@ -10,7 +10,7 @@ from app.explorers.before import since, with_ghosts
 from app.explorers.fitting import FIT
 from app.explorers.neighbors import MOST
 from app.explorers.projecting import projected
-from app.explorers.published import LLAMA, RUNS, PublishedRun
+from app.explorers.published import LLAMA, RUNS, ExplorableRun
 from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Layout, ModelShape
@@ -78,7 +78,7 @@ def test_what_is_outside_of_the_formulas_says_so() -> None:
 
 
 @pytest.mark.parametrize("paper", RUNS, ids=lambda paper: paper.name)
-def test_a_published_run_leads_to_itself(paper: PublishedRun) -> None:
+def test_a_published_run_leads_to_itself(paper: ExplorableRun) -> None:
     values, corrections = read_controls(FIT.controls, paper.state)
     assert corrections == ()
     shown = FIT.explore(Values(values))

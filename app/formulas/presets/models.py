@@ -108,6 +108,32 @@ def _llama_3(name: str, layers: int, hidden: int, heads: int, feed_forward: int)
     )  # fmt: skip
 
 
+def _megatron(name: str, layers: int, hidden: int, heads: int, source: str) -> ModelShape:
+    return ModelShape(
+        name=f"Megatron-LM {name}", layers=layers, hidden=hidden, heads=heads,
+        key_value_heads=heads, head_size=hidden // heads, feed_forward=4 * hidden,
+        vocabulary=51_200, gated=False, tied=True, biases="all", norm="layer", positions=2048,
+        source=source,
+    )  # fmt: skip
+
+
+def _maxtext(name: str, layers: int, hidden: int, heads: int, feed_forward: int) -> ModelShape:
+    return ModelShape(
+        name=f"MaxText {name}", layers=layers, hidden=hidden, heads=heads, key_value_heads=heads,
+        head_size=128, feed_forward=feed_forward, vocabulary=32_000, source=_MAXTEXT,
+    )  # fmt: skip
+
+
+_SC21 = "Narayanan et al., arXiv:2104.04473, table 1"
+_KORTHIKANTI = "Korthikanti et al., arXiv:2205.05198, table 3"
+_MAXTEXT = (
+    "AI-Hypercomputer/maxtext, src/maxtext/configs/base.yml, whose widths are scaled by"
+    " global_parameter_scale"
+)
+_MAXTEXT_V4 = (
+    "AI-Hypercomputer/maxtext, src/maxtext/configs/tpu/v4; without a gate and with heads of 256,"
+    " which give the parameters that the file is named after"
+)
 _MODELS = (
     ModelShape(
         name="Llama-2-7B", layers=32, hidden=4096, heads=32, key_value_heads=32, head_size=128,
@@ -163,6 +189,40 @@ _MODELS = (
         feed_forward=0, vocabulary=151_936, query_key_norm=True, experts=128, active_experts=8,
         expert_feed_forward=1536, source=_QWEN_3,
     ),
+    ModelShape(
+        name="GPT-OSS-120B", layers=36, hidden=2880, heads=64, key_value_heads=8, head_size=64,
+        feed_forward=0, vocabulary=201_088, biases="all", experts=128, active_experts=4,
+        expert_feed_forward=2880, router_bias=True,
+        source="OpenAI, gpt-oss model card, arXiv:2508.10925, and the released configuration; the"
+        " windows of every second layer and the sinks of attention are left out",
+    ),
+    _megatron("1.7B", 24, 2304, 24, _SC21),
+    _megatron("3.6B", 30, 3072, 32, _SC21),
+    _megatron("7.5B", 36, 4096, 32, _SC21),
+    _megatron("18B", 40, 6144, 48, _SC21),
+    _megatron("22B", 48, 6144, 64, _KORTHIKANTI),
+    _megatron("39B", 48, 8192, 64, _SC21),
+    _megatron("76B", 60, 10_240, 80, _SC21),
+    _megatron("145B", 80, 12_288, 96, _SC21),
+    _megatron("175B", 96, 12_288, 96, _KORTHIKANTI),
+    _megatron("310B", 96, 16_384, 128, _SC21),
+    _megatron("530B", 105, 20_480, 128, f"{_SC21}, and {_KORTHIKANTI}"),
+    _megatron("1T", 128, 25_600, 160, f"{_SC21}, and {_KORTHIKANTI}"),
+    _maxtext("16B", 32, 4096, 64, 28_672),
+    ModelShape(
+        name="MaxText 22B", layers=48, hidden=6144, heads=24, key_value_heads=24, head_size=256,
+        feed_forward=24_576, vocabulary=32_000, gated=False, source=_MAXTEXT_V4,
+    ),
+    _maxtext("32B", 32, 8192, 64, 28_672),
+    ModelShape(
+        name="MaxText 52B", layers=32, hidden=12_288, heads=32, key_value_heads=32, head_size=256,
+        feed_forward=49_152, vocabulary=32_000, gated=False, source=_MAXTEXT_V4,
+    ),
+    _maxtext("64B", 64, 8192, 64, 28_672),
+    _maxtext("128B", 64, 8192, 128, 57_344),
+    _maxtext("256B", 64, 16_384, 128, 57_344),
+    _maxtext("512B", 128, 16_384, 128, 57_344),
+    _maxtext("1024B", 128, 16_384, 256, 114_688),
 )  # fmt: skip
 
 _SHORT = {"405B": "Llama-3.1-405B", "GPT-3": "GPT-3 175B", "Mixtral": "Mixtral-8x7B"}

@@ -9,6 +9,7 @@ from app.content.glossary import terms
 from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
+from app.web.reference import trust
 from app.web.reference.docs import documentation
 from app.web.reference.hardware import TABLES, anchor_of
 from app.web.search.index import Entry, Index
@@ -28,6 +29,7 @@ _PAGES = (
     ("Write exercises", "/authoring", "The format of exercise files, and a sample of each kind."),
     ("JSON interface", "/api/docs", "Check answers from a program."),
     ("Hardware and models", "/hardware", "The values that formulas and exercises start from."),
+    (trust.TITLE, "/trust", trust.SAYS),
 )
 
 

@@ -13,7 +13,7 @@ from app.formulas.transformer import (
     model_parameters,
 )
 from app.simulators.transformer import Plan, elements, tensors
-from tests.tables import rows
+from tests.tables import Row, rows
 
 STORED_FREQUENCIES = {"Llama-2-7B": 2048, "Llama-2-13B": 2560, "Llama-2-70B": 5120}
 
@@ -122,3 +122,25 @@ def test_attention_parameters_need_heads_that_divide() -> None:
         ValueError, match=r"^heads must divide the hidden size of the model, 8191, not 64"
     ):
         attention_parameters(8191, 64, 8)
+
+
+@pytest.mark.parametrize("row", rows("megatron_sc21_table1"), ids=lambda row: row.text("params"))
+def test_a_model_of_megatrons_table_has_the_parameters_that_it_prints(row: Row) -> None:
+    known = [shape for shape in MODELS.values() if shape.name.startswith("Megatron-LM")]
+    wanted = row.number("layers"), row.number("hidden"), row.number("heads")
+    (shape,) = (s for s in known if (s.layers, s.hidden, s.heads) == wanted)
+    assert round(model_parameters(shape) / 1e9, 1) == row.number("params")
+
+
+def test_a_model_of_maxtext_has_the_parameters_that_it_is_named_after() -> None:
+    named = [shape for shape in MODELS.values() if shape.name.startswith("MaxText")]
+    assert len(named) == 9
+    for shape in named:
+        billions = float(shape.name.removeprefix("MaxText ").removesuffix("B"))
+        assert model_parameters(shape) == pytest.approx(1e9 * billions, rel=0.03)
+
+
+def test_gpt_oss_has_the_parameters_of_its_model_card() -> None:
+    # arXiv:2508.10925, table 1: 116.83 billion, with the gates' biases and the sinks.
+    left_out = 36 * (128 * 2880 + 64)
+    assert model_parameters(MODELS["GPT-OSS-120B"]) + left_out == 116_829_156_672
