@@ -15,7 +15,10 @@ _EDGES = {
     **dict.fromkeys(CARDS, 22),
 }  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
-_END = 10  # pixels around the name at the end of a curve
+_BESIDE, _END = (
+    11,
+    14,
+)  # pixels before the name at the end of a curve (past a point there), and around it
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
 
 
@@ -183,7 +186,7 @@ def _curves(chart: Plot, across: PixelScale, up: PixelScale, *, named: bool) -> 
             dots="".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else "",
             points=",".join(spots),
             says="|".join(says),
-            label_x=x + 7,
+            label_x=x + _BESIDE,
             label_y=taken[-1],
         )
 
