@@ -15,7 +15,7 @@ _EDGES = {
     **dict.fromkeys(CARDS, 22),
 }  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
-_END = 10  # pixels around the name at the end of a curve
+_BESIDE, _END = 10, 13  # pixels before and around the name at the end of a curve, past a point
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
 
 
@@ -67,7 +67,7 @@ class Plot:
             for x, y in series.points:
                 at.setdefault(x, {})[series.name] = y
         names = [series.name for series in self.series]
-        rows = [(self.x.label, *names)]
+        rows = [(self.x.label, *(name or self.y.label for name in names))]
         for x in sorted(at):
             cells = (self.y.text(at[x][name]) if name in at[x] else "" for name in names)
             rows.append((self.x.text(x), *cells))
@@ -183,7 +183,7 @@ def _curves(chart: Plot, across: PixelScale, up: PixelScale, *, named: bool) -> 
             dots="".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else "",
             points=",".join(spots),
             says="|".join(says),
-            label_x=x + 7,
+            label_x=x + _BESIDE,
             label_y=taken[-1],
         )
 

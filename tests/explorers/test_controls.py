@@ -147,3 +147,5 @@ def test_names_of_controls_and_facts_are_used_once(name: str) -> None:
     assert len(set(names)) == len(names)
     assert len(set(labels)) == len(labels)
     assert explorer.predicts in {"", *labels}
+    for figure in opened(EXPLORERS, name).shown.figures:
+        assert all(figure.table[0]), figure.title  # a column without a heading is not heard
