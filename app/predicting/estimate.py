@@ -12,7 +12,6 @@ from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
     Side,
     peak_of,
-    precision_of,
     reduced_by,
     speeds_of,
 )
@@ -76,7 +75,7 @@ def estimate(asked: Asked) -> Estimate:
         ArithmeticError: a result is too large for a number.
     """
     layout, gpu = asked.layout, asked.cluster.gpu
-    peak = peak_of(gpu, precision_of(layout))
+    peak = peak_of(gpu, layout.precision)
     if layout.pipeline > _MOST_STAGES:
         raise ValueError(
             f"pipeline must be at most {_MOST_STAGES:,} here, as each stage is listed, not"
@@ -105,7 +104,7 @@ def estimate(asked: Asked) -> Estimate:
 
 def _ends(asked: Asked, times: StepTime) -> tuple[Seconds, Seconds]:
     """The shortest and the longest step that is plausible, as in step_time_range."""
-    layout, precision = asked.layout, precision_of(asked.layout)
+    layout, precision = asked.layout, asked.layout.precision
     sides: tuple[Side, ...] = ("fast", "slow")
     fast, slow = (
         speeds_of(asked.model, asked.cluster, asked.shares, precision, side) for side in sides

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.formulas.presets.layouts import Precision
 from app.published.rows import Printed
 from app.units import scale_of
 
@@ -57,6 +58,10 @@ class SourceInFile(BaseModel):
     rows: Mapping[str, tuple[object, ...]]
 
 
+Operands = Literal["FP16", "BF16", "FP8", "FP8 tensorwise", "FP8 rowwise", "MXFP8", "NVFP4"]
+_BITS: Mapping[str, Precision] = {"FP16": "16-bit", "BF16": "16-bit", "NVFP4": "4-bit"}
+
+
 class RowInFile(BaseModel):
     """A row, in the units of its source: TFLOP/s, percent, GiB, hours."""
 
@@ -66,7 +71,7 @@ class RowInFile(BaseModel):
     machine: str
     gpus: Degree
     release: str
-    precision: str
+    precision: Operands
     batch: Degree
     micro_batch: Degree
     sequence: Degree
@@ -89,6 +94,11 @@ class RowInFile(BaseModel):
     memory: Number | None = None
     gpu_hours: Number | None = None
     trillion_tokens: Number | None = None
+
+    @property
+    def operands(self) -> Precision:
+        """The bits of what its products multiply."""
+        return _BITS.get(self.precision, "8-bit")
 
     @property
     def printed(self) -> Printed:

@@ -7,7 +7,6 @@ from functools import cache
 
 from app.formulas.layout import step_time_range
 from app.formulas.memory import memory_budget
-from app.formulas.presets import Recipe
 from app.published.rows import PublishedRun
 from app.published.sources import published_runs
 from app.units import Bytes, Ratio, Seconds

@@ -98,7 +98,7 @@ class PublishedRun:
     def is_dense_16_bit(self) -> bool:
         """Whether all its products are dense, and of operands of 16 bits."""
         dense = self.shape is not None and not self.shape.experts
-        return dense and self.precision == "BF16"
+        return dense and self.precision in ("BF16", "FP16")
 
     @property
     def calibrates(self) -> tuple[str, ...]:

@@ -220,7 +220,7 @@ def _layout(row: RowInFile, data: int, count: int) -> Layout:
         zero_stage=row.zero_stage,
         recompute=row.recompute,
         sequence_parallel=row.sequence_parallel,
-        precision={"BF16": "16-bit", "NVFP4": "4-bit"}.get(row.precision, "8-bit"),
+        precision=row.operands,
     )
 
 

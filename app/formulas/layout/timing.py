@@ -11,7 +11,6 @@ from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
     Side,
     peak_of,
-    precision_of,
     reduced_by,
     speeds_of,
 )
@@ -228,7 +227,7 @@ def projected_utilization(
         causal=True,
         rope=model.rope if model.latent else 0,
     )
-    peak = peak_of(cluster.gpu, precision_of(layout))
+    peak = peak_of(cluster.gpu, layout.precision)
     return flops * layout.tokens / (layout.gpus * peak * total)
 
 
@@ -245,5 +244,5 @@ def _parts(
     fits_together(model, layout)
     recorded("shares", shares, Shares)
     recorded("recipe", recipe, Recipe)
-    speeds = speeds_of(model, cluster, shares, precision_of(layout), side)
+    speeds = speeds_of(model, cluster, shares, layout.precision, side)
     return step_parts(model, speeds, Degrees.of(layout), PLAIN, reduced_by(recipe))

@@ -149,7 +149,7 @@ _LAYOUTS = (
     ),
     Layout(
         name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120,
-        sequence=4096, zero_stage=1, sequence_parallel=False,
+        sequence=4096, zero_stage=1, sequence_parallel=False, precision="8-bit",
         source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2 and 4.2, as 1F1B",
     ),
 )  # fmt: skip

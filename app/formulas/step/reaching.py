@@ -3,10 +3,10 @@
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.formulas.presets import GPUS, LINKS, Cluster, Gpu, Layout, ModelShape, Recipe, Shares
+from app.formulas.presets import GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares
+from app.formulas.presets.layouts import Precision
 from app.formulas.step.speeds import Net, Reduced, Speeds
 
-Precision = Literal["16-bit", "8-bit", "4-bit"]
 Side = Literal["fast", "middle", "slow"]
 
 
@@ -126,12 +126,6 @@ def _net(cluster: Cluster, shares: Shares) -> Net:
         across_step=cluster.inter_latency,
         message=cluster.inter_bandwidth,
     )
-
-
-def precision_of(layout: Layout) -> Precision:
-    """The operands of the products of *layout*."""
-    precision: Precision = getattr(layout, "precision", "16-bit")
-    return precision
 
 
 def reduced_by(recipe: Recipe) -> Reduced:
