@@ -58,11 +58,12 @@ class Scatter:
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
         """The values: a header, then a row per dot."""
-        rows = [("Group", "What", self.x.label, self.y.label)]
+        label = self.y.label
+        rows = [("Group", "What", self.x.label, label, f"{label}, low", f"{label}, high")]
         for group in self.groups:
             for dot in group.dots:
-                both = self.x.text(dot.x), self.y.text(dot.y)
-                rows.append((group.name, dot.name, *both))
+                ys = (self.y.text(y) for y in (dot.y, dot.low, dot.high))
+                rows.append((group.name, dot.name, self.x.text(dot.x), *ys))
         return tuple(rows)
 
 

@@ -62,8 +62,8 @@ def test_an_interval_is_a_line_and_a_point_is_none() -> None:
 
 def test_the_table_has_a_row_per_dot() -> None:
     assert CHART.table == (
-        ("Group", "What", "measured", "predicted"),
-        ("ours", "equal", "1 s", "1 s"),
-        ("ours", "interval", "4 s", "8 s"),
-        ("ours", "edge", "100 s", "110 s"),
+        ("Group", "What", "measured", "predicted", "predicted, low", "predicted, high"),
+        ("ours", "equal", "1 s", "1 s", "1 s", "1 s"),
+        ("ours", "interval", "4 s", "8 s", "5 s", "16 s"),
+        ("ours", "edge", "100 s", "110 s", "110 s", "110 s"),
     )
