@@ -253,7 +253,6 @@ FIT = Explorer(
                 "Peak that large products reach, in percent (0: as known of the GPU)",
                 (0, 100),
                 default=0,
-                whole=False,
                 aside=True,
             ),
         ),

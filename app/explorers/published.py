@@ -148,7 +148,7 @@ class ExplorableRun:
 def _run(
     row: str, name: str, *measures: Measure, gpu: str, apart: str = "", model: str = ""
 ) -> ExplorableRun:
-    """The published *row*, as the controls describe it."""
+    """The published *row*, as the controls describe it: products in 16 bits."""
     run = published_run(row)
     if run.shape is None or run.layout is None:
         raise ValueError(f"{row} has no layout: {run.unknown}")
@@ -157,7 +157,7 @@ def _run(
         model=model or run.shape.name,
         gpu=gpu,
         network=run.machine.cluster.inter_bandwidth / _GIGA,
-        layout=run.layout,
+        layout=replace(run.layout, precision="16-bit"),
         tokens=(run.printed.run_tokens or _TOKENS) / _TRILLION,
         printed=tuple(PrintedNumber(each, each.printed(run.printed)) for each in measures),
         source=run.table.name,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.formulas.presets.layouts import Precision
+from app.formulas.presets.layouts import ContextBy, Precision
 from app.published.rows import Printed
 from app.units import scale_of
 
@@ -78,6 +78,7 @@ class RowInFile(BaseModel):
     tensor: Degree
     pipeline: Degree = 1
     context: Degree = 1
+    context_by: ContextBy = "all-gather"
     virtual: Degree = 1
     expert: Degree = 1
     zero_stage: Literal[0, 1, 2, 3]

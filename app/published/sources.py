@@ -211,6 +211,7 @@ def _layout(row: RowInFile, data: int, count: int) -> Layout:
         tensor=row.tensor,
         pipeline=row.pipeline,
         context=row.context,
+        context_by=row.context_by,
         expert=row.expert,
         data=data,
         virtual=row.virtual,

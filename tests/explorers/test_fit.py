@@ -177,7 +177,7 @@ def _hours(
         layout = Layout(
             tensor=at["tensor"], pipeline=at["pipeline"], data=data, virtual=at["virtual"],
             context=at["context"], microbatches=v.count("batch") // data // at["micro"], micro_batch=at["micro"],
-            sequence=v.count("sequence"),
+            sequence=v.count("sequence"), context_by="all-gather",
         )  # fmt: skip
         layout = Layout.read(f"{layout.text} zero_stage={stage} recompute={recompute}")
         machine = replace(cluster, gpus=at["gpus"], rack=0, pod=0, intra_bandwidth=450e9)

@@ -82,7 +82,7 @@ def test_step_time_shows_only_what_the_last_backward_pass_does_not_hide() -> Non
 
 
 def test_step_time_gathers_keys_and_values_and_sends_tokens_to_experts() -> None:
-    long = step_time(SMALL, NODE, Layout(context=8, sequence=65_536))
+    long = step_time(SMALL, NODE, Layout(context=8, sequence=65_536, context_by="all-gather"))
     size, reached = 2 * 65_536 * 8 * 128 * 2, 370e9
     gather = 40e-6 + 7 * (3.4e-6 + size / 8 / (reached * 8 / 8.4))
     assert long.context == pytest.approx(32 * 3 * gather, rel=1e-9)
