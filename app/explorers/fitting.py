@@ -250,7 +250,7 @@ FIT = Explorer(
             ),
             Slider(
                 "product",
-                "Peak that large products reach, in percent (0: as known of the GPU)",
+                "Share of the peak that products reach, in percent (0: known for the GPU)",
                 (0, 100),
                 default=0,
                 aside=True,

@@ -55,9 +55,9 @@ def test_choices_are_read_as_json_has_them() -> None:
         (Cluster, {"name": "64 H100", "gpu": 3}, "gpu must be a GPU, its name or its fields, not 3"),
         (Cluster, {"name": "64 H100", "gpu": "H10"}, "no GPU is called 'H10'; did you mean 'H100'?"),
         (Cluster, {"name": "64 H100", "gpu": {"name": "H100", "memry": 1}}, "did you mean 'memory'?"),
-        (ModelShape, {"layers": 40}, "a model shape also needs name, hidden, heads"),
+        (ModelShape, {"layers": 40}, "a model shape also needs hidden, heads"),
         (ModelShape, {"name": "405", "layers": 4}, "vocabulary; no model shape is called '405'; did you mean '405B'?"),
-        (Gpu, {"name": "Z9", "peak": 1e15}, "a new GPU also needs year, memory, memory_bandwidth, source; no"),
+        (Gpu, {"name": "Z9", "peak": 1e15}, "a new GPU also needs year, memory, memory_bandwidth; no"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named(kind: type[Record], given: dict[str, object], says: str) -> None:

@@ -28,7 +28,7 @@ class Cluster(Record):
 
     what: ClassVar[str] = "cluster"
 
-    name: str
+    name: str = "as given"
     gpu: Gpu
     gpus: Count
     gpus_per_node: Count = 8

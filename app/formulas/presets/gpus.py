@@ -28,7 +28,7 @@ class Gpu(Record):
     what: ClassVar[str] = "GPU"
     unpublished: ClassVar[frozenset[str]] = frozenset({"power"})
 
-    name: str
+    name: str = "as given"
     year: Count
     peak: FlopsPerSecond
     peak_8bit: FlopsPerSecond = 0.0
@@ -42,7 +42,7 @@ class Gpu(Record):
     product_share: Ratio = 0.0
     product_share_8bit: Ratio = 0.0
     memory_share: Ratio = 0.0
-    source: str
+    source: str = "as given"
 
     def __post_init__(self) -> None:
         whole("year", self.year)

@@ -26,7 +26,7 @@ class ModelShape(Record):
 
     what: ClassVar[str] = "model shape"
 
-    name: str
+    name: str = "as given"
     layers: Count
     hidden: Count
     heads: Count

@@ -135,7 +135,7 @@ def test_a_record_may_be_changed_in_some_fields() -> None:
         (ModelShape, "Llama-3.1-8B layer=40", "no field 'layer'; did you mean 'layers'"),
         (ModelShape, "Llama-3.1-8B layers=2.5", "layers must be a whole number, not 2.5"),
         (ModelShape, "Llama-3.1-8B layers=forty", "layers: cannot read 'forty'"),
-        (ModelShape, "layers=40", "a model shape also needs name, hidden"),
+        (ModelShape, "layers=40", "a model shape also needs hidden"),
         (ModelShape, "Llama-3.1-8B biases=some", "biases must be one of none, qkv, all"),
         (ModelShape, "Llama-3.1-8B key_value_heads=7", "key_value_heads must divide the heads"),
         (
