@@ -20,6 +20,7 @@ from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
 
 router = APIRouter()
+_NAMES = {"nvlink": "NVLink", "sms": "SMs"}
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", "Peaks are dense; NVLink is one direction to all peers together.", GPUS),
     (
@@ -83,7 +84,7 @@ def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
     return RecordTable(
         title,
         says,
-        tuple(field.replace("_", " ") for field in filled),
+        tuple(_heading(field) for field in filled),
         tuple(
             RecordRow(
                 anchor_of(record),
@@ -94,6 +95,12 @@ def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
             for record in records
         ),
     )
+
+
+def _heading(field: str) -> str:
+    """What a column is called: the words of the field."""
+    words = field.replace("gpu", "GPU").replace("_8bit", ", 8 bits").replace("_4bit", ", 4 bits")
+    return _NAMES.get(field) or words.replace("_", " ")
 
 
 def _cell(record: Record, field: str, hint: Any) -> str:
