@@ -48,8 +48,8 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
 def show_size(value: float, digits: int = 6) -> str:
     """Write *value*, in bytes, as programs do: in KiB, MiB or GiB, unless it is round in MB.
 
-    >>> show_size(1536), show_size(1_500_000), show_size(134_217_999)
-    ('1.5 KiB', '1.5 MB', '128 MiB')
+    >>> show_size(2048), show_size(1_500_000), show_size(134_217_999)
+    ('2 KiB', '1.5 MB', '128 MiB')
     """
     scale = next((one for one in _SIZES if abs(value) >= one.factor), None)
     whole = value % _SIZES[-1].factor == 0

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import func, update
 from sqlmodel import col, select
 
 from app.content.catalog import Catalog
@@ -168,10 +169,9 @@ def test_a_prediction_of_something_else_is_made_anew(client: TestClient, site: S
     """As after its author has changed what the exercise asks for."""
     post(client, action="predict", answer__time=RIGHT)
     with open_session(site.engine) as session:
-        row = session.exec(select(PredictionRow).order_by(col(PredictionRow.id).desc())).first()
-        assert row
-        row.answer = '{"bytes": "1 MiB"}'
-        session.add(row)
+        last = select(func.max(PredictionRow.id)).scalar_subquery()
+        changed = update(PredictionRow).where(col(PredictionRow.id) == last)
+        session.execute(changed.values(answer='{"bytes": "1 MiB"}'))
         session.commit()
     assert rows(client.get(TREE).text) == {}
     anew = rows(post(client, action="predict", answer__time=WRONG))
