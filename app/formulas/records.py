@@ -54,7 +54,7 @@ class Record:
         pieces = _FIELD.split(text)
         name = pieces[0].strip(" ,;")
         changed = {
-            key: _value(cls, key, value.strip(" ,;"))
+            key: field_value(cls, key, value.strip(" ,;"))
             for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
         }
         if name:
@@ -90,7 +90,12 @@ def hints_of(cls: type[Record]) -> Mapping[str, Any]:
     return _HINTS[cls]
 
 
-def _value(cls: type[Record], key: str, text: str) -> Any:
+def field_value(cls: type[Record], key: str, text: str) -> Any:
+    """The value of the field *key* of *cls* that *text* stands for.
+
+    Raises:
+        ValueError: there is no such field, or the text is not a value of it.
+    """
     hints = hints_of(cls)
     if key not in hints:
         closest = get_close_matches(key, hints, n=1)
