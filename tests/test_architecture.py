@@ -11,6 +11,7 @@ APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {"network", "charts", "db", "explorers", "labs", "learning", "site", "templating"}
+SERVER |= {"searching"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -29,6 +30,7 @@ MAY: dict[str, set[str]] = {
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "explorers": {"charts", "errors", "formulas", "simulators", "units"},
+    "searching": {"formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},

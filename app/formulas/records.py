@@ -54,7 +54,7 @@ class Record:
         pieces = _FIELD.split(text)
         name = pieces[0].strip(" ,;")
         changed = {
-            key: field_value(cls, key, value.strip(" ,;"))
+            key: _value(cls, key, value.strip(" ,;"))
             for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
         }
         if name:
@@ -90,12 +90,7 @@ def hints_of(cls: type[Record]) -> Mapping[str, Any]:
     return _HINTS[cls]
 
 
-def field_value(cls: type[Record], key: str, text: str) -> Any:
-    """The value of the field *key* of *cls* that *text* stands for.
-
-    Raises:
-        ValueError: there is no such field, or the text is not a value of it.
-    """
+def _value(cls: type[Record], key: str, text: str) -> Any:
     hints = hints_of(cls)
     if key not in hints:
         closest = get_close_matches(key, hints, n=1)
@@ -137,3 +132,12 @@ def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
     closest = get_close_matches(written, known, n=1)
     offer = f"; did you mean {closest[0]!r}?" if closest else ""
     raise ValueError(f"{key} must be one of {', '.join(known)}, not {text!r}{offer}")
+
+
+def field_value(cls: type[Record], key: str, text: str) -> Any:
+    """The value of the field *key* of *cls* that *text* stands for.
+
+    Raises:
+        ValueError: there is no such field, or the text is not a value of it.
+    """
+    return _value(cls, key, text)

@@ -135,9 +135,7 @@ class _Columns:
         for rule in RULES:
             broken = numpy.asarray(rule.broken(self.space.model, on))
             if broken.any():
-                if broken.ndim == len(shape) + 1:
-                    broken = broken[..., 0]
-                new = numpy.broadcast_to(broken, shape) & ~refused
+                new = numpy.broadcast_to(broken, (*shape, 1))[..., 0] & ~refused
                 count = int(numpy.count_nonzero(new))
                 self.ranking.broken[rule.name] += count * len(block.variants.stages)
                 refused |= new
