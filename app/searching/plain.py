@@ -1,5 +1,6 @@
 """The search in plain Python: each part is computed once for everything that it depends on."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import add
 from typing import NamedTuple
@@ -39,6 +40,13 @@ class _States(NamedTuple):
     bytes: tuple[float, ...]
 
 
+class _Legal(NamedTuple):
+    """The chunks that are legal with each pass, and how many layouts each rule refuses."""
+
+    chunks: dict[tuple[str, bool], list[int]]
+    broken: Counter[str]
+
+
 class _Chunks(NamedTuple):
     """What the number of chunks decides: seconds of messages, and micro-batches in flight."""
 
@@ -75,33 +83,34 @@ class _Plain:
         )  # fmt: skip
         chunks, sizes = space.chunks(grid.pipeline), space.micro_batches(grid.data)
         states: tuple[_States, ...] = ()
+        legal: dict[bool, _Legal] = {}
         for size in sizes:
             count = space.microbatches(grid.data, size)
             if not count:
                 self.ranking.broken[BATCH] += len(chunks) * len(kinds.passes) * len(kinds.stages)
                 continue
             on = base._replace(microbatches=count, micro_batch=size)
-            legal = self._legal(on, chunks, kinds)
-            if legal:
+            rounds = count % grid.pipeline == 0  # all that a rule asks of the micro-batches
+            if rounds not in legal:
+                legal[rounds] = self._legal(on, chunks, kinds)
+            self.ranking.broken.update(legal[rounds].broken)
+            if legal[rounds].chunks:
                 states = states or self._states(on, kinds)
-                self._rank_all(on, legal, states)
+                self._rank_all(on, legal[rounds].chunks, states)
         return len(chunks) * len(sizes) * len(kinds.passes) * len(kinds.stages)
 
-    def _legal(
-        self, on: Degrees, chunks: Sequence[int], kinds: Variants
-    ) -> dict[tuple[str, bool], list[int]]:
-        """The chunks that are legal with each pass; others are counted by the rule they break."""
-        found: dict[tuple[str, bool], list[int]] = {}
+    def _legal(self, on: Degrees, chunks: Sequence[int], kinds: Variants) -> _Legal:
+        found = _Legal({}, Counter())
         for parallel in dict.fromkeys(parallel for _, parallel in kinds.passes):
             passes = [one for one in kinds.passes if one[1] == parallel]
             for virtual in chunks:
                 degrees = on._replace(virtual=virtual, sequence_parallel=int(parallel))
                 broken = next((r.name for r in RULES if r.broken(self.shape, degrees)), "")
                 if broken:
-                    self.ranking.broken[broken] += len(passes) * len(kinds.stages)
+                    found.broken[broken] += len(passes) * len(kinds.stages)
                     continue
                 for one in passes:
-                    found.setdefault(one, []).append(virtual)
+                    found.chunks.setdefault(one, []).append(virtual)
         return found
 
     def _states(self, on: Degrees, kinds: Variants) -> tuple[_States, ...]:
