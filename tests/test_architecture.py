@@ -11,7 +11,6 @@ APP = ROOT / "app"
 LEAVES = {"errors", "units", "config"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {"network", "charts", "db", "explorers", "labs", "learning", "site", "templating"}
-SERVER |= {"searching"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -36,11 +35,11 @@ MAY: dict[str, set[str]] = {
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
-    "web": SERVER | {"grading", "illustrations"},
+    "web": SERVER | {"grading", "illustrations", "searching"},
     "api": SERVER | {"grading"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
-    "commands": SERVER | {"authoring", "grading", "main", "simulators"},
+    "commands": SERVER | {"authoring", "grading", "main", "searching", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

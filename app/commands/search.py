@@ -13,7 +13,8 @@ from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Sha
 from app.searching import Found, Ranked, Space, fixed_fields, found_in
 from app.units import BYTE, SECOND, figures, show
 
-G, R = TypeVar("G"), TypeVar("R")
+G = TypeVar("G")
+R = TypeVar("R")
 MOST = 1000  # layouts of a list
 _SEQUENCE = 8192  # tokens, where the model has no learned positions
 _SOON, _AGAIN = 1.0, 0.2  # seconds until progress is shown, and between two lines of it

@@ -62,7 +62,7 @@ def every(space: Space) -> Iterator[Layout]:
             layout = Layout(
                 tensor=t, pipeline=p, context=c, data=d, expert=expert, virtual=virtual,
                 microbatches=space.batch // (d * micro), micro_batch=micro,
-                sequence=space.sequence, sequence_parallel=parallel, **constant,
+                sequence=space.sequence, sequence_parallel=bool(parallel), **constant,
             )  # fmt: skip
             fits_together(space.model, layout)
         except ValueError:
@@ -89,7 +89,7 @@ def tried(space: Space) -> Iterator[tuple[int, ...]]:
                     yield t, p, c, d, expert, micro, virtual, parallel
 
 
-@settings(max_examples=10, phases=PHASES)
+@settings(max_examples=8, phases=PHASES)
 @given(space=SPACES)
 def test_a_search_ranks_all_layouts_that_the_checks_accept(space: Space) -> None:
     shares, recipe = Shares(skew=0.01), Recipe.named("FSDP2")
@@ -210,14 +210,13 @@ def test_degrees_that_are_fixed_together_must_divide_the_gpus() -> None:
         fixed_fields(["tensor=8", "tensor=8"])
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("batch", 2**25), ("model", ModelShape.read("405B layers=1000000")),
-     ("cluster", replace(CLUSTERS["DGX-H100"], gpus=2**21))],
-)  # fmt: skip
-def test_a_search_without_bounds_is_refused(field: str, value: object) -> None:
-    with pytest.raises(ValueError, match="a search takes at most"):
-        replace(small(), **{field: value})
+def test_a_search_without_bounds_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 16,777,216 sequences per step, not 33,554,432"):
+        replace(small(), batch=2**25)
+    with pytest.raises(ValueError, match="at most 65,536 layers of the model"):
+        replace(small(), model=ModelShape.read("405B layers=1000000"))
+    with pytest.raises(ValueError, match="at most 1,048,576 GPUs"):
+        replace(small(), cluster=replace(CLUSTERS["DGX-H100"], gpus=2**21))
 
 
 def test_progress_is_told_until_the_end() -> None:
