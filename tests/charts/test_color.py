@@ -23,8 +23,13 @@ HUES = {
 }  # fmt: skip
 KINDS = {"F": "f", "B": "bs", "I": "bs", "W": "wd", "C": "c"}  # of the bars of a schedule
 LEAST = 3.0  # contrast of what is not text
-# Names of one kind of thing, which may share a tone in a figure.
-ALIKE = ({"tensor", "context", "messages", "expert", "data", "all-to-all"},)
+# Names of one kind of thing, which may share a tone in a figure: kinds of communication, of computing
+# and of waiting, each on a bar of its own.
+ALIKE = (
+    {"tensor", "context", "messages", "expert", "data", "all-to-all"},
+    {"products", "attention", "element-wise", "head"},
+    {"bubble", "launches", "skew"},
+)
 
 
 def themes() -> Iterator[dict[str, str]]:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi.testclient import TestClient
 
 FIT = "/explore/fit"
-WAS = "Llama-3.1-405B~H100~16384~8~16~8~1~1~2~selective~1~2048~8192~15.6 trillion~50 GB/s~60~2"
+WAS = "Llama-3.1-405B~H100~16384~8~16~8~1~1~2~selective~1~2048~8192~15.6 trillion~50 GB/s~0~2"
 
 
 def shown(client: TestClient, **query: str) -> str:
@@ -35,18 +35,19 @@ def test_every_preset_is_a_link_and_the_one_that_is_shown_is_marked(client: Test
 
 def test_a_neighbor_is_a_link_that_says_what_changed_on_the_way(client: TestClient) -> None:
     neighbors = links(shown(client), '<section class="states">\n<h2>One change away')
-    there = unescape(client.get(neighbors["ZeRO stage 3"]).text)
-    assert "was 5.976 s: +2.2 %" in there
-    assert "was 43.9 %: −0.96 points" in there
+    (nearest,) = (href for text, href in neighbors.items() if text.startswith("Context"))
+    there = unescape(client.get(nearest).text)
+    assert "was 6.172 s: +0.71 %" in there
+    assert "was 42.5 %: −0.3 points" in there
     assert ">before</text>" in there
-    assert 'value="3" selected' in there
-    assert len(neighbors["ZeRO stage 3"]) < 600
+    assert re.search(r'name="context"[^>]* value="2"', there)
+    assert len(nearest) < 600
 
 
 def test_a_form_without_scripts_carries_the_state_it_leaves(client: TestClient) -> None:
     assert f'name="was" value="{WAS}"' in shown(client)
     sent = shown(client, stage="3", was=WAS)
-    assert "was 5.976 s: +2.2 %" in sent
+    assert "was 6.172 s: +68 %" in sent
     assert 'name="was" value="Llama-3.1-405B~H100~16384~8~16~8~1~1~3~' in sent
     assert "<small>was" not in shown(client, was=WAS)  # nothing changed
     assert "<small>was" not in unescape(client.get(FIT, params={"was": WAS}).text)  # asked first
@@ -57,7 +58,7 @@ def test_a_state_before_that_cannot_be_read_is_left_out_and_said(client: TestCli
         page = shown(client, stage="3", was=was)
         assert "The earlier state in the address cannot be read" in page, was
         assert "<small>was" not in page
-        assert "6.11 s" in page
+        assert "10.35 s" in page
     assert "cannot be read" not in shown(client, was="")
     assert client.get("/explore/ring?show=1&was=x").text.count("cannot be read") == 0
 
