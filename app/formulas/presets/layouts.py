@@ -23,7 +23,7 @@ class Layout(Record):
     *microbatches* micro-batches of *micro_batch* sequences on each data parallel rank.
     *first_layers* and *last_layers* are those of the first and the last stage. ZeRO shards over
     *shard_ranks* of the ranks that hold the same weights; fewer than all is hybrid sharding. 0
-    means as many as *tensor*, as even as possible, and all. *precision* is that of the operands of
+    means as in *expert_split*, as even as possible, and all. *precision* is that of the operands of
     matrix products; *context_by* says how context parallelism brings queries and keys together.
     """
 
@@ -74,6 +74,16 @@ class Layout(Record):
     def shards(self) -> int:
         """Ranks that hold the same weights, over which ZeRO shards unless sharding is hybrid."""
         return self.context * self.data
+
+    @property
+    def expert_split(self) -> int:
+        """Ranks that share an expert.
+
+        Where it is not given: *tensor* ranks, or one if the experts must be spread over the tensor
+        parallel ranks to have enough of them.
+        """
+        spread = self.shards % self.expert and not self.shards * self.tensor % self.expert
+        return self.expert_tensor or (1 if spread else self.tensor)
 
     @property
     def tokens(self) -> int:

@@ -74,7 +74,7 @@ class Degrees(NamedTuple):
             full=1 if layout.recompute == "full" else 0,
             selective=1 if layout.recompute == "selective" else 0,
             sequence_parallel=1 if layout.sequence_parallel else 0,
-            expert_tensor=layout.expert_tensor or layout.tensor,
+            expert_tensor=layout.expert_split,
             sharded=layout.shard_ranks or layout.data * layout.context,
             first=layout.first_layers,
             last=layout.last_layers,

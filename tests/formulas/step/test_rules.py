@@ -46,6 +46,7 @@ PUBLISHED = [
     (QWEN, "pipeline=8 virtual=3 expert=32 data=32 microbatches=256 sequence=4096"),
     (HYBRID, "expert=64 data=64 microbatches=8"),
     (HYBRID, "tensor=2 expert=64 expert_tensor=1 data=32 microbatches=16"),
+    (HYBRID, "tensor=2 expert=64 data=32 microbatches=16"),
     (model("Llama-3.1-8B"), "context=8 sequence=262144 zero_stage=3 recompute=full"),
     (model("Llama-3.1-70B"), "tensor=8 data=32 micro_batch=16 zero_stage=3 recompute=full"),
     (LLAMA, "tensor=8 pipeline=8 context=8 sequence=262144 microbatches=8 zero_stage=3"),
@@ -61,6 +62,18 @@ PUBLISHED = [
 @pytest.mark.parametrize(("shape", "text"), PUBLISHED)
 def test_layouts_that_ran_are_legal(shape: ModelShape, text: str) -> None:
     assert memory_budget(shape, Layout.read(text)).total > 0
+
+
+def test_experts_over_tensor_parallel_ranks_are_not_split_by_them() -> None:
+    wide = Layout.read("tensor=2 expert=64 data=32 microbatches=16")
+    assert wide.expert_split == 1
+    assert Layout.read("tensor=2 expert=32 data=32").expert_split == 2
+    given = replace(wide, expert_tensor=1)
+    assert memory_budget(HYBRID, wide) == memory_budget(HYBRID, given)
+    with pytest.raises(
+        ValueError, match=r"^expert must divide the data and context parallel ranks, 32"
+    ):
+        replace(wide, expert_tensor=2)
 
 
 def broken(shape: ModelShape, on: Degrees) -> list[str]:
