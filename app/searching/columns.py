@@ -109,9 +109,8 @@ class _Columns:
     def _block(self, rows: Sequence[Row], chunks: Sequence[int], kinds: Variants) -> _Block:
         numpy = self.numpy
         numbers = numpy.array([(*grid, size, count) for grid, size, count in rows], dtype=float)
-        tensor, _, context, data, expert, size, count = (
-            column.reshape(-1, 1, 1, 1) for column in numbers.T
-        )
+        *grid, size, count = (column.reshape(-1, 1, 1, 1) for column in numbers.T)
+        tensor, _, context, data, expert = grid
         passes = [passes_of(*one) for one in kinds.passes]
         on = Degrees(
             tensor=tensor, pipeline=rows[0][0].pipeline, context=context, expert=expert, data=data,
@@ -119,7 +118,7 @@ class _Columns:
             microbatches=count, micro_batch=size,
             zero_stage=numpy.array(kinds.stages),
             **{name: self._column([one[name] for one in passes], 2) for name in passes[0]},
-            **self.space.numbers(tensor, context * data),
+            **self.space.numbers(Grid(*grid), self.by),
         )  # fmt: skip
         return _Block(rows, chunks, kinds, on)
 

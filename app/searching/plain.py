@@ -79,7 +79,7 @@ class _Plain:
         space, kinds = self.space, self.space.variants(grid)
         base = Degrees(
             tensor=grid.tensor, pipeline=grid.pipeline, context=grid.context, expert=grid.expert,
-            data=grid.data, **space.numbers(grid.tensor, grid.context * grid.data),
+            data=grid.data, **space.numbers(grid),
         )  # fmt: skip
         chunks, sizes = space.chunks(grid.pipeline), space.micro_batches(grid.data)
         states: tuple[_States, ...] = ()
@@ -217,7 +217,7 @@ class _Plain:
         """Times and bytes of the layers."""
         key = (
             on.tensor, on.context, on.expert, on.micro_batch, on.full, on.selective,
-            on.sequence_parallel,
+            on.sequence_parallel, on.expert_tensor,
         )  # fmt: skip
         if key not in self.layers:
             if len(self.layers) >= _KEPT:

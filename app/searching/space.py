@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from app.formulas.checks import recorded, whole
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
+from app.formulas.step.degrees import expert_split
+from app.formulas.step.numbers import PLAIN, Numbers
 from app.formulas.step.rules import WITHOUT_A_LAYER
 from app.formulas.step.speeds import Reduced, Speeds
 
@@ -33,13 +35,13 @@ class Terms(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Degrees whose product is the number of GPUs, and the experts' degree."""
+    """Degrees whose product is the number of GPUs, and the experts' degree; or columns of them."""
 
-    tensor: int
-    pipeline: int
-    context: int
-    data: int
-    expert: int
+    tensor: Any
+    pipeline: Any
+    context: Any
+    data: Any
+    expert: Any
 
 
 class Variants(NamedTuple):
@@ -191,12 +193,13 @@ class Space:
         """The fields that are searched."""
         return tuple(name for name in SEARCHED if name not in self.fixed)
 
-    def numbers(self, tensor: Any, shards: Any) -> Mapping[str, Any]:
-        """The numbers of Degrees that are not searched; *tensor* and *shards* may be columns."""
-        fixed = self.fixed
+    def numbers(self, grid: Grid, by: Numbers = PLAIN) -> Mapping[str, Any]:
+        """The numbers of Degrees that are not searched; *grid* may have columns."""
+        fixed, shards = self.fixed, grid.context * grid.data
+        given = fixed.get("expert_tensor", 0)
         return {
             "sequence": self.sequence,
-            "expert_tensor": fixed.get("expert_tensor", 0) or tensor,
+            "expert_tensor": expert_split(given, grid.tensor, shards, grid.expert, by),
             "sharded": fixed.get("shard_ranks", 0) or shards,
             "first": fixed.get("first_layers", 0),
             "last": fixed.get("last_layers", 0),
