@@ -9,6 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
+from app.commands.options import add_schedule, add_search
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -117,7 +118,8 @@ def _parser() -> argparse.ArgumentParser:
         "pairs", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8'
     )
     formula.add_argument("--json", action="store_true", help="print JSON, in base units")
-    _add_schedule(_command(commands, "schedule", "draw a pipeline schedule as a Gantt chart"))
+    add_schedule(_command(commands, "schedule", "draw a pipeline schedule as a Gantt chart"))
+    add_search(_command(commands, "search", "find the best layouts of a model on a cluster"))
     _add_lab(_command(commands, "lab", "list, run, prepare or show measurements"))
     _add_token(_command(commands, "token", "create, list or revoke API tokens"))
     schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
@@ -192,42 +194,6 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="-", help="default: standard output"
     )
-
-
-def _add_schedule(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", help="naive, gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"
-    )
-    parser.add_argument(
-        "--stages", type=int, required=True, metavar="P", help="pipeline stages, one per device"
-    )
-    parser.add_argument("--microbatches", type=int, required=True, metavar="M", help="per step")
-    parser.add_argument(
-        "--virtual",
-        type=int,
-        default=1,
-        metavar="V",
-        help="chunks per device, if interleaved (default: 1)",
-    )
-    parser.add_argument(
-        "--waits",
-        choices=("every", "first"),
-        default="every",
-        help="micro-batches of an interleaved round that wait for the message from the last device"
-        " to the first: every one, or the first alone (default: every)",
-    )
-    for name, default, says in (
-        ("forward", "1 s", "forward time of one micro-batch on one device"),
-        ("backward-input", "1 s", "time of the input gradient"),
-        ("backward-weight", "1 s", "time of the weight gradient"),
-        ("communication", "0 s", "time of a message to another device"),
-    ):
-        parser.add_argument(
-            f"--{name}", default=default, metavar="T", help=f"{says} (default: {default})"
-        )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON, with times in seconds")
-    form.add_argument("--svg", action="store_true", help="print an SVG image")
 
 
 def _add_lab(parser: argparse.ArgumentParser) -> None:

@@ -35,6 +35,8 @@ PAGES = {
     "formula with parts": f"/formulas/layout.step_time?{LAYOUT}",
     "errata": "/errata",
     "erratum": "/errata/E-01",
+    "best layouts": "/layouts?model=Llama-3-8B&gpus=16&batch=128",
+    "best layouts, none": "/layouts?gpus=8&batch=8",
     "hardware": "/hardware",
     "published runs": "/trust",
     "glossary": "/glossary",

@@ -40,17 +40,18 @@ MAY: dict[str, set[str]] = {
     "learning": {"content", "kinds"},
     "published": {"errors", "formulas", "units", "yaml_file"},
     "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
+    "searching": {"formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
     "predicting": {"errors", "formulas", "units"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
-    "web": SERVER | {"grading", "illustrations"},
+    "web": SERVER | {"grading", "illustrations", "searching"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
-    "commands": SERVER | {"authoring", "grading", "main", "predicting", "simulators"},
+    "commands": SERVER | {"authoring", "grading", "main", "predicting", "searching", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

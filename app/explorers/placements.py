@@ -207,7 +207,7 @@ def degrees(stages: int) -> tuple[Control, ...]:
         "Parallelism",
         Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
         Slider("pipeline", "Pipeline stages", (1, stages), default=16, doubles=True),
-        Slider("virtual", "Pipeline chunks per GPU", (1, 8), default=8),
+        Slider("virtual", "Pipeline chunks per GPU", (1, 64), default=8),
         Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
         Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
         Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),

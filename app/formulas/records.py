@@ -215,3 +215,12 @@ def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
     closest = get_close_matches(written, known, n=1)
     offer = f"; did you mean {closest[0]!r}?" if closest else ""
     raise ValueError(f"{key} must be one of {', '.join(known)}, not {text!r}{offer}")
+
+
+def field_value(cls: type[Record], key: str, text: str) -> Any:
+    """The value of the field *key* of *cls* that *text* stands for.
+
+    Raises:
+        ValueError: there is no such field, or the text is not a value of it.
+    """
+    return _value(cls, key, text)

@@ -9,7 +9,9 @@ from app.web import chapter, home
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
+from app.web.explore import layouts
 from app.web.explore import page as explorer_page
+from app.web.explore.desk import Desk
 from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
@@ -28,6 +30,7 @@ PARTS = (
     exercise_page,
     pad,
     explorer_page,
+    layouts,
     daily_page,
     formulas,
     glossary,
@@ -76,6 +79,7 @@ def fixed_addresses() -> frozenset[str]:
 def install(app: FastAPI) -> None:
     """Add what pages get."""
     app.state.studio = Studio()
+    app.state.desk = Desk()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 

@@ -19,6 +19,14 @@ def explorer_url(name: str, state: Mapping[str, str] | None = None) -> str:
     return f"/explore/{name}" + (f"?{urlencode(state)}" if state else "")
 
 
+LAYOUTS = "/layouts"
+
+
+def layouts_url(state: Mapping[str, str]) -> str:
+    """The page of the search over layouts, with its form set to *state*."""
+    return f"{LAYOUTS}?{urlencode(state)}"
+
+
 def formula_url(name: str) -> str:
     """The page of the formula called *name*, such as collectives.ring_all_reduce_time."""
     return f"/formulas/{name}"

@@ -9,6 +9,7 @@ BENCHES = (
     "start",
     "formulas",
     "schedules",
+    "search",
     "content",
     "adequacy",
     "explorers",

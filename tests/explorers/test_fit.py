@@ -107,7 +107,7 @@ def test_the_shares_are_those_of_the_formula() -> None:
     assert exactly(fastest)["MFU"] <= 1
 
 
-ENDS = {"tensor": 32, "pipeline": 64, "virtual": 8, "context": 32, "gpus": 32768, "micro": 64}
+ENDS = {"tensor": 32, "pipeline": 64, "virtual": 64, "context": 32, "gpus": 32768, "micro": 64}
 STATES: tuple[dict[str, str], ...] = (
     {},
     {"stage": "1", "pipeline": "8"},

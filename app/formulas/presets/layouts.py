@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from app.formulas.checks import Recompute, ZeroStage, at_least, one_of, positive, whole
 from app.formulas.records import Record
+from app.formulas.step.degrees import expert_split
 from app.formulas.step.rules import refuse_layout
 from app.units import Bytes, Count
 
@@ -82,8 +83,8 @@ class Layout(Record):
         Where it is not given: *tensor* ranks, or one if the experts must be spread over the tensor
         parallel ranks to have enough of them.
         """
-        spread = self.shards % self.expert and not self.shards * self.tensor % self.expert
-        return self.expert_tensor or (1 if spread else self.tensor)
+        split = expert_split(self.expert_tensor, self.tensor, self.shards, self.expert)
+        return int(split)
 
     @property
     def tokens(self) -> int:

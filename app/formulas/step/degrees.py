@@ -29,6 +29,18 @@ class Shape(Protocol):
         """Layers at the start of a mixture model that have no experts."""
 
 
+def expert_split(
+    given: int, tensor: Value, shards: Value, expert: Value, by: Numbers = PLAIN
+) -> Value:
+    """Ranks that share an expert, of *shards* ranks that hold the same of everything else.
+
+    Where none are *given*: *tensor* ranks, or one if the experts must be spread over the tensor
+    parallel ranks to have enough of them.
+    """
+    spread = (shards % expert != 0) & (shards * tensor % expert == 0)
+    return given or by.where(spread, 1, tensor)
+
+
 class Degrees(NamedTuple):
     """A layout as numbers; *full* and *selective* are 1 where that is recomputed, otherwise 0.
 

@@ -166,35 +166,74 @@ def _one_of_each(shape: Any, size: Value, on: Degrees, by: Numbers) -> tuple[Val
     return size * attention / on.tensor, size * dense / on.tensor, size * mixed
 
 
+class StateBytes(NamedTuple):
+    """Bytes on a rank that depend on its parameters and the ZeRO stage.
+
+    *sharding* are weights that ZeRO gathers, and gradients that it reduces.
+    """
+
+    weights: Value
+    gradients: Value
+    optimizer: Value
+    sharding: Value
+
+    @classmethod
+    def of(cls, shape: Any, on: Degrees, rank: Rank, at: Stage, by: Numbers) -> "StateBytes":
+        """Those of the stage *at*."""
+        layer = rank.layer
+        every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
+        experts = 0 * at.mixtures
+        if shape.experts:
+            every = every + at.mixtures * layer.mixed
+            experts = at.mixtures * layer.experts
+        largest = _larger(shape, at, layer.dense, layer.mixed + layer.experts, by)
+        weights, gradients, optimizer = (
+            every * one + experts * other
+            for one, other in zip(rank.states, rank.expert_states, strict=True)
+        )
+        return cls(weights, gradients, optimizer, largest * rank.sharding)
+
+
+class PassBytes(NamedTuple):
+    """Bytes on a rank that depend on the micro-batch and the layers of the stage.
+
+    *kept* by each micro-batch in flight; *logits* and *transient* at the peak of a backward pass.
+    """
+
+    kept: Value
+    logits: Value
+    transient: Value
+    workspace: Value
+
+    @classmethod
+    def of(cls, shape: Any, rank: Rank, at: Stage, by: Numbers) -> "PassBytes":
+        """Those of the stage *at*."""
+        kept = at.dense * rank.held.dense_kept
+        if shape.experts:
+            kept = kept + at.mixtures * rank.held.mixed_kept
+        attention, dense, mixed = rank.kinds
+        workspace = WORKSPACE + _larger(shape, at, attention, attention, by)
+        workspace = workspace + by.where(at.dense > 0, dense, 0)
+        if shape.experts:
+            workspace = workspace + by.where(at.mixtures > 0, mixed, 0)
+        return cls(kept, *_peak(shape, at, rank, by), workspace)
+
+
 def stage_bytes(
     shape: Any, on: Degrees, rank: Rank, stage: Value, by: Numbers = PLAIN
 ) -> StageMemory:
     """Bytes on a rank of stage number *stage*, from 0."""
-    at, layer, held = Stage.of(shape, on, rank.middle, stage, by), rank.layer, rank.held
-    every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
-    kept, experts = at.dense * held.dense_kept, 0 * at.mixtures
-    if shape.experts:
-        every = every + at.mixtures * layer.mixed
-        kept = kept + at.mixtures * held.mixed_kept
-        experts = at.mixtures * layer.experts
-    weights, gradients, optimizer = (
-        every * one + experts * other
-        for one, other in zip(rank.states, rank.expert_states, strict=True)
-    )
-    logits, transient = _peak(shape, at, rank, by)
-    largest = _larger(shape, at, layer.dense, layer.mixed + layer.experts, by)
-    attention, dense, mixed = rank.kinds
+    at = Stage.of(shape, on, rank.middle, stage, by)
+    state = StateBytes.of(shape, on, rank, at, by)
+    passing = PassBytes.of(shape, rank, at, by)
     return StageMemory(
-        weights,
-        gradients,
-        optimizer,
-        in_flight(on, stage, by) * kept,
-        logits,
-        transient + largest * rank.sharding,
-        WORKSPACE
-        + _larger(shape, at, attention, attention, by)
-        + by.where(at.dense > 0, dense, 0)
-        + (by.where(at.mixtures > 0, mixed, 0) if shape.experts else 0),
+        state.weights,
+        state.gradients,
+        state.optimizer,
+        in_flight(on, stage, by) * passing.kept,
+        passing.logits,
+        passing.transient + state.sharding,
+        passing.workspace,
     )
 
 

@@ -1,5 +1,6 @@
 """Parameters on a rank of a stage, and the layers that the stage has."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from app.formulas.step.degrees import Degrees, Middle, mixture_layers, stage_layers
@@ -64,6 +65,7 @@ def end_parameters(shape: Any, on: Degrees, at: Stage, rows: Value, by: Numbers 
     return embedding + by.where(at.last, norm + by.where(shared, 0, table), 0)
 
 
+@lru_cache(maxsize=256)
 def weights_by_shape(shape: Any) -> tuple[int, int, int, int, int]:
     """Elements of one weight of each distinct shape, where all are split alike.
 

@@ -29,10 +29,12 @@ class StagesTime(NamedTuple):
     most: Value
 
 
-class _Ends(NamedTuple):
+class Ends(NamedTuple):
+    """Seconds of the embedding, and of the output head with its collectives, for a micro-batch."""
+
     embedding: Value
     head: Value
-    tensor: Value  # all-reduces of the head
+    tensor: Value
 
 
 def stages_time(
@@ -41,13 +43,14 @@ def stages_time(
     degrees: Degrees,
     on: Numbers,
     times: tuple[LayerTime, LayerTime] | None = None,
+    known: Ends | None = None,
 ) -> StagesTime:
-    """The pass of one micro-batch; *times* are those of `layer_times`, if they are known.
+    """The pass of one micro-batch; *times* of `layer_times` and *known* of `end_times` if given.
 
     Depends on what `layer_times` does, and on the number of stages.
     """
     dense, mixture = times or layer_times(shape, speeds, degrees, on)
-    widths, ends = Widths.of(shape), _ends(shape, speeds, degrees, on)
+    widths, ends = Widths.of(shape), known or end_times(shape, speeds, degrees, on)
     layers = dense.times(widths.dense_layers)
     if widths.mixtures:
         layers = layers.plus(mixture.times(widths.mixtures))
@@ -79,8 +82,11 @@ def _counts(layers: int, degrees: Degrees, on: Numbers) -> tuple[Value, Value, V
     return given, final, on.where(told > 0, between, most)
 
 
-def _ends(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> _Ends:
-    """Three products, the loss and two all-reduces of the last stage; the first one's embedding."""
+def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> Ends:
+    """Three products, the loss and two all-reduces of the last stage; the first one's embedding.
+
+    Depends on the tensor degree and on the tokens of a micro-batch on a rank.
+    """
     tensor = degrees.tensor
     rows = degrees.tokens
     padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
@@ -90,7 +96,7 @@ def _ends(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> _
     size = ELEMENT * rows * shape.hidden
     each = (1 - speeds.hidden_tensor) * ring(speeds.net, on, size, tensor, 1, 2)
     embedding = moved(speeds, _EMBEDDING_BYTES * rows * shape.hidden)
-    return _Ends(embedding, spent.forward + spent.backward + logits, 2 * each)
+    return Ends(embedding, spent.forward + spent.backward + logits, 2 * each)
 
 
 class _Padded(Products):

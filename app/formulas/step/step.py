@@ -50,8 +50,8 @@ def step_parts(
     one = one or stages_time(shape, speeds, degrees, on)
     each = degrees.microbatches / degrees.pipeline
     layers = one.layers
-    busy = degrees.microbatches * one.slowest + (one.total - one.slowest) / degrees.virtual
-    held = _held(shape, degrees, one, on)
+    held = held_parameters(shape, degrees, one.most, on)
+    passed = traffic(speeds, degrees, on, sent, held)
     parts = Parts(
         products=layers.products * each,
         attention=layers.attention * each,
@@ -62,16 +62,28 @@ def step_parts(
         tensor=(layers.tensor + one.tensor) * each,
         context=layers.context * each,
         expert=layers.expert * each,
-        messages=_messages(shape, speeds, degrees, on),
-        bubble=busy - one.total * each,
-        data=_data(shape, speeds, degrees, on, sent, one, held),
-        optimizer=_optimizer(speeds, degrees, held, on),
+        messages=message_time(shape, speeds, degrees, on),
+        bubble=busy_time(degrees, one) - one.total * each,
+        data=exposed_time(shape, speeds, degrees, on, one, passed),
+        optimizer=optimizer_time(speeds, degrees, held, on),
         skew=0.0,
     )
     return parts._replace(skew=speeds.skew * sum(parts))
 
 
-class _Held(NamedTuple):
+def busy_time(degrees: Degrees, one: StagesTime) -> Value:
+    """All micro-batches on the slowest stage, and one on the others, shorter with chunks."""
+    return degrees.microbatches * one.slowest + (one.total - one.slowest) / degrees.virtual
+
+
+def total_time(
+    speeds: Speeds, busy: Value, messages: Value, exposed: Value, optimizer: Value
+) -> Value:
+    """The sum of `step_parts`, from its terms alone."""
+    return (1 + speeds.skew) * (busy + messages + (exposed + optimizer))
+
+
+class Held(NamedTuple):
     """Parameters of the fullest rank, and the ranks that hold the same; experts may be None."""
 
     dense: Value
@@ -81,24 +93,27 @@ class _Held(NamedTuple):
     same_experts: Value
 
 
-def _held(shape: ModelShape, degrees: Degrees, one: StagesTime, on: Numbers) -> _Held:
-    """With the embedding if it is alone on its stage, with both tables if there is one stage."""
+def held_parameters(shape: ModelShape, degrees: Degrees, most: Value, on: Numbers) -> Held:
+    """The parameters of a stage of *most* layers, the fullest.
+
+    With the embedding if it is alone on its stage, with both tables if there is one stage.
+    """
     parts, tensor = Widths.of(shape).parts, degrees.tensor
     expert = parts.expert * shape.experts / degrees.expert / degrees.expert_tensor
-    mixtures = on.smaller(one.most, Widths.of(shape).mixtures)
-    plain = one.most - mixtures
+    mixtures = on.smaller(most, Widths.of(shape).mixtures)
+    plain = most - mixtures
     around = parts.attention / tensor + parts.norms
     table = shape.vocabulary * shape.hidden / tensor
     tables = on.where(degrees.pipeline > 1, 1, 1 if shape.tied else 2)
-    dense = one.most * around + plain * parts.feed_forward / tensor + table * tables
+    dense = most * around + plain * parts.feed_forward / tensor + table * tables
     dense = dense + mixtures * (parts.router + parts.shared / tensor)
     same = degrees.data * degrees.context
     same_experts = same * tensor / (degrees.expert * degrees.expert_tensor)
     routed = mixtures * expert if shape.experts else None
-    return _Held(dense, table, routed, same, same_experts)
+    return Held(dense, table, routed, same, same_experts)
 
 
-def _messages(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> Value:
+def message_time(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> Value:
     """The first micro-batch from stage to stage, and its gradients back."""
     size = ELEMENT * degrees.micro_batch * degrees.sequence / degrees.context * shape.hidden
     stride = degrees.tensor * degrees.context * degrees.data
@@ -107,14 +122,33 @@ def _messages(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
     return on.where(degrees.pipeline > 1, 2 * crossed * each, 0.0)
 
 
-def _data(
+class _Rounds(NamedTuple):
+    gather: Value
+    reduce: Value
+
+
+class Traffic(NamedTuple):
+    """Weights gathered and gradients reduced once: of the layers, and of a table at an end."""
+
+    layers: _Rounds
+    ends: _Rounds
+
+
+def traffic(speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: Held) -> Traffic:
+    """What data parallelism sends in a step, before any of it is hidden."""
+    return Traffic(
+        _rounds(speeds, degrees, on, sent, held, held.dense),
+        _rounds(speeds, degrees, on, sent, held._replace(experts=None), held.table),
+    )
+
+
+def exposed_time(
     shape: ModelShape,
     speeds: Speeds,
     degrees: Degrees,
     on: Numbers,
-    sent: Reduced,
     one: StagesTime,
-    held: _Held,
+    passed: Traffic,
 ) -> Value:
     """Gradients reduced and weights gathered, as far as nothing hides it, and what hiding costs.
 
@@ -122,27 +156,21 @@ def _data(
     nothing; its gradients are the last to be reduced.
     """
     whole = degrees.zero_stage >= _ALL
-    layers = _rounds(speeds, degrees, on, sent, held, held.dense)
+    layers, ends = passed
     once = layers.gather + layers.reduce
     total = on.where(whole, degrees.microbatches * (once + layers.gather), once)
     if speeds.hidden_data >= 0:
         return (1 - speeds.hidden_data) * total
-    spent = one.layers.times(1 / shape.layers)
-    gathered = _shown(one.most, spent.forward, layers.gather, on)
-    shown = gathered + _shown(one.most, spent.backward, layers.reduce, on)
-    both = gathered + _shown(one.most, spent.backward, once, on)
-    ends = _rounds(speeds, degrees, on, sent, held._replace(experts=None), held.table)
+    forward, backward = one.layers.forward / shape.layers, one.layers.backward / shape.layers
+    gathered = _shown(one.most, forward, layers.gather, on)
+    shown = gathered + _shown(one.most, backward, layers.reduce, on)
+    both = gathered + _shown(one.most, backward, once, on)
     shown = on.where(whole, degrees.microbatches * (both + ends.gather + ends.reduce), shown)
     return shown + _TAKEN * on.larger(0.0, total - shown)
 
 
-class _Rounds(NamedTuple):
-    gather: Value
-    reduce: Value
-
-
 def _rounds(
-    speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: _Held, dense: Value
+    speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: Held, dense: Value
 ) -> _Rounds:
     """Weights gathered and gradients reduced once, on all ranks that hold the same ones.
 
@@ -172,7 +200,8 @@ def _shown(layers: Value, computing: Value, sending: Value, on: Numbers) -> Valu
     return each + (layers - 1) * on.larger(0.0, each - computing)
 
 
-def _optimizer(speeds: Speeds, degrees: Degrees, held: _Held, on: Numbers) -> Value:
+def optimizer_time(speeds: Speeds, degrees: Degrees, held: Held, on: Numbers) -> Value:
+    """The update of the weights that are on the fullest rank."""
     sharded = degrees.zero_stage > 0
     within = on.smaller(degrees.sharded, held.same)
     dense = held.dense / on.where(sharded, within, 1)

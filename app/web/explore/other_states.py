@@ -19,11 +19,12 @@ from app.explorers import (
 from app.markdown import inline_html
 from app.web.explore.state import state_of
 from app.web.frame.rendering import Hyperlink
-from app.web.urls import explorer_url
+from app.web.urls import explorer_url, layouts_url
 
 WAS = "was"  # the parameter of the address that holds the state before
 _BETWEEN = "~"
 _UNIT = re.compile(r"(?<=\d) (?=[^\s(]+(?: |$))")  # a space before a unit, where no line ends
+_RUN = ("model", "gpu", "gpus", "network", "batch", "sequence")  # what a search starts from
 _LONGEST = 600  # characters of it
 
 
@@ -95,6 +96,11 @@ def unpacked(explorer: Explorer, text: str) -> tuple[Values | None, str]:
     return None, "The earlier state in the address cannot be read, so nothing is compared with it."
 
 
+def unbroken(text: str) -> str:
+    """*text* whose numbers stay on one line with their units."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
 def fact_views(shown: Explored, before: Explored | None) -> tuple[FactView, ...]:
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
@@ -131,7 +137,7 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
         rows=tuple(
             (
                 Hyperlink(_address(explorer, values, row.state, hidden=False), row.name),
-                tuple(_UNIT.sub("\N{NO-BREAK SPACE}", cell) for cell in row.cells),
+                tuple(map(unbroken, row.cells)),
             )
             for row in table.rows
         ),
@@ -141,10 +147,13 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
 
 def _related(explorer: Explorer, values: Values) -> list[Hyperlink]:
     now = state_of(explorer, values)
-    return [
+    links = [
         Hyperlink(explorer_url(name, _shared(EXPLORERS[name], now)), EXPLORERS[name].title)
         for name in explorer.related
     ]
+    if now.keys() >= set(_RUN):
+        links.append(Hyperlink(layouts_url({name: now[name] for name in _RUN}), "The best layout"))
+    return links
 
 
 def _shared(other: Explorer, state: Mapping[str, str]) -> Mapping[str, str]:

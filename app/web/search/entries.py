@@ -25,6 +25,11 @@ from app.web.urls import (
 _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
 _PAGES = (
     ("Guess the step", "/guess", "One question a day, the same for everyone."),
+    (
+        "The best layout",
+        "/layouts",
+        "Search all layouts of a model on a cluster for the fastest that fits.",
+    ),
     ("Progress", "/progress", "What you have done: export, import and delete it."),
     ("Write exercises", "/authoring", "The format of exercise files, and a sample of each kind."),
     ("JSON interface", "/api/docs", "Check answers from a program."),

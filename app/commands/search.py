@@ -1,0 +1,147 @@
+"""`wallclock search`: the best layouts of a model on a cluster."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from time import monotonic
+from typing import TypeVar
+
+from app.errors import InputError
+from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.searching import Found, Ranked, Space, fixed_fields, found_in
+from app.units import BYTE, SECOND, figures, show
+
+G = TypeVar("G")
+R = TypeVar("R")
+MOST = 1000  # layouts of a list
+_SEQUENCE = 8192  # tokens, where the model has no learned positions
+_SOON, _AGAIN = 1.0, 0.2  # seconds until progress is shown, and between two lines of it
+_SHOWN = 8  # of the front on a terminal
+_COLUMNS: Mapping[str, Callable[[Ranked], str]] = {
+    "step": lambda one: show(one.step_time, SECOND),
+    "MFU": lambda one: f"{figures(100 * one.mfu, 3)} %",
+    "memory": lambda one: show(one.memory, BYTE, 3),
+    "tensor": lambda one: str(one.layout.tensor),
+    "pipeline": lambda one: str(one.layout.pipeline),
+    "virtual": lambda one: str(one.layout.virtual),
+    "context": lambda one: str(one.layout.context),
+    "data": lambda one: str(one.layout.data),
+    "expert": lambda one: str(one.layout.expert),
+    "micro-batch": lambda one: str(one.layout.micro_batch),
+    "recompute": lambda one: one.layout.recompute,
+    "SP": lambda one: "yes" if one.layout.sequence_parallel else "no",
+    "ZeRO": lambda one: str(one.layout.zero_stage),
+    "limited by": lambda one: limits_text(one.limits),
+}
+
+
+def run(arguments: Namespace) -> int:
+    """Print the best layouts; 1 if none fits."""
+    if not 1 <= arguments.top <= MOST:
+        raise InputError(f"--top must be from 1 to {MOST}, not {arguments.top}")
+    model = _read("model", ModelShape.read, arguments.model)
+    space = Space(
+        model=model,
+        cluster=_read("cluster", Cluster.read, arguments.cluster),
+        batch=arguments.batch,
+        sequence=arguments.sequence or model.positions or _SEQUENCE,
+        fixed=_read("fix", fixed_fields, arguments.fix),
+    )
+    found = found_in(
+        space,
+        shares=_read("shares", Shares.read, arguments.shares) if arguments.shares else GIVEN,
+        recipe=_read("recipe", Recipe.read, arguments.recipe) if arguments.recipe else None,
+        top=arguments.top,
+        progress=_Progress() if sys.stderr.isatty() else None,
+    )
+    sys.stdout.write(json.dumps(_plain(found)) + "\n" if arguments.json else _text(space, found))
+    return 0 if found.fit else 1
+
+
+def _read(option: str, read: Callable[[G], R], given: G) -> R:
+    try:
+        return read(given)
+    except ValueError as error:
+        raise InputError(f"--{option}: {error}") from None
+
+
+class _Progress:
+    """How far a search is, on one line, if it takes long."""
+
+    def __init__(self) -> None:
+        self._next = monotonic() + _SOON
+
+    def __call__(self, seen: int, size: int) -> None:
+        """*seen* of *size* layouts have been looked at."""
+        now = monotonic()
+        if now >= self._next or (seen == size and self._next > now + _AGAIN):
+            self._next = now + _AGAIN
+            sys.stderr.write(f"\r{seen:,} of {size:,} layouts ({100 * seen // size} %) ")
+            sys.stderr.flush()
+
+
+def limits_text(limits: Mapping[str, float]) -> str:
+    """What a step spends its time on, in a few words: the largest part, and the next."""
+    return ", ".join(
+        f"{name} {figures(100 * share, 2)} %" for name, share in list(limits.items())[:2]
+    )
+
+
+def _plain(found: Found) -> dict[str, object]:
+    """The search as JSON, in base units."""
+    return {
+        "layouts": found.layouts,
+        "seconds": found.seconds,
+        "fit": found.fit,
+        "rejected": dict(found.rejected),
+        "top": [_plain_layout(one) for one in found.top],
+        "front": [_plain_layout(one) for one in found.front],
+    }
+
+
+def _plain_layout(one: Ranked) -> dict[str, object]:
+    names = (field.name for field in fields(Layout) if field.name not in ("name", "source"))
+    return {
+        "layout": {name: getattr(one.layout, name) for name in names},
+        "step_time": one.step_time,
+        "memory": one.memory,
+        "mfu": one.mfu,
+        "limits": dict(one.limits),
+    }
+
+
+def _text(space: Space, found: Found) -> str:
+    return "".join(f"{line}\n" for line in _lines(space, found))
+
+
+def _lines(space: Space, found: Found) -> Iterator[str]:
+    yield (
+        f"{space.model.name} on {space.cluster.gpus:,} {space.cluster.gpu.name}:"
+        f" {space.batch:,} sequences of {space.sequence:,} tokens per step"
+    )
+    yield f"{found.layouts:,} layouts in {show(found.seconds, SECOND)}, {found.fit:,} of them fit"
+    for rule, count in found.rejected.items():
+        yield f"{count:>14,} rejected: {rule}"
+    yield ""
+    if found.least:
+        room = show(space.cluster.gpu.memory, BYTE)
+        yield f"None fits in {room}. This one needs the least memory:"
+        yield from _table([found.least])
+        return
+    yield "Fastest"
+    yield from _table(found.top)
+    if len(found.front) > 1:
+        yield ""
+        yield "Less memory for more time"
+        stride = -(-len(found.front) // _SHOWN)
+        yield from _table(found.front[::-1][::stride])
+
+
+def _table(some: Sequence[Ranked]) -> Iterator[str]:
+    rows = [tuple(_COLUMNS), *(tuple(of(one) for of in _COLUMNS.values()) for one in some)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)]
+        yield "  ".join((*cells, row[-1]))

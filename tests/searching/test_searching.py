@@ -1,0 +1,226 @@
+"""The search looks at every layout, and says of each what the formulas say of it alone."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import get_args
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from app.formulas.checks import Recompute, ZeroStage
+from app.formulas.layout import fits, step_time
+from app.formulas.memory import memory_budget
+from app.formulas.memory.placing import fits_together
+from app.formulas.presets import (
+    CLUSTERS,
+    LAYOUTS,
+    Cluster,
+    Layout,
+    ModelShape,
+    Recipe,
+    Shares,
+)
+from app.formulas.step.reaching import reduced_by, speeds_of
+from app.searching import Found, Space, columns, fixed_fields, found_in, plain
+from app.searching.ranking import Ranking
+from app.searching.search import Search
+from app.searching.space import SEARCHED, Terms
+
+PHASES = (Phase.explicit, Phase.generate)  # shrinking takes minutes
+ROOMY = replace(CLUSTERS["DGX-H100"].gpu, memory=1e18)
+WAYS = pytest.mark.parametrize("way", [plain.search, columns.search], ids=["plain", "columns"])
+MODELS = (
+    ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
+    ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
+    ModelShape.read("DeepSeek-V3 layers=5 heads=8 key_value_heads=8 experts=2 active_experts=2"),
+)
+FIXED = ("", "expert_tensor=1", "first_layers=1", "precision=8-bit context_by=all-gather", "data=2")
+SPACES = st.builds(
+    lambda model, gpus, batch, sequence, fixed: Space(
+        model=model,
+        cluster=replace(CLUSTERS["DGX-H100"], gpu=ROOMY, gpus=gpus, gpus_per_node=2),
+        batch=batch,
+        sequence=sequence,
+        fixed=fixed_fields(fixed.split()),
+    ),
+    st.sampled_from(MODELS),
+    st.sampled_from([2, 4, 6]),
+    st.sampled_from([1, 4, 6]),
+    st.sampled_from([512, 768]),
+    st.sampled_from(FIXED),
+)
+
+
+def every(space: Space) -> Iterator[Layout]:
+    """The legal layouts of *space*, by trying numbers."""
+    constant = {name: value for name, value in space.fixed.items() if name not in SEARCHED}
+    for t, p, c, d, expert, micro, virtual, parallel in tried(space):
+        try:
+            layout = Layout(
+                tensor=t, pipeline=p, context=c, data=d, expert=expert, virtual=virtual,
+                microbatches=space.batch // (d * micro), micro_batch=micro,
+                sequence=space.sequence, sequence_parallel=bool(parallel), **constant,
+            )  # fmt: skip
+            fits_together(space.model, layout)
+        except ValueError:
+            continue
+        alone = d * c == 1 and not space.model.experts
+        for kept, zero in product(get_args(Recompute), (0,) if alone else get_args(ZeroStage)):
+            one = replace(layout, recompute=kept, zero_stage=zero)
+            if all(getattr(one, name) == value for name, value in space.fixed.items()):
+                yield one
+
+
+def tried(space: Space) -> Iterator[tuple[int, ...]]:
+    """Degrees that divide the GPUs, the experts and the batch, and chunks of as many layers."""
+    gpus, layers, experts = space.cluster.gpus, space.model.layers, max(1, space.model.experts)
+    whole = [one for one in range(1, gpus + 1) if gpus % one == 0]
+    grids = [(t, p, c, gpus // (t * p * c)) for t, p, c in product(whole, repeat=3)]
+    grids = [grid for grid in grids if math.prod(grid) == gpus]
+    for (t, p, c, d), expert, micro in product(grids, range(1, experts + 1), range(1, 33)):
+        if experts % expert == 0 and space.batch % (d * micro) == 0:
+            for virtual, parallel in product(range(1, layers + 3), (True, False)):
+                even = 0 in (layers % (p * virtual), (layers + 2) % (p * virtual))
+                even = even or "first_layers" in space.fixed
+                if (virtual == 1 or (p > 1 and even)) and (parallel or t > 1):
+                    yield t, p, c, d, expert, micro, virtual, parallel
+
+
+@settings(max_examples=8, phases=PHASES)
+@given(space=SPACES)
+def test_a_search_ranks_all_layouts_that_the_checks_accept(space: Space) -> None:
+    shares, recipe = Shares(skew=0.01), Recipe.named("FSDP2")
+    speeds = speeds_of(space.model, space.cluster, shares, space.precision)
+    terms = Terms(speeds, reduced_by(recipe), recipe)
+    legal = set(every(space))
+    for way in (plain.search, columns.search):
+        ranking = Ranking(10**6, ROOMY.memory)
+        looked = sum(way(space, terms, ranking))
+        found = {space.layout(**one.key._asdict()): one for one in ranking.top}
+        assert set(found) == legal
+        assert looked == space.size == len(found) + sum(ranking.rejected.values())
+        for layout, one in list(found.items())[:: max(1, len(found) // 40)]:
+            alone = step_time(space.model, space.cluster, layout, shares, recipe).total
+            assert one.time == pytest.approx(alone, rel=1e-12)
+            needed = memory_budget(space.model, layout, recipe).total
+            assert one.memory == pytest.approx(needed, rel=1e-12)
+
+
+def small(memory: float = 80e9, **fields: object) -> Space:
+    gpu = replace(ROOMY, memory=memory)
+    machine = replace(CLUSTERS["DGX-H100"], gpu=gpu, gpus=16, gpus_per_node=8)
+    fixed = fixed_fields([f"{name}={value}" for name, value in fields.items()])
+    model = ModelShape.named("Llama-2-13B")
+    return Space(model=model, cluster=machine, batch=32, sequence=4096, fixed=fixed)
+
+
+@WAYS
+def test_what_fits_is_counted_and_the_front_has_what_nothing_beats(way: Search) -> None:
+    space = small(recompute="selective", sequence_parallel="yes", context=1)
+    found = found_in(space, top=1000, search=way)
+    layouts = list(every(space))
+    given = space.model, space.cluster
+    good = [
+        (step_time(*given, one).total, memory_budget(space.model, one).total)
+        for one in layouts if fits(*given, one)
+    ]  # fmt: skip
+    assert found.fit == len(good) > 50
+    assert found.rejected["memory"] == len(layouts) - len(good) > 50
+    assert [one.step_time for one in found.top] == pytest.approx(sorted(t for t, _ in good)[:1000])
+    best = sorted((m, t) for t, m in good if not any(
+        (a <= t and b < m) or (a < t and b <= m) for a, b in good
+    ))  # fmt: skip
+    front = [(one.memory, one.step_time) for one in found.front]
+    assert [sum(one) for one in front] == pytest.approx([sum(one) for one in dict.fromkeys(best)])
+
+
+@WAYS
+def test_fewer_are_kept_than_are_found(way: Search) -> None:
+    whole, few = (found_in(small(), top=top, search=way) for top in (1000, 3))
+    assert few.top == whole.top[:3]
+    assert few.front == whole.front
+    assert few.fit == whole.fit > 1000
+
+
+@WAYS
+def test_where_nothing_fits_the_smallest_is_told(way: Search) -> None:
+    space = small(memory=1e9, recompute="full", tensor=8)
+    found = found_in(space, search=way)
+    assert not found.fit
+    assert not found.top
+    needed = [memory_budget(space.model, one).total for one in every(space)]
+    assert found.least
+    assert found.least.memory == pytest.approx(min(needed), rel=1e-12)
+
+
+def test_the_layout_of_llama_3_is_the_fastest_that_fits() -> None:
+    # arXiv:2407.21783, table 4 and section 3.3.2: t = 8, p = 16, d = 128, 16 micro-batches of one
+    # sequence, chunks of one layer; with gradients sharded.
+    space = Space(
+        model=ModelShape.named("Llama-3.1-405B"),
+        cluster=Cluster.named("Llama 3 405B, 16384 H100"),
+        batch=2048,
+        sequence=8192,
+        fixed=fixed_fields(["context_by=all-gather", "sequence_parallel=yes"]),
+    )
+    best = found_in(space).top[0]
+    trained = LAYOUTS["Llama 3 405B on 16384 GPUs"]
+    assert replace(best.layout, name=trained.name, source=trained.source) == trained
+    assert best.mfu == pytest.approx(0.41, abs=0.02)  # as measured
+    assert sum(best.limits.values()) == pytest.approx(1, abs=0.003)
+
+
+def test_a_space_that_is_too_large_is_refused_with_what_to_fix() -> None:
+    space = Space(
+        model=ModelShape.named("DeepSeek-V3"),
+        cluster=Cluster.read("DeepSeek 2048 H800 gpus=720720"),
+        batch=720720,
+        sequence=4096,
+    )
+    with pytest.raises(ValueError, match=r"2,066,726,880 layouts.*such as micro_batch=1 \(22,4"):
+        found_in(space)
+
+
+@pytest.mark.parametrize(
+    ("pair", "says"),
+    [
+        ("tensr=8", "'tensr' is not a field that can be fixed; did you mean 'tensor'?"),
+        ("tensor", "write a field and its value"),
+        ("microbatches=8", "it follows from the batch"),
+        ("sequence=8", "beside the batch"),
+        ("tensor=0", "tensor must be at least 1"),
+        ("tensor=2.5", "tensor must be a whole number"),
+        ("recompute=selectiv", "did you mean 'selective'"),
+        ("tensor=3", "does not divide the 16 GPUs; the nearest are 2 and 4"),
+        ("tensor=1000000", "the nearest is 16"),
+    ],
+)
+def test_a_field_that_cannot_be_fixed_is_refused(pair: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says.replace("?", r"\?")):
+        replace(small(), fixed=fixed_fields([pair]))
+
+
+def test_degrees_that_are_fixed_together_must_divide_the_gpus() -> None:
+    with pytest.raises(ValueError, match="take 32 GPUs together, which do not divide 16"):
+        small(tensor=8, pipeline=4)
+    with pytest.raises(ValueError, match="fixed twice"):
+        fixed_fields(["tensor=8", "tensor=8"])
+
+
+def test_a_search_without_bounds_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 16,777,216 sequences per step, not 33,554,432"):
+        replace(small(), batch=2**25)
+    with pytest.raises(ValueError, match="at most 65,536 layers of the model"):
+        replace(small(), model=ModelShape.read("405B layers=1000000"))
+    with pytest.raises(ValueError, match="at most 1,048,576 GPUs"):
+        replace(small(), cluster=replace(CLUSTERS["DGX-H100"], gpus=2**21))
+
+
+def test_progress_is_told_until_the_end() -> None:
+    told: list[tuple[int, int]] = []
+    found: Found = found_in(small(), progress=lambda seen, size: told.append((seen, size)))
+    assert [size for _, size in told] == [found.layouts] * len(told)
+    assert told[-1][0] == found.layouts
