@@ -59,7 +59,9 @@ class Scatter:
     def table(self) -> tuple[tuple[str, ...], ...]:
         """The values: a header, then a row per dot."""
         label = self.y.label
-        rows = [("Group", "What", self.x.label, label, f"{label}, low", f"{label}, high")]
+        rows: list[tuple[str, ...]] = [
+            ("Group", "What", self.x.label, label, f"{label}, low", f"{label}, high")
+        ]
         for group in self.groups:
             for dot in group.dots:
                 ys = (self.y.text(y) for y in (dot.y, dot.low, dot.high))
