@@ -11,7 +11,7 @@ from app.searching.ranking import MEMORY
 from app.searching.search import Search
 from tests.bench.figures import Figure
 
-CALCULON = 244  # layouts per second: the published rate of calculon, Isaev et al., SC 2023
+CALCULON = 244  # layouts per second, as published
 AGAIN = 5  # searches, of which the quickest counts
 GPT_3 = Space(
     model=ModelShape.named("GPT-3"),
