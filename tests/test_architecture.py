@@ -35,7 +35,7 @@ MAY: dict[str, set[str]] = {
     "expressions": {"errors", "units", "formulas"},
     "db": {"errors", "config"},
     "sandbox": {"errors", "units", "config"},
-    "kinds": {"errors", "units", "formulas", "expressions", "sandbox"},
+    "kinds": {"errors", "units", "formulas", "expressions", "sandbox", "searching"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "published": {"errors", "formulas", "units", "yaml_file"},

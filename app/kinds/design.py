@@ -14,6 +14,7 @@ from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, re
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
 from app.kinds.drawing import Draw, DrawnValue
+from app.kinds.laying import Run
 from app.sandbox.runner import Runner
 from app.units import figures, scale_of
 
@@ -79,6 +80,11 @@ class Design(Base):
     )
     derive: dict[Identifier, str | int | float] = Field(
         default_factory=dict, description="named values that follow from the choices"
+    )
+    run: Run | None = Field(
+        default=None,
+        description="a training run whose layout is chosen, with degrees such as tensor; the best"
+        " is then the fastest of all layouts that fit, not of the choices",
     )
     require: dict[str, Markdown] = Field(
         min_length=1, description="condition: feedback when it does not hold"
@@ -159,7 +165,11 @@ class Design(Base):
         if ways > _MOST:
             yield Finding(("choose",), f"{ways:,} ways to choose are more than {_MOST:,}")
             return
-        works = self._working(drawn.seed)
+        try:
+            works = self._working(drawn.seed)
+        except ValueError as error:  # of the run
+            yield Finding(("run",), str(error))
+            return
         if not works:
             yield Finding(("require",), "no choice meets every condition")
             return
@@ -172,6 +182,9 @@ class Design(Base):
                     "decides nothing alone: no choice fails this condition alone",
                     cure,
                 )
+        if self.run and not (self.least and self._is_best(works[0][0], drawn.seed)):
+            cure = "offer its degrees, and minimize step"
+            yield Finding(("run",), "no choice is as good as the fastest layout there is", cure)
         if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
             cure = "offer choices that work and are not the best"
             yield Finding(("least",), "decides nothing: every choice that works is the best", cure)
@@ -217,6 +230,8 @@ class Design(Base):
         names = dict(self.draw(seed).names)
         for name, place in chosen.items():
             names[name] = evaluate(str(self.choose[name].among[place]), {})
+        if self.run:
+            names |= self.run.names(names, {name: names[name] for name in chosen})
         for name, expression in self.derive.items():
             try:
                 names[name] = evaluate(str(expression), names)
@@ -236,7 +251,8 @@ class Design(Base):
         return failed or undecided
 
     def _is_best(self, value: float, seed: int) -> bool:
-        best = self._working(seed)[0][0]
+        works = self._working(seed)
+        best = self._names(seed, works[0][1])["fastest"].value if self.run else works[0][0]
         return value <= best + abs(best) * self.within
 
     def _shows(self, names: Mapping[str, Quantity]) -> list[str]:
