@@ -11,12 +11,6 @@ let asked = 0;
 let waiting = 0;
 let quiet = 0;
 
-// Where there is room beside the figures, the settings are always open.
-const roomy = matchMedia("(width >= 62.5rem)");
-const fold = () => (form.querySelector("details").open = roomy.matches);
-roomy.addEventListener("change", fold);
-fold();
-
 const explored = () => document.querySelector("#explored");
 const guess = () => document.querySelector("#asked [name=guess]");
 

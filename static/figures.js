@@ -150,3 +150,12 @@ document.addEventListener("click", (event) => {
   svg.getBoundingClientRect(); // restarts the animation
   svg.classList.add("playing");
 });
+
+// Where there is room beside the figures, the settings are always open.
+const settings = document.querySelector(".settings > details");
+if (settings) {
+  const roomy = matchMedia("(width >= 62.5rem)");
+  const fold = () => (settings.open = roomy.matches);
+  roomy.addEventListener("change", fold);
+  fold();
+}
