@@ -5,8 +5,8 @@
 #   make check   format, lint, types, words and the proof of every exercise: a minute and a half
 PYTHON ?= python3
 BIN = .venv/bin
-# Three workers on two cores, a file each, the slowest first: many tests wait for something.
-TEST = $(BIN)/python -m pytest -n 3
+# Four workers on two cores, a file each, the slowest first: many tests wait for something.
+TEST = $(BIN)/python -m pytest -n 4
 
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE

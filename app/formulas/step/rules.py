@@ -15,6 +15,18 @@ _NAMES = {"first": "first_layers", "last": "last_layers", "sharded": "shard_rank
 _NEAR = 4096  # values on either side that are tried for the nearest legal one
 
 
+class BrokenRuleError(ValueError):
+    """A layout that a rule refuses; what is legal nearby is looked for if somebody asks."""
+
+    def __init__(self, rule: "Rule", shape: Any, layout: Degrees) -> None:
+        super().__init__(rule.name)
+        self._broken = rule, shape, layout
+
+    def __str__(self) -> str:
+        rule, shape, layout = self._broken
+        return rule.says(shape, layout) + rule.nearest(shape, layout)
+
+
 class Rule(NamedTuple):
     """A rule: where it is *broken*, which *fields* may be changed, and what a refusal *says*."""
 
@@ -26,9 +38,9 @@ class Rule(NamedTuple):
     def refuse(self, shape: Any, layout: Degrees) -> None:
         """Raise an error if *layout* breaks the rule."""
         if self.broken(shape, layout):
-            raise ValueError(self.says(shape, layout) + self._nearest(shape, layout))
+            raise BrokenRuleError(self, shape, layout)
 
-    def _nearest(self, shape: Any, layout: Degrees) -> str:
+    def nearest(self, shape: Any, layout: Degrees) -> str:
         """The nearest values that keep the rule, one below and one above, of the first field."""
         for field in self.fields:
             value = int(getattr(layout, field))
