@@ -16,7 +16,7 @@ _NEAR = 4096  # values on either side that are tried for the nearest legal one
 
 
 class BrokenRuleError(ValueError):
-    """A layout that a rule refuses; what is legal nearby is looked for if somebody asks."""
+    """A layout that a rule refuses; what is legal nearby is looked for when it is read."""
 
     def __init__(self, rule: "Rule", shape: Any, layout: Degrees) -> None:
         super().__init__(rule.name)
