@@ -12,7 +12,7 @@ from app.charts.color import Tone
 from app.charts.timeline import Timeline
 from app.config import ROOT
 from app.explorers import EXPLORERS, Explored, Values, read_controls
-from tests.explorers.test_noise import states
+from tests.explorers.test_noise import edges
 
 TOKENS = (ROOT / "static/css/tokens.css").read_text(encoding="utf-8")
 FIGURES = (ROOT / "static/figures.css").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def contrast(one: str, other: str) -> float:
 
 def drawn() -> Iterator[tuple[str, Explored]]:
     for name, explorer in EXPLORERS.items():
-        for state in states(explorer):
+        for state in edges(explorer):
             values, _ = read_controls(explorer.controls, state)
             try:
                 yield name, explorer.explore(Values(values))

@@ -22,6 +22,7 @@ ONE_OF_SEVERAL = re.compile(
 POWER = re.compile(r"\de\+\d")  # 1e+03 days
 # Numbers that are as small as this: FP32 near 1e-4 has one every 7.3e-12; a rate of 1e-6 over 1e5.
 SMALL = {"formats", "learning-rate"}
+_OPTIONS = 12  # of a list at most: models differ in their numbers
 
 
 def ends(explorer: Explorer) -> Iterator[tuple[str, list[str]]]:
@@ -29,17 +30,23 @@ def ends(explorer: Explorer) -> Iterator[tuple[str, list[str]]]:
         if isinstance(control, Slider):
             yield control.name, [f"{end:g}" for end in (control.low, control.high)]
         else:
-            yield control.name, list(control.options)
+            options = list(control.options)
+            yield control.name, options[:: -(-len(options) // _OPTIONS)]
 
 
 def states(explorer: Explorer) -> Iterator[dict[str, str]]:
     """Each control at each of its ends, alone and with each choice, and some corners of all."""
+    yield from edges(explorer)
+    for (one, first), (other, second) in itertools.combinations(ends(explorer), 2):
+        if len(first) > 2 or len(second) > 2:
+            yield from ({one: a, other: b} for a, b in itertools.product(first, second))
+
+
+def edges(explorer: Explorer) -> Iterator[dict[str, str]]:
+    """Each control at each of its ends, and some corners of all."""
     controls = dict(ends(explorer))
     for name, texts in controls.items():
         yield from ({name: text} for text in texts)
-    for (one, first), (other, second) in itertools.combinations(controls.items(), 2):
-        if len(first) > 2 or len(second) > 2:
-            yield from ({one: a, other: b} for a, b in itertools.product(first, second))
     every = max(1, math.prod(map(len, controls.values())) // 24)
     for corner in itertools.islice(itertools.product(*controls.values()), 0, None, every):
         yield dict(zip(controls, corner, strict=True))
