@@ -186,11 +186,10 @@ def test_a_backup_taken_under_load_is_whole(engine: Engine, database: str, tmp_p
 
 @pytest.mark.slow(35)
 def test_four_servers_may_migrate_at_once(tmp_path: Path) -> None:
-    code = "import sys; from app.db.migrations import migrate; migrate(sys.argv[1])"
-    for turn in range(3):
-        url = f"sqlite:///{tmp_path / str(turn)}.db"
-        started = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(4)]
-        assert [process.wait(timeout=60) for process in started] == [0] * 4
+    code = "import sys; from app.db.migrations import migrate; [*map(migrate, sys.argv[1:])]"
+    urls = [f"sqlite:///{tmp_path / str(turn)}.db" for turn in range(3)]
+    started = [subprocess.Popen([sys.executable, "-c", code, *urls]) for _ in range(4)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 4
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
