@@ -8,9 +8,9 @@ from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GIVEN, Shares
+from app.formulas.step.counted import counted_flops
 from app.formulas.step.memory import StageMemory
 from app.formulas.throughput import model_utilization, training_time
-from app.formulas.transformer import active_parameters, token_flops
 from app.units import (
     Bytes,
     Count,
@@ -137,15 +137,7 @@ def projected(
     """
     shape, layout, cluster = placed.model, placed.layout, placed.cluster
     times = step_time(shape, cluster, layout, shares)
-    flops = token_flops(
-        active_parameters(shape),
-        shape.layers,
-        shape.heads,
-        shape.head_size,
-        layout.sequence,
-        causal=True,
-        rope=shape.rope,
-    )
+    flops = counted_flops(shape, layout.sequence)
     used = model_utilization(flops * layout.tokens, times.total, cluster.gpus, cluster.gpu.peak)
     return Projection(
         placed=placed,

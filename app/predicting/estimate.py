@@ -6,6 +6,7 @@ from math import isfinite
 
 from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.formulas.step.counted import counted_flops
 from app.formulas.step.degrees import Degrees
 from app.formulas.step.memory import Rank, StageMemory, stage_bytes
 from app.formulas.step.numbers import PLAIN
@@ -16,7 +17,6 @@ from app.formulas.step.reaching import (
     speeds_of,
 )
 from app.formulas.step.step import step_parts
-from app.formulas.transformer import active_parameters, token_flops
 from app.formulas.transformer.parameters import LayerParts
 from app.units import Bytes, PerSecond, Ratio, Seconds
 
@@ -128,9 +128,4 @@ def _stages(asked: Asked) -> list[StageMemory]:
 def _flops(asked: Asked) -> float:
     """FLOP of the model in a step, with a causal mask."""
     shape, layout = asked.model, asked.layout
-    per_token = token_flops(
-        active_parameters(shape), shape.layers, shape.heads, shape.head_size, layout.sequence,
-        causal=True,
-        rope=shape.rope if shape.latent else 0,
-    )  # fmt: skip
-    return per_token * layout.tokens
+    return counted_flops(shape, layout.sequence) * layout.tokens

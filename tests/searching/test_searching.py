@@ -35,7 +35,9 @@ WAYS = pytest.mark.parametrize("way", [plain.search, columns.search], ids=["plai
 MODELS = (
     ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
     ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
-    ModelShape.read("DeepSeek-V3 layers=5 heads=8 key_value_heads=8 experts=2 active_experts=2"),
+    ModelShape.read(
+        "DeepSeek-V3 layers=5 heads=8 key_value_heads=8 experts=2 active_experts=2 multi_token=1"
+    ),
 )
 FIXED = ("", "expert_tensor=1", "first_layers=1", "precision=8-bit context_by=all-gather", "data=2")
 SPACES = st.builds(

@@ -6,6 +6,7 @@ from app.formulas.checks import recorded
 from app.formulas.layout.fitting import same_gpus
 from app.formulas.memory.placing import fits_together
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.formulas.step.counted import counted_flops
 from app.formulas.step.degrees import Degrees
 from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
@@ -15,7 +16,6 @@ from app.formulas.step.reaching import (
     speeds_of,
 )
 from app.formulas.step.step import Parts, step_parts
-from app.formulas.transformer import active_parameters, token_flops
 from app.units import Ratio, Seconds
 
 _MEGATRON = Recipe.named("Megatron")
@@ -201,8 +201,9 @@ def projected_utilization(
 
     Convention:
         Model FLOP count only the half of the scores that the causal mask keeps, so the result is a
-        little below that of papers that count all scores. The peak is that of the precision in
-        which the layout's products run.
+        little below that of papers that count all scores. Modules that predict further tokens
+        count, as in Megatron Core. The peak is that of the precision in which the layout's products
+        run.
 
     Args:
         model: shape of the model.
@@ -218,15 +219,7 @@ def projected_utilization(
         Chowdhery et al., PaLM, arXiv:2204.02311, appendix B (MFU).
     """
     total = total_step_time(model, cluster, layout, shares, recipe)
-    flops = token_flops(
-        active_parameters(model),
-        model.layers,
-        model.heads,
-        model.head_size,
-        layout.sequence,
-        causal=True,
-        rope=model.rope if model.latent else 0,
-    )
+    flops = counted_flops(model, layout.sequence)
     peak = peak_of(cluster.gpu, layout.precision)
     return flops * layout.tokens / (layout.gpus * peak * total)
 

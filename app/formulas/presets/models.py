@@ -22,6 +22,9 @@ class ModelShape(Record):
     *dense_layers* layers of a mixture model are dense. If *latent* is not 0, keys and values are
     compressed to that size (multi-head latent attention) and queries to *query_latent*, with *rope*
     more dimensions per head for positions. *positions* is the number of learned positions.
+    *multi_token* modules behind the last layer predict one further token each (multi-token
+    prediction): a layer like the last one and a projection each, with the model's embedding and
+    output head.
     """
 
     what: ClassVar[str] = "model shape"
@@ -49,6 +52,7 @@ class ModelShape(Record):
     latent: Count = 0
     query_latent: Count = 0
     rope: Count = 0
+    multi_token: Count = 0
     source: str = "as given"
 
     def __post_init__(self) -> None:
@@ -56,7 +60,7 @@ class ModelShape(Record):
             whole(name, getattr(self, name))
         for name in (
             "positions", "experts", "active_experts", "expert_feed_forward", "shared",
-            "dense_layers", "latent", "query_latent", "rope", "feed_forward",
+            "dense_layers", "latent", "query_latent", "rope", "feed_forward", "multi_token",
         ):  # fmt: skip
             whole(name, getattr(self, name), 0)
         for name in ("gated", "tied", "query_key_norm", "router_bias"):
@@ -167,8 +171,8 @@ _MODELS = (
         feed_forward=18_432, vocabulary=129_280, experts=256, active_experts=8,
         expert_feed_forward=2048, shared=1, dense_layers=3, router_bias=True, latent=512,
         query_latent=1536, rope=64,
-        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; main model without"
-        " the module that predicts further tokens",
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; main model; with"
+        " multi_token=1 also the module that predicts a further token, section 2.2",
     ),
     ModelShape(
         name="Qwen2.5-72B", layers=80, hidden=8192, heads=64, key_value_heads=8, head_size=128,

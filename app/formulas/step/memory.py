@@ -21,6 +21,9 @@ from app.units import Bytes
 
 WORKSPACE = 48 * 2**20  # 32 MiB of cuBLAS on Hopper and later, and small buffers
 _NORM, _SUM = 8, 4  # FP32 statistics: of both norms for a token, of a head's softmax for a token
+# Elements of a module per hidden one: inputs of two norms, and their results, joined; recomputed,
+# the second input.
+_JOINED, _JOINED_AGAIN = 4, 1
 _GATHERED = 2  # layers whose weights ZeRO 3 holds whole: the present one and the one that follows
 
 
@@ -124,7 +127,8 @@ class Rank(NamedTuple):
 
     *rows* of the embedding are on a rank. *logits* and *head* are there while the output head runs
     its backward pass, *sharding* for every parameter of the largest layer. *kinds* are one weight
-    of each shape, as bytes: of attention, and what a dense and a mixed layer have beside.
+    of each shape, as bytes: of attention, and what a dense and a mixed layer have beside. *joined*
+    are a module's: what it keeps of a micro-batch beside its layer, and the projection as bytes.
     """
 
     middle: Middle
@@ -137,6 +141,7 @@ class Rank(NamedTuple):
     head: Value
     sharding: Value
     kinds: tuple[Value, Value, Value]
+    joined: tuple[Value, Value]
 
     @classmethod
     def of(cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "Rank":
@@ -152,10 +157,15 @@ class Rank(NamedTuple):
             States.of(recipe, on, on.sharded, by),
             States.of(recipe, on, by.larger(1, on.expert_shards), by),
             rows,
-            recipe.logit_bytes * on.tokens * rows,
+            recipe.logit_bytes * on.tokens * rows * (1 + shape.multi_token),
             size * shape.hidden * (rows + on.tokens * (gathered + norm)),
             weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
             _one_of_each(shape, size, on, by),
+            (
+                by.where(on.full, _JOINED_AGAIN, _JOINED)
+                * (size * on.tokens * shape.hidden * along(on, by)),
+                size * 2 * shape.hidden**2 / on.tensor,
+            ),
         )
 
 
@@ -209,6 +219,8 @@ class PassBytes(NamedTuple):
     def of(cls, shape: Any, rank: Rank, at: Stage, by: Numbers) -> "PassBytes":
         """Those of the stage *at*."""
         kept = at.dense * rank.held.dense_kept
+        if shape.multi_token:
+            kept = kept + by.where(at.last, shape.multi_token * rank.joined[0], 0)
         if shape.experts:
             kept = kept + at.mixtures * rank.held.mixed_kept
         attention, dense, mixed = rank.kinds
@@ -216,6 +228,8 @@ class PassBytes(NamedTuple):
         workspace = workspace + by.where(at.dense > 0, dense, 0)
         if shape.experts:
             workspace = workspace + by.where(at.mixtures > 0, mixed, 0)
+        if shape.multi_token:
+            workspace = workspace + by.where(at.last, rank.joined[1], 0)
         return cls(kept, *_peak(shape, at, rank, by), workspace)
 
 

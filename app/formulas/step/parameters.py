@@ -31,7 +31,10 @@ class LayerParameters(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A stage: how many layers of each kind it has, and whether it is the first and the last."""
+    """A stage: how many layers of each kind it has, and whether it is the first and the last.
+
+    The layers of the modules that predict further tokens are on the last one.
+    """
 
     dense: Value
     mixtures: Value
@@ -45,10 +48,13 @@ class Stage(NamedTuple):
         """The stage number *stage*, from 0."""
         held, before = stage_layers(shape.layers, on, middle, stage, by)
         first, last = stage == 0, stage == on.pipeline - 1
+        further = shape.multi_token * last
         if not shape.experts:
-            return cls(held, 0, first, last)
+            return cls(held + further, 0, first, last)
         mixtures = mixture_layers(shape, held, before, by)
-        return cls(held - mixtures, mixtures, first, last)
+        if shape.dense_layers == shape.layers:
+            return cls(held - mixtures + further, mixtures, first, last)
+        return cls(held - mixtures, mixtures + further, first, last)
 
 
 def padded_vocabulary(shape: Any, tensor: Value, by: Numbers = PLAIN) -> Value:
@@ -61,8 +67,11 @@ def end_parameters(shape: Any, on: Degrees, at: Stage, rows: Value, by: Numbers 
     table = rows * shape.hidden
     shared = shape.tied & (on.pipeline == 1)
     norm = shape.hidden * (1 if shape.norm == "rms" else 2)
+    joined = 2 * shape.hidden**2 / on.tensor + 3 * norm  # projection and norms of a module
+    closing = norm + shape.multi_token * joined
     embedding = by.where(at.first, table + shape.positions * shape.hidden, 0)
-    return embedding + by.where(at.last, norm + by.where(shared, 0, table), 0)
+    copied = by.where(on.pipeline > 1, table, 0) if shape.multi_token else 0
+    return embedding + by.where(at.last, closing + copied + by.where(shared, 0, table), 0)
 
 
 @lru_cache(maxsize=256)

@@ -30,11 +30,15 @@ class StagesTime(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Seconds of the embedding, and of the output head with its collectives, for a micro-batch."""
+    """Seconds of the embedding, and of the output head with its collectives, for a micro-batch.
+
+    And of the *projection* of a module that predicts a further token.
+    """
 
     embedding: Value
     head: Value
     tensor: Value
+    projection: Value = 0.0
 
 
 def stages_time(
@@ -54,17 +58,30 @@ def stages_time(
     layers = dense.times(widths.dense_layers)
     if widths.mixtures:
         layers = layers.plus(mixture.times(widths.mixtures))
+    deepest = mixture if widths.mixtures else dense
+    further = shape.multi_token
+    if further:
+        layers = layers.plus(deepest.times(further))
+        ends = _with_further(ends, further)
     total = layers.busy + ends.embedding + ends.head + ends.tensor
     first, last, most = _counts(shape.layers, degrees, on)
     plain = on.smaller(first, widths.dense_layers)
     opening = plain * dense.busy + (first - plain) * mixture.busy + ends.embedding
-    deep = mixture.busy if widths.mixtures else dense.busy
-    closing = last * deep + ends.head + ends.tensor
+    deep = deepest.busy
+    closing = (last + further) * deep + ends.head + ends.tensor
     slowest = on.larger(opening, closing)
     between = on.where(degrees.pipeline > 2, most * deep, 0.0)  # noqa: PLR2004
     slowest = on.where(degrees.pipeline > 1, on.larger(slowest, between), total)
-    fullest = on.larger(on.larger(first, last), on.where(degrees.pipeline > 2, most, 0))  # noqa: PLR2004
+    fullest = on.larger(on.larger(first, last + further), on.where(degrees.pipeline > 2, most, 0))  # noqa: PLR2004
     return StagesTime(layers, ends.embedding + ends.head, ends.tensor, total, slowest, fullest)
+
+
+def _with_further(ends: Ends, further: int) -> Ends:
+    """The ends with *further* modules, each of which has a projection and runs the output head."""
+    return ends._replace(
+        head=ends.head * (1 + further) + ends.projection * further,
+        tensor=ends.tensor * (1 + 2 * further),
+    )
 
 
 def _counts(layers: int, degrees: Degrees, on: Numbers) -> tuple[Value, Value, Value]:
@@ -90,13 +107,18 @@ def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
     tensor = degrees.tensor
     rows = degrees.tokens
     padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
-    head = Linear(Width(1, split=True), Width(shape.hidden))
-    spent = _Padded(speeds, on, rows, tensor, padded).seconds((head,), speeds.exact)
+    table = Linear(Width(1, split=True), Width(shape.hidden))
+    spent = _Padded(speeds, on, rows, tensor, padded).seconds((table,), speeds.exact)
     logits = moved(speeds, _LOGIT_BYTES * rows * padded / tensor)
     size = ELEMENT * rows * shape.hidden
     each = (1 - speeds.hidden_tensor) * ring(speeds.net, on, size, tensor, 1, 2)
     embedding = moved(speeds, _EMBEDDING_BYTES * rows * shape.hidden)
-    return Ends(embedding, spent.forward + spent.backward + logits, 2 * each)
+    head = spent.forward + spent.backward + logits
+    if not shape.multi_token:
+        return Ends(embedding, head, 2 * each)
+    joined = Linear(Width(shape.hidden, split=True), Width(2 * shape.hidden))
+    passed = Products(speeds, on, rows, tensor).seconds((joined,), speeds.exact)
+    return Ends(embedding, head, 2 * each, passed.forward + passed.backward)
 
 
 class _Padded(Products):

@@ -100,7 +100,8 @@ def held_parameters(shape: ModelShape, degrees: Degrees, most: Value, on: Number
     """
     parts, tensor = Widths.of(shape).parts, degrees.tensor
     expert = parts.expert * shape.experts / degrees.expert / degrees.expert_tensor
-    mixtures = on.smaller(most, Widths.of(shape).mixtures)
+    mixtures = Widths.of(shape).mixtures
+    mixtures = on.smaller(most, mixtures + (shape.multi_token if mixtures else 0))
     plain = most - mixtures
     around = parts.attention / tensor + parts.norms
     table = shape.vocabulary * shape.hidden / tensor
@@ -161,7 +162,8 @@ def exposed_time(
     total = on.where(whole, degrees.microbatches * (once + layers.gather), once)
     if speeds.hidden_data >= 0:
         return (1 - speeds.hidden_data) * total
-    forward, backward = one.layers.forward / shape.layers, one.layers.backward / shape.layers
+    deep = shape.layers + shape.multi_token
+    forward, backward = one.layers.forward / deep, one.layers.backward / deep
     gathered = _shown(one.most, forward, layers.gather, on)
     shown = gathered + _shown(one.most, backward, layers.reduce, on)
     both = gathered + _shown(one.most, backward, once, on)

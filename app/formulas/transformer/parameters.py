@@ -110,9 +110,10 @@ def model_parameters(shape: ModelShape) -> Count:
     """Parameters of a whole model.
 
     The layers, with L parameters each on average, the last norm, and E embedding tables: one if
-    the embedding is tied to the output head, otherwise two.
+    the embedding is tied to the output head, otherwise two. Each of K modules that predict a
+    further token has a layer, a projection of 2 h² and three norms, and no table of its own.
 
-        P = layers * L + hidden + E * vocabulary * hidden
+        P = layers * L + hidden + E * vocabulary * hidden + K * (L + 2 hidden^2 + 3 hidden)
 
     Convention:
         All parameters, embeddings included, as in the released weights. The vocabulary is that of
@@ -179,14 +180,22 @@ class LayerParts(NamedTuple):
 
 
 def _model(shape: ModelShape, experts: int) -> int:
-    parts, mixtures = LayerParts.of(shape), shape.expert_layers
+    parts, mixtures, norm = (
+        LayerParts.of(shape),
+        shape.expert_layers,
+        LayerParts.of(shape).norms // 2,
+    )
+    mixed = parts.router + parts.shared + experts * parts.expert
+    further = parts.attention + parts.norms + (mixed if mixtures else parts.feed_forward)
+    further += 2 * shape.hidden**2 + 3 * norm
     embeddings = shape.vocabulary * (1 if shape.tied else 2) + shape.positions
     return (
         shape.layers * (parts.attention + parts.norms)
         + (shape.layers - mixtures) * parts.feed_forward
-        + mixtures * (parts.router + parts.shared + experts * parts.expert)
-        + parts.norms // 2
+        + mixtures * mixed
+        + norm
         + embeddings * shape.hidden
+        + shape.multi_token * further
     )
 
 

@@ -38,6 +38,8 @@ class Peak:
         self.shape, self.layout, self.recipe = shape, layout, recipe
         self.layers = dealt(shape.layers, layout)[stage]
         self.first, self.last = stage == 0, stage == layout.pipeline - 1
+        self.modules = range(shape.multi_token if self.last else 0)  # that predict further tokens
+        self.layers = [*self.layers, *(shape.layers + module for module in self.modules)]
         self.t, self.et = layout.tensor, layout.expert_tensor or layout.tensor
         self.tokens = layout.micro_batch * layout.sequence // layout.context
         self.own = self.tokens // self.t if layout.sequence_parallel else self.tokens
@@ -79,6 +81,10 @@ class Peak:
             dense += self.vocabulary * s.hidden
         if self.last:
             dense += s.hidden + self.vocabulary * s.hidden
+        for _ in self.modules:
+            dense += 2 * s.hidden * s.hidden // self.t + s.hidden + s.hidden + s.hidden
+        if self.modules and not self.first:
+            dense += self.vocabulary * s.hidden  # what the modules embed the next tokens with
         return dense, experts
 
     def held(self, from_stage: int) -> float:
@@ -125,6 +131,14 @@ class Peak:
             return self.recipe.element_bytes * self.own * self.shape.hidden
         return sum(self.stored(layer).values())
 
+    def of_modules(self) -> float:
+        """What modules keep beside their layers."""
+        kept = ["hidden", "embedded", "normed hidden", "normed embedded"]
+        if self.layout.recompute == "full":  # of a module, whose layer's input is made again
+            kept = ["embedded"]
+        row = self.recipe.element_bytes * self.own * self.shape.hidden
+        return len(self.modules) * len(kept) * row
+
     def backward_of_layer(self, layer: int) -> float:
         s, size = self.shape, self.recipe.element_bytes
         again = sum(self.stored(layer).values()) if self.layout.recompute == "full" else 0
@@ -149,7 +163,8 @@ class Peak:
             "norm out": size * self.own * s.hidden,
             "gradient of the norm": size * self.own * s.hidden,
         }
-        return self.recipe.logit_bytes * self.tokens * self.vocabulary, sum(beside.values())
+        logits = self.recipe.logit_bytes * self.tokens * self.vocabulary
+        return logits * (1 + len(self.modules)), sum(beside.values())
 
     def largest_layer(self) -> float:
         sizes = []
@@ -176,11 +191,12 @@ class Peak:
         shapes = {one[1:] for layer in self.layers for one in self.matrices(layer)}
         if any(map(self.mixed, self.layers)):
             shapes |= {one[1:] for one in self.two("", self.shape.expert_feed_forward // self.et)}
+        shapes |= {(self.shape.hidden // self.t, 2 * self.shape.hidden) for _ in self.modules}
         return (
             self.held(3) * recipe.weight_bytes,
             self.held(2) * recipe.gradient_bytes,
             self.held(1) * recipe.optimizer_bytes,
-            self.in_flight * sum(map(self.of_microbatch, self.layers)),
+            self.in_flight * (sum(map(self.of_microbatch, self.layers)) + self.of_modules()),
             logits,
             beside,
             (32 + 16) * 1024 * 1024 + recipe.element_bytes * sum(h * w for h, w in shapes),

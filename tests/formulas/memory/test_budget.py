@@ -121,18 +121,20 @@ LAYOUTS_OF_SIX = [
 ]
 
 
-@pytest.mark.parametrize("recipe", ["Megatron", "FSDP2"])
+@pytest.mark.parametrize(("recipe", "modules"), [("Megatron", 0), ("FSDP2", 2)])
 @pytest.mark.parametrize("text", LAYOUTS_OF_SIX)
 @pytest.mark.parametrize("mixture", ["", "expert=4", "expert=2 expert_tensor=1"])
-def test_stage_memory_is_that_of_every_allocation(mixture: str, text: str, recipe: str) -> None:
+def test_stage_memory_is_that_of_every_allocation(
+    modules: int, mixture: str, text: str, recipe: str
+) -> None:
     layout = Layout.read(f"{'' if 'sequence=' in text else 'sequence=32 '}{text}")
-    shape = replace(DENSE, layers=6)
+    shape = replace(DENSE, layers=6, feed_forward=44)
     if mixture:
-        shape = replace(MIXTURE, layers=6, dense_layers=2, expert_feed_forward=20)
+        shape = replace(MIXTURE, layers=6, feed_forward=44, dense_layers=2, expert_feed_forward=20)
         if layout.data % 4:  # too few ranks to spread the experts over
             mixture = mixture.replace("expert=4", "expert=1").replace("expert=2", "expert=1")
         layout = Layout.read(f"{text} sequence={layout.sequence} {mixture}")
-    named = Recipe.named(recipe)
+    shape, named = replace(shape, multi_token=modules), Recipe.named(recipe)
     found = [stage_memory(shape, layout, stage, named) for stage in range(layout.pipeline)]
     for stage, parts in enumerate(found):
         assert parts == pytest.approx(Peak(shape, layout, stage, named).parts(), rel=1e-12), stage
@@ -159,7 +161,7 @@ def drawn() -> list[tuple[Degrees, Layout]]:
 
 @pytest.mark.parametrize("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])
 def test_memory_budget_in_columns_is_that_of_each_layout(shape: ModelShape) -> None:
-    shape = replace(shape, layers=8, dense_layers=3 if shape.experts else 0)
+    shape = replace(shape, layers=8, dense_layers=3 if shape.experts else 0, multi_token=1)
     chosen = [pair for pair in drawn() if shape.experts or pair[0].expert == 1]
     assert len(chosen) > 60
     by, recipe = columns(), Recipe.named("Megatron")

@@ -43,7 +43,7 @@ DEGREES = st.builds(
 CASES: tuple[tuple[ModelShape, Cluster, Precision], ...] = (
     (model("GPT-3"), CLUSTERS["DGX-A100"], "16-bit"),
     (model("405B"), CLUSTERS["DGX-H100"], "8-bit"),
-    (model("DeepSeek-V3"), CLUSTERS["DGX-GB300"], "4-bit"),
+    (ModelShape.read("DeepSeek-V3 multi_token=1"), CLUSTERS["DGX-GB300"], "4-bit"),
 )
 
 

@@ -220,3 +220,31 @@ def test_experts_are_computed_for_the_tokens_that_are_sent_to_them() -> None:
     halved = step_parts(shape, at, split, PLAIN)
     assert halved.products == pytest.approx(found.products / 2, rel=0.2)
     assert isinstance(split, Degrees)
+
+
+@pytest.mark.parametrize("text", ["Llama-3.1-8B", "DeepSeek-V3"])
+def test_a_module_for_a_further_token_is_a_layer_a_projection_and_a_head(text: str) -> None:
+    shape, degrees = model(text), Degrees(microbatches=4, data=8, sequence=4096)
+    at = speeds_of(shape, H100, Shares(hidden_data=1.0))
+
+    def timed(changed: ModelShape) -> Parts:
+        return step_parts(changed, at, degrees, PLAIN)
+
+    plain, module = timed(shape), timed(replace(shape, multi_token=1))
+    deeper = timed(replace(shape, layers=shape.layers + 1))
+    assert module.products == pytest.approx(deeper.products, rel=1e-12)
+    assert module.attention == pytest.approx(deeper.attention, rel=1e-12)
+    joined = Linear(Width(shape.hidden), Width(2 * shape.hidden))
+    projection = sum(Products(at, PLAIN, 4096, 1).seconds((joined,), at.exact))
+    again = plain.head - 4 * 20 * 4096 * shape.hidden / at.memory  # all but the embedding
+    assert module.head == pytest.approx(plain.head + again + 4 * projection, rel=1e-12)
+
+
+def test_a_module_for_a_further_token_belongs_to_the_last_stage() -> None:
+    at, degrees = speeds(), Degrees(pipeline=4, microbatches=8)
+    even = stages_time(SMALL, at, degrees, PLAIN)
+    longer = stages_time(replace(SMALL, multi_token=1), at, degrees, PLAIN)
+    assert longer.slowest > even.slowest
+    shorter = degrees._replace(last=5, first=9)
+    rebalanced = stages_time(replace(SMALL, multi_token=1), at, shorter, PLAIN)
+    assert rebalanced.slowest < longer.slowest

@@ -44,6 +44,19 @@ def test_active_parameters_are_the_elements_that_one_token_meets(name: str) -> N
     assert active_parameters(shape) == (expected if shape.experts else router)
 
 
+def test_a_module_for_a_further_token_has_the_parameters_that_were_released() -> None:
+    # The model card of DeepSeek-V3: 685 billion in all, of which 671 are the main model's. The
+    # files have embedding and output head once more for the module, which shares them with the
+    # model, and a scale for each block of 128 by 128 weights.
+    shape = ModelShape.read("DeepSeek-V3 multi_token=1")
+    stored = model_parameters(shape) + 2 * shape.vocabulary * shape.hidden
+    assert round(stored * (1 + 1 / 128**2) / 1e9) == 685
+    module = model_parameters(shape) - model_parameters(model("DeepSeek-V3"))
+    further = replace(shape, layers=shape.layers + 1, multi_token=0)  # a layer like the last one
+    layer = model_parameters(further) - model_parameters(model("DeepSeek-V3"))
+    assert module == layer + 2 * 7168 * 7168 + 3 * 7168
+
+
 @pytest.mark.parametrize("row", rows("model_configs"), ids=lambda row: row.text("model"))
 def test_model_parameters_and_active_parameters_are_those_of_the_released_weights(
     row: object,
