@@ -68,6 +68,10 @@ def test_schedule_bubble_is_that_of_the_zero_bubble_papers_cells(row: Row) -> No
     legal = schedule_bubble("interleaved", p, m, f, b, w, c, v, "every")
     assert legal - paper == pytest.approx(p * c)
     assert rate(legal) > row.number("bubble_interleaved") + 5e-4
+    if p * m < 2000:  # the largest take a tenth of a second
+        for name in ("zb_h1", "zb_h2"):
+            played = step(name, p, m, (f, b, w, c)).bubble
+            assert rate(played) == pytest.approx(row.number(f"bubble_{name}"), abs=6e-5)
 
 
 def test_schedule_bubble_of_the_paper_is_played_and_is_not_legal() -> None:
