@@ -13,7 +13,13 @@ from app.units import BYTE, SECOND, show
 MOST = 3  # neighbors that are shown
 HEADER = ("One change", "Step", "Memory per GPU", "GPU-hours of the run")
 _DEGREES = ("gpus", "tensor", "pipeline", "virtual", "context", "micro")  # doubled and halved
-_RISING = {"stage": ("0", "1", "2", "3"), "recompute": ("none", "selective", "full")}
+_RISING = {"stage": ("0", "1", "2", "3"), "recompute": ("none", "selective", "operations", "full")}
+_AGAIN = {
+    "none": "No recomputation",
+    "selective": "Selective recomputation",
+    "operations": "Recomputation of operations",
+    "full": "Full recomputation",
+}
 _GAIN = 0.005  # of the GPU-hours: the formulas are not more exact than that
 
 
@@ -118,5 +124,5 @@ def _named(name: str, value: str, layout: Layout) -> str:
         "gpus": f"{counted(layout.gpus, 'GPU')}: data parallelism {layout.data}",
         "micro": f"Micro-batches of {counted(layout.micro_batch, 'sequence')}",
         "stage": f"ZeRO stage {value}",
-        "recompute": "No recomputation" if value == "none" else f"{value.title()} recomputation",
+        "recompute": _AGAIN.get(value, ""),
     }[name]

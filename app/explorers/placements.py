@@ -8,10 +8,11 @@ from itertools import product
 from app.errors import sentence
 from app.explorers.base import Values
 from app.explorers.controls import Control, Select, Slider, in_group
-from app.formulas.checks import Recompute, ZeroStage
+from app.formulas.checks import ZeroStage
 from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
+from app.formulas.presets.layouts import Again
 from app.units import BytesPerSecond
 
 MODELS = (
@@ -26,7 +27,7 @@ MODELS = (
 CARDS = ("H100", "A100", "B200", "H800", "H200", "H100 96GB HBM2e 500 W")
 MOST_SEQUENCES = 65536  # per step
 STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
-RECOMPUTE: Sequence[Recompute] = ("selective", "none", "full")
+RECOMPUTE: Sequence[Again] = ("selective", "none", "operations", "full")
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
 _NAMES = {  # what may be left out is 1

@@ -198,8 +198,8 @@ RUNS = (
         TOKEN_RATE,
         gpu="H100 96GB HBM2e 500 W",
         model="Llama-3-8B",
-        apart="It computes half of its products again, which the formulas do not: their selective "
-        "recomputation is that of attention scores.",
+        apart="Limited to 500 W, these GPUs run below the clock of their peak; how far below it is "
+        "is not published.",
     ),
     DEEPSEEK,
 )

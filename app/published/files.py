@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.formulas.presets.layouts import ContextBy, Precision
+from app.formulas.presets.layouts import Again, ContextBy, Precision
 from app.published.rows import Printed
 from app.units import scale_of
 
@@ -82,7 +82,7 @@ class RowInFile(BaseModel):
     virtual: Degree = 1
     expert: Degree = 1
     zero_stage: Literal[0, 1, 2, 3]
-    recompute: Literal["none", "selective", "full"]
+    recompute: Again
     sequence_parallel: bool = True
     note: str = ""
     apart: list[str] = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from app.formulas.layout import step_time_range
-from app.formulas.memory import memory_budget
+from app.formulas.memory import card_memory
 from app.published.rows import PublishedRun
 from app.published.sources import published_runs
 from app.units import Bytes, Ratio, Seconds
@@ -16,7 +16,7 @@ NEAR = 0.10  # a deviation up to here needs no reason
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The time of a step, from *low* to *high*, and the memory of the fullest GPU."""
+    """The time of a step, from *low* to *high*, and what the fullest GPU's allocator reserves."""
 
     low: Seconds
     high: Seconds
@@ -99,7 +99,7 @@ def outcome(run: PublishedRun) -> Outcome:
     try:
         recipe = run.source.recipe
         low, high = step_time_range(run.shape, run.machine.cluster, run.layout, recipe=recipe)
-        memory = memory_budget(run.shape, run.layout, recipe).total
+        memory = card_memory(run.shape, run.layout, recipe).reserved
     except ValueError as error:
         return Outcome(run, None, f"the formulas refuse its layout: {error}")
     return Outcome(run, Prediction(low, high, memory))

@@ -217,7 +217,7 @@ class _Plain:
         """Times and bytes of the layers."""
         key = (
             on.tensor, on.context, on.expert, on.micro_batch, on.full, on.selective,
-            on.sequence_parallel, on.expert_tensor,
+            on.sequence_parallel, on.expert_tensor, on.operations,
         )  # fmt: skip
         if key not in self.layers:
             if len(self.layers) >= _KEPT:

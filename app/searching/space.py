@@ -222,6 +222,7 @@ def passes_of(recompute: str, parallel: bool) -> Mapping[str, int]:
     return {
         "full": int(recompute == "full"),
         "selective": int(recompute == "selective"),
+        "operations": int(recompute == "operations"),
         "sequence_parallel": int(parallel),
     }
 

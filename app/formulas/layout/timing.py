@@ -81,12 +81,14 @@ def step_time(
         waves of multiprocessors, or where the GPU has less power than others with the same chip.
         Element-wise kernels and written attention scores move bytes that are counted operation by
         operation in a 16-bit layer; fused attention computes half of the scores forward and 2.5
-        times that backward. Only the products of the layers run in 8 or 4 bits, and their operands
-        have to be cast; attention, the head and all else stay in 16 bits. Collectives have a start,
-        steps, and the effective bandwidth of the link; groups of a node share its network. With
-        unfused kernels nothing is hidden; with fused ones, the gradients and weights of a layer are
-        hidden behind the computing of the next one, from which they take 20 of 132 multiprocessors.
-        A share without a source has the middle of what was seen; see step_time_range.
+        times that backward. With recompute=operations, every second product, experts and what is
+        not a product are computed again. Only the products of the layers run in 8 or 4 bits, and
+        their operands have to be cast; attention, the head and all else stay in 16 bits.
+        Collectives have a start, steps, and the effective bandwidth of the link; groups of a node
+        share its network. With unfused kernels nothing is hidden; with fused ones, the gradients
+        and weights of a layer are hidden behind the computing of the next one, from which they take
+        20 of 132 multiprocessors. A share without a source has the middle of what was seen; see
+        step_time_range.
 
     Args:
         model: shape of the model.

@@ -59,7 +59,9 @@ def stage_memory(
         of attention and feed-forward, and FP32 statistics of norms and softmax; with all-to-all
         context parallelism also attention's result before the exchange. Selective recomputation
         and fused attention store no scores; full recomputation stores a layer's input and holds one
-        recomputed layer. The 2 of H is there with sequence parallelism. Z has 48 MiB of workspaces.
+        recomputed layer; with operations, a layer stores its input, the results of attention and of
+        every second product, and holds the rest again. The 2 of H is there with sequence
+        parallelism. Z has 48 MiB of workspaces.
         Weights gathered in 8 bits are not modeled. A module that predicts a further token is on the
         last stage: a layer, a projection of 2 h², four inputs and results of its norms, logits of
         its own, and in a pipeline a copy of the embedding.

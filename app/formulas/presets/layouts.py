@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
-from app.formulas.checks import Recompute, ZeroStage, at_least, one_of, positive, whole
+from app.formulas.checks import ZeroStage, at_least, one_of, positive, whole
 from app.formulas.records import Record
 from app.formulas.step.degrees import expert_split
 from app.formulas.step.rules import refuse_layout
@@ -13,6 +13,7 @@ from app.units import Bytes, Count
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
 ContextBy = Literal["all-to-all", "all-gather"]
+Again = Literal["none", "selective", "operations", "full"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,9 @@ class Layout(Record):
     *shard_ranks* of the ranks that hold the same weights; fewer than all is hybrid sharding. 0
     means as in *expert_split*, as even as possible, and all. *precision* is that of the operands of
     matrix products; *context_by* says how context parallelism brings queries and keys together.
+    What is computed again for the backward pass is attention scores if *recompute* is selective,
+    and all of a layer if it is full. With operations, results of attention and of every second
+    product of a layer are kept, and the rest is computed again, as torchtitan does by default.
     """
 
     what: ClassVar[str] = "layout"
@@ -43,7 +47,7 @@ class Layout(Record):
     sequence: Count = 8192
     zero_stage: ZeroStage = 1
     shard_ranks: Count = 0
-    recompute: Recompute = "selective"
+    recompute: Again = "selective"
     sequence_parallel: bool = True
     first_layers: Count = 0
     last_layers: Count = 0
@@ -62,7 +66,7 @@ class Layout(Record):
         one_of("precision", self.precision, get_args(Precision))
         one_of("context_by", self.context_by, get_args(ContextBy))
         one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
-        one_of("recompute", self.recompute, ("none", "selective", "full"))
+        one_of("recompute", self.recompute, get_args(Again))
         one_of("sequence_parallel", self.sequence_parallel, (False, True))
         refuse_layout(self)
 

@@ -42,7 +42,7 @@ def expert_split(
 
 
 class Degrees(NamedTuple):
-    """A layout as numbers; *full* and *selective* are 1 where that is recomputed, otherwise 0.
+    """A layout as numbers; *full*, *selective* or *operations* is 1 where that is recomputed.
 
     Each is a plain number or a column. *expert_tensor* is the number of ranks that share an expert,
     *sharded* that over which ZeRO shards; *first* and *last* are the layers of the end stages, 0
@@ -68,6 +68,7 @@ class Degrees(NamedTuple):
     first: Value = 0
     last: Value = 0
     exchanged: Value = 1
+    operations: Value = 0
 
     @classmethod
     def of(cls, layout: Any) -> "Degrees":
@@ -91,6 +92,7 @@ class Degrees(NamedTuple):
             first=layout.first_layers,
             last=layout.last_layers,
             exchanged=1 if layout.context_by == "all-to-all" else 0,
+            operations=1 if layout.recompute == "operations" else 0,
         )
 
     @property

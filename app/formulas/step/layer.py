@@ -4,7 +4,7 @@ from operator import add
 from typing import NamedTuple
 
 from app.formulas.presets import ModelShape
-from app.formulas.step.degrees import Degrees
+from app.formulas.step.degrees import Degrees, is_plain_zero
 from app.formulas.step.kernels import Products, Spent, attention, moved, scores
 from app.formulas.step.links import exchange, ring
 from app.formulas.step.numbers import Numbers, Value
@@ -88,7 +88,8 @@ class _Layer:
         spent = self.products.seconds(linears, self.speeds.products)
         moves = self._moves(widths.inside_dense, linears)
         weights = widths.parts.attention + widths.parts.feed_forward
-        return self._time(spent, moves, weights / self.tensor, 0.0)
+        again = self._again(widths.again_dense, moves)
+        return self._time(spent, moves, weights / self.tensor, 0.0, again)
 
     def mixture(self) -> LayerTime:
         """Attention, shared experts, and the experts of this rank for the tokens sent to them."""
@@ -113,11 +114,20 @@ class _Layer:
             moves.backward + bent * inside.split_backward + permuted + cast.backward,
         )
         weights = (widths.parts.attention + widths.parts.shared) / self.tensor
-        return self._time(
-            spent, moves, weights + held * widths.parts.expert / split, self._sent(copies / split)
-        )
+        weights = weights + held * widths.parts.expert / split
+        again = self._again(widths.again_mixture, moves, grouped.forward)
+        return self._time(spent, moves, weights, self._sent(copies / split), again)
 
-    def _time(self, products: Spent, moves: Spent, weights: Value, expert: Value) -> LayerTime:
+    def _again(self, linears: tuple[Linear, ...], moves: Spent, experts: Value = 0.0) -> Value:
+        """Every second product, all *experts*, and what is not a product, computed again."""
+        if is_plain_zero(self.degrees.operations):
+            return 0.0
+        spent = self.products.seconds(linears, self.speeds.products)
+        return self.degrees.operations * (spent.forward + experts + moves.forward)
+
+    def _time(
+        self, products: Spent, moves: Spent, weights: Value, expert: Value, some: Value
+    ) -> LayerTime:
         degrees, speeds, on, full = self.degrees, self.speeds, self.on, self.degrees.full
         heads = self.shape.heads / self.tensor
         keys = degrees.sequence
@@ -127,7 +137,7 @@ class _Layer:
         forward = products.forward + moves.forward + met
         added = moved(speeds, _ADDED * weights)
         backward = products.backward + moves.backward + core.backward + soft.backward + added
-        again = full * forward + (0.0 if speeds.fused else degrees.selective * met)
+        again = full * forward + some + (0.0 if speeds.fused else degrees.selective * met)
         tensor, context = self._tensor(), self._context()
         busy = forward + backward + again + tensor + context + expert
         return LayerTime(
@@ -174,10 +184,14 @@ class _Layer:
         return self.on.larger(0.0, least - busy) + _BETWEEN
 
     def _tensor(self) -> Value:
-        """Two all-reduces forward, two backward, two when the forward pass runs again."""
+        """Two all-reduces forward, two backward, two when the forward pass runs again.
+
+        Half of them where the results of reduce-scatters are kept.
+        """
         size = ELEMENT * self.rows * self.shape.hidden
         each = ring(self.speeds.net, self.on, size, self.tensor, 1, 2)
-        return (1 - self.speeds.hidden_tensor) * (4 + 2 * self.degrees.full) * each
+        passes = 4 + 2 * self.degrees.full + self.degrees.operations
+        return (1 - self.speeds.hidden_tensor) * passes * each
 
     def _context(self) -> Value:
         """Keys and values gathered forward and again backward, their gradients reduce-scattered.
@@ -198,4 +212,5 @@ class _Layer:
         size = ELEMENT * copies * self.shape.hidden
         degrees = self.degrees
         each = exchange(self.speeds.net, self.on, size, degrees.expert, degrees.expert_tensor)
-        return (1 - self.speeds.hidden_expert) * (4 + 2 * degrees.full) * each
+        passes = 4 + 2 * (degrees.full + degrees.operations)
+        return (1 - self.speeds.hidden_expert) * passes * each

@@ -17,6 +17,7 @@ from app.formulas.step.parameters import (
     padded_vocabulary,
     weights_by_shape,
 )
+from app.formulas.step.widths import one_by_one
 from app.units import Bytes
 
 WORKSPACE = 48 * 2**20  # 32 MiB of cuBLAS on Hopper and later, and small buffers
@@ -76,12 +77,34 @@ class LayerBytes(NamedTuple):
         mixed = attended + size * (expert + routed)
         back = size * (outside + wide * shape.feed_forward / on.tensor)
         mixed_back = size * (2 * routed + (wide + 1) * chosen * inner / on.tensor)
+        kept = by.where(on.full, size * outside, dense)
+        mixed_kept = by.where(on.full, size * outside, mixed)
+        if not is_plain_zero(on.operations):
+            some = _every_second(shape, shape.feed_forward, on, size, by)
+            kept = by.where(on.operations, some, kept)
+            some = _every_second(shape, shape.shared * inner, on, size, by)
+            mixed_kept = by.where(on.operations, some, mixed_kept)
         return cls(
-            tokens * by.where(on.full, size * outside, dense),
-            tokens * by.where(on.full, size * outside, mixed),
-            tokens * (back + by.where(on.full, dense, 0)),
-            tokens * (mixed_back + by.where(on.full, mixed, 0)),
+            tokens * kept,
+            tokens * mixed_kept,
+            tokens * (back + by.where(on.full, dense, dense - kept)),
+            tokens * (mixed_back + by.where(on.full, mixed, mixed - mixed_kept)),
         )
+
+
+def _every_second(shape: Any, width: int, on: Degrees, size: Value, by: Numbers) -> Value:
+    """Bytes of a token where results of attention and every second product are kept.
+
+    With them the input of the layer and, with tensor parallelism, what reduce-scatters return.
+    """
+    results = [linear.result for linear in one_by_one(shape, width)[::2]]
+    kept = sum(one.size / on.tensor if one.split else one.size for one in results)
+    found = shape.heads * shape.head_size / on.tensor
+    reduced = by.where(
+        (on.tensor > 1) & (on.sequence_parallel > 0), 2 * shape.hidden / on.tensor, 0
+    )
+    kept = kept + found + reduced + shape.hidden * along(on, by)
+    return size * kept + _SUM * shape.heads / on.tensor
 
 
 def along(on: Degrees, by: Numbers = PLAIN) -> Value:
@@ -95,7 +118,9 @@ def _attention(shape: Any, on: Degrees, size: Value, by: Numbers) -> Value:
     elements = 2 * found + 2 * shape.heads * shape.rope
     elements = elements + 2 * shape.key_value_heads * shape.head_size
     exchanged = by.where((on.context > 1) & (on.exchanged > 0), found, 0)
-    scores = by.where(on.full + on.selective < 1, 2 * shape.heads * on.sequence / on.context, 0)
+    scores = by.where(
+        on.full + on.selective + on.operations < 1, 2 * shape.heads * on.sequence / on.context, 0
+    )
     latent = 2 * shape.query_latent + 2 * shape.latent
     split = size * (elements + exchanged + scores) + _SUM * shape.heads
     return split / on.tensor + size * latent + _NORM

@@ -34,12 +34,17 @@ class Bytes(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """The layers of a model, dense or mixtures of experts, as their kernels see them."""
+    """The layers of a model, dense or mixtures of experts, as their kernels see them.
+
+    *again_dense* and *again_mixture* are every second product, which some recompute.
+    """
 
     attention: tuple[Linear, ...]
     dense: tuple[Linear, ...]
     shared: tuple[Linear, ...]
     expert: tuple[Linear, ...]
+    again_dense: tuple[Linear, ...]
+    again_mixture: tuple[Linear, ...]
     around: Bytes
     inside_dense: Bytes
     inside_shared: Bytes
@@ -60,6 +65,8 @@ class Widths(NamedTuple):
             dense=_feed_forward(shape, shape.feed_forward),
             shared=_feed_forward(shape, shape.shared * shape.expert_feed_forward),
             expert=_feed_forward(shape, shape.expert_feed_forward),
+            again_dense=one_by_one(shape, shape.feed_forward)[1::2],
+            again_mixture=one_by_one(shape, shape.shared * shape.expert_feed_forward)[1::2],
             around=_around(shape),
             inside_dense=_bent(shape, shape.feed_forward),
             inside_shared=_bent(shape, shape.shared * shape.expert_feed_forward),
@@ -85,6 +92,17 @@ def _attention(shape: ModelShape) -> tuple[Linear, ...]:
         return Linear(turned, wide), keys, spread, out
     squeezed = Width(shape.query_latent)
     return Linear(squeezed, wide), Linear(turned, squeezed), keys, spread, out
+
+
+def one_by_one(shape: ModelShape, width: int) -> tuple[Linear, ...]:
+    """The products of a layer in their order, where none are joined; *width* of feed-forward."""
+    wide, found = Width(shape.hidden), Width(shape.heads * shape.head_size, split=True)
+    keys = Linear(Width(shape.key_value_heads * shape.head_size, split=True), wide)
+    heads = (Linear(found, wide), keys, keys, Linear(wide, found))
+    up = Linear(Width(width, split=True), wide)
+    ups = (up, up) if shape.gated else (up,)
+    bent = (*ups, Linear(wide, up.result)) if width else ()
+    return (*(_attention(shape) if shape.latent else heads), *bent)
 
 
 def _feed_forward(shape: ModelShape, width: int) -> tuple[Linear, ...]:

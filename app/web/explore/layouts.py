@@ -247,8 +247,13 @@ def _name(layout: Layout) -> str:
         ("micro-batch", layout.micro_batch, ""),
     )  # fmt: skip
     degrees = [f"{name} {value}{more}" for name, value, more in named if value > 1]
-    kept = {"none": ["no recomputation"], "selective": [], "full": ["full recomputation"]}
-    parts = (*degrees, *kept[layout.recompute], f"ZeRO {layout.zero_stage}")
+    again = {
+        "none": ["no recomputation"],
+        "selective": [],
+        "operations": ["recomputation of operations"],
+        "full": ["full recomputation"],
+    }
+    parts = (*degrees, *again[layout.recompute], f"ZeRO {layout.zero_stage}")
     return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
 
 

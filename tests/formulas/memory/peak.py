@@ -126,7 +126,21 @@ class Peak:
         kept |= {f"shared {name}": size * n * s.shared * inner / t for name in names}
         return kept | {"routed": size * rows * s.hidden}
 
+    def of_operations(self, layer: int) -> float:
+        """What a layer stores if only its input, attention and every second product stay."""
+        s, n, t = self.shape, self.tokens, self.t
+        inner = s.shared * s.expert_feed_forward if self.mixed(layer) else s.feed_forward
+        products = [s.heads * s.head_size / t, *[s.key_value_heads * s.head_size / t] * 2, s.hidden]
+        products += [inner / t] * (2 if s.gated else 1) + [s.hidden] if inner else []
+        kept = n * sum(width for place, width in enumerate(products) if place % 2 == 0)
+        kept += n * s.heads * s.head_size / t + self.own * s.hidden
+        if t > 1 and self.layout.sequence_parallel:
+            kept += n * s.hidden / t + n * s.hidden / t  # of two reduce-scatters
+        return self.recipe.element_bytes * kept + 4 * n * s.heads / t
+
     def of_microbatch(self, layer: int) -> float:
+        if self.layout.recompute == "operations":
+            return self.of_operations(layer)
         if self.layout.recompute == "full":
             return self.recipe.element_bytes * self.own * self.shape.hidden
         return sum(self.stored(layer).values())
@@ -141,7 +155,11 @@ class Peak:
 
     def backward_of_layer(self, layer: int) -> float:
         s, size = self.shape, self.recipe.element_bytes
-        again = sum(self.stored(layer).values()) if self.layout.recompute == "full" else 0
+        again: float = 0
+        if self.layout.recompute in ("full", "operations"):
+            again = sum(self.stored(layer).values())
+        if self.layout.recompute == "operations":
+            again -= self.of_operations(layer)
         if self.mixed(layer):
             rows = self.tokens // self.t * s.active_experts * self.et
             inner = (3 if s.gated else 2) * s.expert_feed_forward // self.et

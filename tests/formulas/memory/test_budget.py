@@ -118,6 +118,7 @@ LAYOUTS_OF_SIX = [
     "tensor=2 pipeline=5 microbatches=7 first_layers=1 data=4 zero_stage=3",
     "pipeline=8 microbatches=8",
     "tensor=2 data=4 micro_batch=512 sequence=64",
+    "tensor=2 pipeline=2 data=4 microbatches=3 recompute=operations zero_stage=3",
 ]
 
 
@@ -201,6 +202,21 @@ def test_card_memory_tells_allocated_reserved_and_used_apart() -> None:
         card_memory(llama, layout, held_back=0.9)
 
 
+@pytest.mark.parametrize("gpus", [8, 128])
+@pytest.mark.parametrize("config", ["compile", "compile float8"])
+def test_card_memory_is_what_torchtitan_measured_with_its_checkpoints(
+    gpus: int, config: str
+) -> None:
+    row = next(
+        row
+        for row in rows("torchtitan_llama3_h100")
+        if row.count("gpus") == gpus and row.text("config").removeprefix("FSDP8 ") == config
+    )
+    layout = Layout(data=gpus, micro_batch=2, zero_stage=3, recompute="operations")
+    card = card_memory(model("Llama-3.1-8B"), layout, Recipe.named("FSDP2"))
+    assert card.reserved == pytest.approx(row.number("memory") * 2**30, rel=0.006)
+
+
 @pytest.mark.parametrize("context", [1, 2, 4, 8])
 def test_card_memory_is_what_torchtitan_measured_with_long_sequences(context: int) -> None:
     config = {1: "FSDP8 CP1 full AC float8 lbs1", 2: "FSDP4 CP2", 4: "FSDP2 CP4", 8: "FSDP1 CP8"}
@@ -270,7 +286,7 @@ def test_stage_memory_knows_no_stage_beyond_the_last() -> None:
         ),
         ("zero_stage=4", "zero_stage must be one of 0, 1, 2, 3, not '4'"),
         ("tensor=0", "tensor must be at least 1, not 0"),
-        ("recompute=some", "recompute must be one of none, selective, full"),
+        ("recompute=some", "recompute must be one of none, selective, operations, full"),
         ("sequence_parallel=maybe", "sequence_parallel must be one of true, false"),
     ],
 )

@@ -103,7 +103,7 @@ def torchtitan() -> Iterator[Run]:
         if row.count("table") not in (1, 3) or "float8" in row.text("config"):
             continue
         gpus = row.count("gpus")
-        layout = Layout(data=gpus, micro_batch=2, zero_stage=3)
+        layout = Layout(data=gpus, micro_batch=2, zero_stage=3, recompute="operations")
         took = 2 * 8192 / row.number("tps_per_gpu")
         name = f"torchtitan {gpus} {row.text('config')}"
         where = Cluster.read(f"{machine} gpus={gpus}")

@@ -39,6 +39,7 @@ DEGREES = st.builds(
     first=st.integers(0, 2),
     last=st.integers(0, 2),
     exchanged=st.integers(0, 1),
+    operations=st.integers(0, 1),
 )
 CASES: tuple[tuple[ModelShape, Cluster, Precision], ...] = (
     (model("GPT-3"), CLUSTERS["DGX-A100"], "16-bit"),

@@ -248,3 +248,22 @@ def test_a_module_for_a_further_token_belongs_to_the_last_stage() -> None:
     shorter = degrees._replace(last=5, first=9)
     rebalanced = stages_time(replace(SMALL, multi_token=1), at, shorter, PLAIN)
     assert rebalanced.slowest < longer.slowest
+
+
+def test_operations_that_are_not_kept_are_computed_again() -> None:
+    # Keys, the output of attention and the second product up: of 7 products of a layer. All else
+    # of the forward pass but attention, too.
+    layout = Layout(data=8, micro_batch=2, zero_stage=3, recompute="operations")
+    some, kept = parts(layout), parts(replace(layout, recompute="none"))
+    every = parts(replace(layout, recompute="full"))
+    tokens, wide = 2 * 8192, 4096
+    weights = 1024 * wide + wide * wide + 14_336 * wide
+    products = 32 * 2 * tokens * weights / (0.66 * 989e12)
+    forward = some.element_wise / 2
+    assert products < some.recompute < 1.2 * products + forward
+    assert some.recompute < every.recompute / 1.5
+    assert kept.recompute == 0
+    assert some.products == kept.products
+    split = replace(layout, tensor=4, data=2)
+    again = parts(split).tensor / parts(replace(split, recompute="none")).tensor
+    assert again == pytest.approx((32 * 5 + 2) / (32 * 4 + 2), rel=0.01)
