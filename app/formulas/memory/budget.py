@@ -64,7 +64,7 @@ def stage_memory(
         parallelism. Z has 48 MiB of workspaces.
         Weights gathered in 8 bits are not modeled. A module that predicts a further token is on the
         last stage: a layer, a projection of 2 h², four inputs and results of its norms, logits of
-        its own, and in a pipeline a copy of the embedding.
+        its own, and one more embedding in a pipeline.
 
     Args:
         model: shape of the model.
