@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from app.errors import InputError, nearest
 from app.people.classes import Member, Role
+from app.people.csv_heads import Head, first_of
 from app.people.csv_text import Line, lines_of, written
 from app.people.persons import clean_name
 
@@ -18,23 +19,7 @@ Format = Literal["ours", "canvas", "moodle"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MOST_LINES = 10_000
 _SHOWN = 5  # problems that are reported
-_LONGEST_ID = 255
 
-_NAME = ("name", "full name", "student", "student name", "vollständiger name", "nom complet")
-_FIRST = ("first name", "firstname", "given name", "vorname", "prénom", "nombre")
-_LAST = ("last name", "lastname", "surname", "family name", "nachname", "nom", "apellido(s)")
-# Of several, the first that is filled holds: in Canvas's files, ID is a number of Canvas.
-_ID = (
-    "sis user id", "id number", "student id", "student number", "outside id", "outside_id",
-    "matriculation number", "matrikelnummer", "id-nummer", "numéro d'identification",
-    "número de id", "id", "sis login id", "username", "email address", "email", "e-mail",
-)  # fmt: skip
-_ROLE = ("role", "roles", "rolle", "rôle", "rol")
-_NUMBER = ("number",)
-_OTHERS = (
-    "section", "institution", "department", "total", "course total",
-    "last downloaded from this course", "groups", "root account",
-)  # fmt: skip
 _POSSIBLE = "points possible"
 _SAMPLE = "name the columns in the first line, such as id,name or name alone"
 
@@ -148,7 +133,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     first = next(rows, None)
     if first is None:
         raise InputError("this file is empty")
-    head = _Head(first.cells)
+    head = Head(first.cells)
     if not head:
         raise InputError(f"line {first.number}: no column says whose points these are; {_SAMPLE}")
     columns = _known_columns(first.cells, known)
@@ -170,50 +155,8 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
         cell
         for place, cell in enumerate(first.cells)
         if cell and place not in columns and place not in head.places
-        and cell.casefold() not in _OTHERS
     ]  # fmt: skip
     return ReadGrades(tuple(columns.values()), tuple(lines), tuple(left))
-
-
-class _Head:
-    """Which column says what about a person."""
-
-    def __init__(self, cells: Sequence[str]) -> None:
-        names = [" ".join(cell.casefold().split()) for cell in cells]
-
-        def places(known: Sequence[str]) -> list[int]:
-            return [names.index(name) for name in known if name in names]
-
-        self.names = places(_NAME)
-        self.first, self.last = places(_FIRST), places(_LAST)
-        self.ids, self.roles, self.numbers = places(_ID), places(_ROLE), places(_NUMBER)
-        self.places = {
-            *self.names, *self.first, *self.last, *self.ids, *self.roles, *self.numbers
-        }  # fmt: skip
-        self.canvas = "student" in names and "sis user id" in names
-
-    def __bool__(self) -> bool:
-        return bool(self.names or self.first or self.last or self.ids)
-
-    def name(self, row: Line) -> str:
-        """The name of the person of *row*; Canvas writes the last name first."""
-        if whole := _first_of(row, self.names):
-            last, comma, first = whole.partition(", ")
-            return f"{first} {last}" if comma and self.canvas else whole
-        return f"{_first_of(row, self.first)} {_first_of(row, self.last)}".strip()
-
-    def outside_id(self, row: Line) -> str:
-        """The first id that *row* has."""
-        found = _first_of(row, self.ids)
-        if len(found) > _LONGEST_ID or not found.isprintable():
-            raise InputError(f"an id has at most {_LONGEST_ID} printable characters")
-        return found
-
-
-def _first_of(row: Line, places: Iterable[int]) -> str:
-    """The first cell of *row* that is filled, of those at *places*."""
-    cells = (row.cells[place] for place in places if place < len(row.cells))
-    return next((cell for cell in cells if cell), "")
 
 
 def _limited(lines: Iterable[Line]) -> Iterator[Line]:
@@ -223,28 +166,28 @@ def _limited(lines: Iterable[Line]) -> Iterator[Line]:
         yield line
 
 
-def _head(lines: Iterator[Line]) -> tuple[_Head, Iterator[Line]]:
+def _head(lines: Iterator[Line]) -> tuple[Head, Iterator[Line]]:
     """The head of a roster and its rows; without a head, where the columns are not in doubt."""
     rows = list(lines)
     if not rows:
         raise InputError("this roster is empty")
-    if head := _Head(rows[0].cells):
+    if head := Head(rows[0].cells):
         return head, (row for row in rows[1:] if row.cells[0].casefold() != _POSSIBLE)
     width = max(len(row.cells) for row in rows)
     if width == 1:
-        return _Head(["name"]), iter(rows)
+        return Head(["name"]), iter(rows)
     numeric = [
         place
         for place in range(width)
         if all(len(row.cells) == width and re.search(r"\d", row.cells[place]) for row in rows)
     ]
     if width == 2 and len(numeric) == 1:  # noqa: PLR2004
-        return _Head(["id", "name"] if numeric == [0] else ["name", "id"]), iter(rows)
+        return Head(["id", "name"] if numeric == [0] else ["name", "id"]), iter(rows)
     raise InputError(f"line {rows[0].number}: found {', '.join(rows[0].cells)[:80]!r}; {_SAMPLE}")
 
 
-def _listed(row: Line, head: _Head) -> Listed:
-    role = _first_of(row, head.roles).casefold()
+def _listed(row: Line, head: Head) -> Listed:
+    role = first_of(row, head.roles).casefold()
     return Listed(
         line=row.number,
         name=clean_name(head.name(row) or head.outside_id(row)),
@@ -268,8 +211,8 @@ def _known_columns(cells: Sequence[str], known: Collection[str]) -> dict[int, st
     return found
 
 
-def _grade_line(row: Line, head: _Head, columns: Mapping[int, str]) -> GradeLine:
-    number = _first_of(row, head.numbers)
+def _grade_line(row: Line, head: Head, columns: Mapping[int, str]) -> GradeLine:
+    number = first_of(row, head.numbers)
     if number and not number.isdecimal():
         raise InputError(f"number is {number[:40]!r}, and a whole number is expected")
     points = {

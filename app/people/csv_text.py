@@ -15,8 +15,8 @@ _COLUMNS = 2_000
 # A formula begins a cell, or what a program that expects another separator takes for one.
 _FORMULA = "=+\\-@\t\r\uff1d\uff0b\uff0d\uff20"
 _BEGINS = r'((?:^|[,;\t\r\n])[ "]*)'
-_UNSAFE = re.compile(f"{_BEGINS}('*[{_FORMULA}])")
-_GUARDED = re.compile(f"{_BEGINS}'('*[{_FORMULA}])")
+_UNSAFE = re.compile(f"{_BEGINS}(?='*[{_FORMULA}])")
+_GUARDED = re.compile(f"{_BEGINS}'(?='*[{_FORMULA}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def guarded(text: str) -> str:
     >>> guarded("=HYPERLINK(1)"), guarded("Ada"), guarded("'=1")
     ("'=HYPERLINK(1)", 'Ada', "''=1")
     """
-    return _UNSAFE.sub(r"\1'\2", text)
+    return _UNSAFE.sub(r"\1'", text)
 
 
 def unguarded(cell: str) -> str:
@@ -45,7 +45,7 @@ def unguarded(cell: str) -> str:
     >>> unguarded("'=HYPERLINK(1)"), unguarded("'tis"), unguarded("''=1")
     ('=HYPERLINK(1)', "'tis", "'=1")
     """
-    return _GUARDED.sub(r"\1\2", cell)
+    return _GUARDED.sub(r"\1", cell)
 
 
 def written(rows: Iterable[Sequence[str]]) -> str:
