@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,7 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.people.assignments import Assignment, extend
 from app.people.classes import Member, Role, members_of
-from app.people.local_time import field_text, in_words, on_the_calendar, read_moment
+from app.people.local_time import in_words, on_the_calendar, read_moment
 from app.people.policy import Policy, dates_of
 from app.site import Here, Site
 from app.web.frame.aside import aside
@@ -85,7 +85,7 @@ async def extensions(
     """The extensions of an assignment; with a *person*, that one is chosen in the form."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
     chosen = frozenset(_numbers([person]))
-    sent = Sent(persons=chosen, until=field_text(one.policy.due, one.policy.zone))
+    sent = Sent(persons=chosen, until=_suggested(one.policy, site.clock()))
     return await aside(_shown, request, site, member, one, sent)
 
 
@@ -141,6 +141,15 @@ def _give(site: Site, member: Membership, one: Assignment, sent: Sent) -> None:
         by = member.person.name or f"person {member.person.person}"
         extend(session, one.id, sorted(sent.persons), until, by, sent.why)
         session.commit()
+
+
+def _suggested(policy: Policy, now: datetime) -> str:
+    """Two days after the due date; if that is over, at the end of the day after tomorrow."""
+    due = (policy.due or now).astimezone(policy.zone)
+    later = max(due, now.astimezone(policy.zone)).replace(tzinfo=None) + timedelta(days=2)
+    if due < now or policy.due is None:
+        later = later.replace(hour=23, minute=59)
+    return f"{later:%Y-%m-%dT%H:%M}"
 
 
 def _refuse_useless(policy: Policy, until: datetime, site: Site) -> None:
