@@ -1,7 +1,6 @@
 """Rosters and grades as CSV, as other programs write and read them."""
 
-import csv
-import io
+import re
 
 import pytest
 from hypothesis import given
@@ -88,8 +87,8 @@ def test_a_roster_that_cannot_be_read_says_where(content: str, says: str) -> Non
 def test_no_cell_begins_a_formula_with_any_separator(cell: str) -> None:
     written = write_grades([], [Graded(1, cell, cell, ())], "ours")
     for separator in ",;\t":
-        cells = [c for row in csv.reader(io.StringIO(written), delimiter=separator) for c in row]
-        assert not [c for c in cells if c.strip(' "')[:1] in tuple("=+-@\t\r\uff1d")]
+        cells = re.split(f"[{separator}\r\n]", written)  # as a program that knows no quotes
+        assert not [c for c in cells if c.strip(' "')[:1] in tuple("=+-@\uff1d")]
 
 
 @given(some.text(max_size=8, alphabet="=+-@',;\t\"a \uff1d"))
