@@ -16,6 +16,7 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.people import assigning, classes, overview, settings
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -42,6 +43,10 @@ PARTS = (
     run,
     errata,
     progress_page,
+    classes,
+    overview,
+    settings,
+    assigning,
     authoring,
     docs,
     api,
