@@ -15,7 +15,7 @@ from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
 from app.people.policy import Answered, Dates, Policy, dates_of, share_of, worth
-from app.people.variants import variant_seed
+from app.people.variants import Drawings
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 
@@ -92,7 +92,7 @@ class _Book:
         policy, dates = self.assignment.policy, dates_of(self.assignment.policy)
         if dates.waits:  # an exam that they have not begun
             return
-        seeds = _Seeds(self.secret, self.assignment)
+        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
         found: dict[tuple[str, str], tuple[float, int, bool]] = {}
         for learner, exercise, seed, late, score, count in self._rows(_best(policy), learners):
             if not seeds.counts(learner, exercise, seed):
@@ -112,7 +112,7 @@ class _Book:
     ) -> Iterator[tuple[Key, Cell]]:
         """The cells of those whose answers are looked at one by one."""
         policy, general = self.assignment.policy, dates_of(self.assignment.policy)
-        seeds = _Seeds(self.secret, self.assignment)
+        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
         found: dict[tuple[str, str], list[tuple[int, Answered]]] = {}
         for learner, exercise, seed, number, *answered in self._rows(_EACH, learners):
             if seeds.counts(learner, exercise, seed):
@@ -160,26 +160,6 @@ def _best(policy: Policy) -> Select[Any]:
         .where(*window)
         .group_by(*_FIRST, literal_column("late"))
     )
-
-
-class _Seeds:
-    """The drawings whose answers count."""
-
-    def __init__(self, secret: str, assignment: Assignment) -> None:
-        self._secret = secret
-        self._assignment = assignment.id
-        self._variants = assignment.policy.variants
-        self._known: dict[tuple[str, str], int] = {}
-
-    def counts(self, learner: str, exercise: str, seed: int) -> bool:
-        """Whether answers of *learner* to that drawing count."""
-        if self._variants == "many":
-            return True
-        key = learner if self._variants == "own" else "", exercise
-        own = self._known.get(key)
-        if own is None:
-            own = self._known[key] = variant_seed(self._secret, self._assignment, exercise, key[0])
-        return seed == own
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share
         if not counts(dates, policy, answer.at):
             continue
         counted += 1
-        earned = answer.score * _unaided(policy, answer)
+        earned = answer.score * unaided(policy, answer)
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)
             if earned * part > best:
@@ -141,7 +141,8 @@ def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
     return dates.phase(at, policy.grace) in ("open", "late")
 
 
-def _unaided(policy: Policy, answer: Answered) -> float:
+def unaided(policy: Policy, answer: Answered) -> float:
+    """The share of the points that is left after the hints, and nothing after the solution."""
     if answer.revealed:
         return 0.0
     return max(0.0, 1.0 - policy.hint_cost * answer.hints) if policy.hints == "cost" else 1.0

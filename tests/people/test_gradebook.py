@@ -144,7 +144,7 @@ def test_points_by_hand(engine: Engine) -> None:
         gives("a/two", DUE - HOUR, 0.5)
         gives("a/two", DUE + 26 * HOUR, 1)  # two days begun: 0.8 of 2 points
         broken = gives("b/three", DUE - HOUR, 0)
-        gives("b/three", DUE + 4 * DAY, 1)  # after the close
+        gives("b/three", DUE + 3 * DAY + timedelta(seconds=301), 1)  # after the close
         cells = cells_of(session, SECRET, assignment, [member, other])
         shown = {name: cells[member.person, name] for name in NAMES}
         assert shown == {
