@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import insert
 from sqlmodel import Session, col, select
@@ -13,19 +13,10 @@ from app.db.signing import new_learner
 from app.db.tables import now
 from app.errors import InputError
 from app.people.classes import Member, Role
+from app.people.csv_files import Listed
 from app.people.members import remove_members
 
 MOST_MEMBERS = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A person on a roster, and the *line* of it; without a *role*, a new one is a student."""
-
-    line: int
-    name: str
-    outside_id: str = ""
-    role: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +52,12 @@ class Difference:
 
     @property
     def digest(self) -> str:
-        """A short text that is another for another difference."""
-        return hashlib.sha256(repr(self).encode("utf-8", "replace")).hexdigest()[:32]
+        """A short text that is another for another difference, wherever its lines are."""
+        changes = [
+            (one.member, replace(one.listed, line=0)) for one in (*self.changed, *self.found)
+        ]
+        said = repr(([replace(one, line=0) for one in self.added], changes, self.missing))
+        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property
     def is_empty(self) -> bool:
