@@ -13,10 +13,11 @@ _BOM = "\ufeff"
 _SEPARATORS = ",;\t"
 _COLUMNS = 2_000
 # A formula begins a cell, or what a program that expects another separator takes for one.
-_FORMULA = "=+\\-@\t\r\uff1d\uff0b\uff0d\uff20"
+_FORMULA = "('*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
 _BEGINS = r'((?:^|[,;\t\r\n])[ "]*)'
-_UNSAFE = re.compile(f"{_BEGINS}(?='*[{_FORMULA}])")
-_GUARDED = re.compile(f"{_BEGINS}'(?='*[{_FORMULA}])")
+_BLANK = "('*[\t\r])"  # before a formula, some programs skip it
+_UNSAFE = re.compile(_BEGINS + _FORMULA), re.compile(r'^([ "]*)' + _BLANK)
+_GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}"), re.compile(f"^([ \"]*)'{_BLANK}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ def guarded(text: str) -> str:
     >>> guarded("=HYPERLINK(1)"), guarded("Ada"), guarded("'=1")
     ("'=HYPERLINK(1)", 'Ada', "''=1")
     """
-    return _UNSAFE.sub(r"\1'", text)
+    for unsafe in _UNSAFE:
+        text = unsafe.sub(r"\1'\2", text)
+    return text
 
 
 def unguarded(cell: str) -> str:
@@ -45,7 +48,9 @@ def unguarded(cell: str) -> str:
     >>> unguarded("'=HYPERLINK(1)"), unguarded("'tis"), unguarded("''=1")
     ('=HYPERLINK(1)', "'tis", "'=1")
     """
-    return _GUARDED.sub(r"\1", cell)
+    for found in reversed(_GUARDED):
+        cell = found.sub(r"\1\2", cell)
+    return cell
 
 
 def written(rows: Iterable[Sequence[str]]) -> str:

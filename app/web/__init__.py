@@ -16,6 +16,20 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.people import (
+    assigning,
+    cell,
+    classes,
+    extensions,
+    grades,
+    importing,
+    live,
+    overview,
+    path,
+    roster,
+    settings,
+    slips,
+)
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -42,6 +56,18 @@ PARTS = (
     run,
     errata,
     progress_page,
+    classes,
+    overview,
+    settings,
+    assigning,
+    roster,
+    importing,
+    slips,
+    extensions,
+    live,
+    grades,
+    cell,
+    path,
     authoring,
     docs,
     api,
