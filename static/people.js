@@ -56,10 +56,10 @@ if (chooser && sum) {
 document.querySelector("[data-print]")?.addEventListener("click", () => print());
 
 // The clock of an exam: minutes until it ends.
-const clock = document.querySelector("[data-ends-at]");
 function tick() {
+  const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it
   const left = Math.ceil((new Date(clock.dataset.endsAt) - Date.now()) / 60_000);
   clock.textContent = left > 0 ? `${left} min left` : "Time is up";
   if (left > 0) setTimeout(tick, 5_000);
 }
-if (clock) tick();
+if (document.querySelector("[data-ends-at]")) tick();

@@ -16,7 +16,7 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
-from app.web.people import classes, joining, me, overview, settings, signing
+from app.web.people import assignment, classes, joining, me, overview, settings, signing
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -46,6 +46,7 @@ PARTS = (
     classes,
     overview,
     settings,
+    assignment,
     joining,
     signing,
     me,
