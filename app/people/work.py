@@ -123,7 +123,9 @@ def _work(
     policy, dates = assignment.policy, dates_for(session, assignment, person.person)
     seed = own_seed(secret, assignment, entry.exercise, person.learner)
     given = select(AttemptRow.at).where(
-        AttemptRow.learner == person.learner, AttemptRow.exercise == entry.exercise
+        AttemptRow.learner == person.learner,
+        AttemptRow.exercise == entry.exercise,
+        ~col(AttemptRow.carried),
     )
     if seed is not None:
         given = given.where(AttemptRow.seed == seed)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.db.session import open_session, open_writing_session
-from app.errors import InputError
+from app.errors import InputError, capitalized
 from app.people.assignments import Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
@@ -46,7 +46,7 @@ class AssignmentPage:
     head: ClassHead
     title: str
     phase: str
-    says: tuple[str, ...]
+    says: str
     why: str
     points: str
     rules: tuple[str, ...]
@@ -96,9 +96,9 @@ def _page(site: Site, member: Membership, one: Mine) -> AssignmentPage:
         head=head_of(member),
         title=assignment.title,
         phase=phase,
-        says=tuple(one.said()),
+        says=capitalized(" · ".join(one.said())),
         why=one.why,
-        points=points_of(one) if opened and not teaches else f"{assignment.points:g} points",
+        points=f"{assignment.points:g} points" if teaches else points_of(one),
         rules=tuple(rules_of(one)),
         entries=tuple(_entries(site, member, one)) if opened else (),
         starts=f"{assignment_url(assignment.id)}/begin" if phase == "unstarted" else "",

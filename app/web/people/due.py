@@ -25,6 +25,7 @@ class DueLine:
     href: str
     title: str
     says: tuple[str, ...]
+    is_open: bool
     points: str
     tried: int
     exercises: int
@@ -50,6 +51,8 @@ async def due_page(request: Request, site: Site, member: Membership) -> Response
 
 def points_of(one: Mine) -> str:
     """The points so far, in words; when they are shown, while they are hidden."""
+    if one.phase in ("before", "unstarted"):
+        return f"{one.assignment.points:g} points"
     if one.hidden:
         return f"points {one.hidden}"
     return f"{one.points:.4g} of {one.assignment.points:g} points"
@@ -60,7 +63,7 @@ def _due(request: Request, site: Site, member: Membership) -> Response:
         all_of = [
             mine(session, site, member, one) for one in assignments_of(session, member.class_id)
         ]
-    shown = [one for one in all_of if not one.hidden and one.phase != "before"]
+    shown = [one for one in all_of if not one.hidden and one.phase not in ("before", "unstarted")]
     possible = sum(one.assignment.points for one in shown)
     page = DuePage(
         head=head_of(member),
@@ -82,7 +85,8 @@ def _line(one: Mine) -> DueLine:
         href=assignment_url(one.assignment.id),
         title=one.assignment.title,
         says=tuple(one.said()),
-        points=points_of(one) if one.phase != "before" else "",
+        is_open=one.phase not in ("before", "unstarted"),
+        points=points_of(one),
         tried=one.tried,
         exercises=len(one.assignment.entries),
         is_exam=bool(one.assignment.policy.sitting),

@@ -57,7 +57,9 @@ class Mine:
         if self.phase == "closed":
             yield f"closed {self.worded(dates.closes)}" if dates.closes else "closed"
             return
-        ends = "ends" if self.assignment.policy.sitting else "due"
+        ends = "due"
+        if self.assignment.policy.sitting:
+            ends = "start it, and finish by" if self.phase == "unstarted" else "ends"
         yield f"{ends} {self.worded(dates.due)}" if dates.due else "no due date"
         if self.extended:
             general = self.assignment.policy.due
