@@ -72,7 +72,7 @@ def everything(
     for name, table in _TABLES.items():
         rows = select(table).where(table.learner == learner).order_by(col(table.id))
         stored[name] = [
-            row.model_dump(mode="json", exclude={"id", "learner"}) for row in session.exec(rows)
+            row.model_dump(mode="json", exclude={"id", "learner", "carried"}) for row in session.exec(rows)
         ]
     return stored
 
