@@ -39,7 +39,7 @@ MAY: dict[str, set[str]] = {
     "kinds": {"errors", "units", "formulas", "expressions", "sandbox", "searching"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
-    "people": {"config", "content", "db", "errors", "kinds"},
+    "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
     "published": {"errors", "formulas", "units", "yaml_file"},
     "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
     "searching": {"formulas", "units"},

@@ -16,7 +16,20 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
-from app.web.people import assignment, classes, joining, me, overview, settings, signing
+from app.web.people import (
+    assigning,
+    assignment,
+    classes,
+    extensions,
+    importing,
+    joining,
+    me,
+    overview,
+    roster,
+    settings,
+    signing,
+    slips,
+)
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -50,6 +63,11 @@ PARTS = (
     joining,
     signing,
     me,
+    assigning,
+    roster,
+    importing,
+    slips,
+    extensions,
     authoring,
     docs,
     api,
