@@ -245,7 +245,7 @@ def test_before_it_opens_the_own_variant_is_closed(client: TestClient, school: S
 def test_after_it_closes_answers_are_practice(
     client: TestClient, site: Site, school: School
 ) -> None:
-    assignment = school.assign(Policy(due=now() - 2 * DAY, closes=now() - DAY))
+    assignment = school.assign(Policy(due=now() - 2 * DAY, closes=now() - DAY, attempts=9))
     person = school.student(client)
     address = school.address(assignment, person)
     assert "answers are practice" in strip(client.get(address).text)
@@ -349,7 +349,7 @@ def test_the_same_exercise_in_two_classes_keeps_each_ones_rules(
 def test_any_drawing_counts_where_the_assignment_says_so(
     client: TestClient, site: Site, school: School
 ) -> None:
-    assignment = school.assign(replace(due(3), variants="many", hints="off"))
+    assignment = school.assign(replace(due(3), variants="many", hints="off", attempts=9))
     person = school.student(client)
     assert f"/exercises/{RING}/another" in client.get(f"/assignments/{assignment.id}").text
     assert client.post(f"/exercises/{RING}?seed=77", data={"action": "hint"}).status_code == 403

@@ -3,7 +3,7 @@
 For a visitor who is not signed in there is nothing to ask.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -53,12 +53,18 @@ class Assigned:
 FREE = Assigned()
 
 
-def assigned(site: Site, person: SignedIn | None, exercise: str, seed: int) -> Assigned:
-    """What the assignments of *person* say about the drawing of *exercise* with *seed*."""
+def works_of(site: Site, person: SignedIn | None, exercise: str) -> Sequence[Work]:
+    """What the assignments of *person* have to do with *exercise*."""
     if person is None:
-        return FREE
+        return ()
     with open_session(site.engine) as session:
-        found = works_at(session, site.secret, person, exercise, site.clock())
+        return works_at(session, site.secret, person, exercise, site.clock())
+
+
+def assigned(site: Site, person: SignedIn | None, found: Sequence[Work], seed: int) -> Assigned:
+    """What *found*, the work of *person* at an exercise, says about its drawing with *seed*."""
+    if person is None or not found:
+        return FREE
     exams = [work for work in found if work.is_exam]
     mine = [work for work in found if work.seed in (None, seed)]
     opens = [work for work in mine if work.phase not in ("before", "unstarted")]

@@ -15,7 +15,7 @@ from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
 from app.site import Here, Site, site_in
-from app.web.exercise.assigned import Assigned, assigned
+from app.web.exercise.assigned import Assigned, assigned, works_of
 from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
 from app.web.exercise.results import refused, unavailable, unreadable
 from app.web.exercise.view import Asked, ExercisePage, begun_at, exercise_page
@@ -39,7 +39,8 @@ async def show(
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    rules = assigned(site, visiting.person, exercise.id, seed_of(seed))
+    works = works_of(site, visiting.person, exercise.id)
+    rules = assigned(site, visiting.person, works, seed_of(seed))
     if rules.before:
         return RedirectResponse(rules.before, 303)
     asked = Asked(exercise, seed_of(seed), visiting.learner)
@@ -64,7 +65,8 @@ async def answer(
     given = await _fields(request)
     posted = Posted(seed=seed_of(seed), learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
-    rules = assigned(site, visiting.person, exercise.id, posted.seed)
+    works = works_of(site, visiting.person, exercise.id)
+    rules = assigned(site, visiting.person, works, posted.seed)
     if rules.before:
         return RedirectResponse(rules.before, 303)
     try:
@@ -74,9 +76,11 @@ async def answer(
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
         result = unavailable(error)
-    if rules.strips and result.verdict:
-        rules = assigned(site, visiting.person, exercise.id, posted.seed)  # one try less
-    page = await _page(site, Asked(exercise, posted.seed, learner, given), result, rules)
+    if result.verdict:
+        works = [work.answered(posted.seed) for work in works]
+        rules = assigned(site, visiting.person, works, posted.seed)
+    asked = Asked(exercise, posted.seed, learner, given, part=_is_part(request))
+    page = await _page(site, asked, result, rules)
     response = _response(request, page, result.status)
     remember(request, response, learner, site.secret)
     return response
@@ -128,15 +132,21 @@ def _seconds(given: Fields) -> float | None:
     return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None
 
 
+def _is_part(request: Request) -> bool:
+    return request.headers.get(_FRAGMENT) == "1"
+
+
 def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
-    fragment = request.headers.get(_FRAGMENT) == "1"
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
     card = exercise_card(exercise, page.around.topic.text, page.seed)
     says = card.says or page.description
     around = frame(request, title, says, "exercises", preview_of(page.action, card))
     return render(
-        "exercise/fragment.html" if fragment else "exercise/exercise.html", around, page, status
+        "exercise/fragment.html" if _is_part(request) else "exercise/exercise.html",
+        around,
+        page,
+        status,
     )
 
 

@@ -135,12 +135,16 @@ class ExercisePage:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A drawing of an exercise that *learner* asks for, with what they *filled* in."""
+    """A drawing of an exercise that *learner* asks for, with the fields *given*.
+
+    A *part*: the verdict and what changes with it, without the question.
+    """
 
     exercise: Exercise
     seed: int
     learner: str
     given: Fields = field(default_factory=dict)
+    part: bool = False
 
 
 def exercise_page(
@@ -177,8 +181,8 @@ def exercise_page(
         action=exercise_url(exercise.id, seed),
         here=exercise_url(exercise.id),
         begun=begun_at(given) or int(now().timestamp()),
-        prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
-        illustration=illustration_view(exercise, seed),
+        prompt=Markup() if asked.part else _prompt(exercise, seed),
+        illustration=None if asked.part else illustration_view(exercise, seed),
         form=form,
         state=state,
         heading=_HEADINGS[state],
@@ -194,6 +198,10 @@ def exercise_page(
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
         assigned=rules,
     )
+
+
+def _prompt(exercise: Exercise, seed: int) -> Markup:
+    return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
 
 
 def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
