@@ -44,6 +44,7 @@ PAGES = {
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
     "question of today": "/guess",
+    "classes": "/classes",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",

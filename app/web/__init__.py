@@ -80,7 +80,11 @@ PARTS = (
     theme,
     static,
 )
-FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT}  # paths that take a large file
+# Paths that take a large file.
+FILES = {
+    progress_page.IMPORT: progress_page.BODY_LIMIT,
+    **dict.fromkeys(importing.PATHS, importing.BODY_LIMIT),
+}
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)
