@@ -45,6 +45,7 @@ PAGES = {
     "search without hits": "/search?q=xyzzy",
     "question of today": "/guess",
     "sign in": "/sign-in",
+    "classes": "/classes",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",

@@ -1,9 +1,12 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from datetime import timedelta
+from operator import itemgetter
+from typing import Any
 
+from sqlalchemy import Select, case, func, literal, literal_column, null
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -11,13 +14,16 @@ from app.db.people import OverrideRow, RegradeRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
-from app.people.policy import Answered, Dates, Policy, dates_of, share_of
-from app.people.variants import variant_seed
+from app.people.policy import Answered, Dates, Policy, dates_of, share_of, worth
+from app.people.variants import Drawings
+
+WHOLE = ""  # the exercise of an override that is of the whole assignment
+_AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The points of a person for an exercise; *tries*: answers to the drawings that count."""
+    """The points of a person for an exercise; *tries*: the answers that count."""
 
     points: float
     tries: int = 0
@@ -26,33 +32,44 @@ class Cell:
 
 
 Key = tuple[int, str]  # a person, an exercise
-_Row = tuple[str, str, int, int, Answered]  # learner, exercise, seed, number, answer
+Cells = Mapping[Key, Cell]
+
+
+def gradebook_of(
+    session: Session, secret: str, assignments: Iterable[Assignment], members: Sequence[Member]
+) -> Mapping[int, Cells]:
+    """The cells of *members* in each of *assignments*, by its number."""
+    return {one.id: cells_of(session, secret, one, members) for one in assignments}
 
 
 def cells_of(
     session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
-) -> Mapping[Key, Cell]:
-    """The cells of *members* in an assignment; one without an answer has none."""
+) -> Cells:
+    """The cells of *members* in an assignment; one without an answer that counts has none.
+
+    Where the same dates hold for all and every answer counts alike, the database finds the best
+    answer in time, and only late ones are looked at one by one.
+    """
     persons = {member.learner: member.person for member in members}
-    points = {entry.exercise: entry.points for entry in assignment.entries}
-    seeds = _Seeds(secret, assignment)
-    general = dates_of(assignment.policy)
     dates = dates_of_everyone(session, assignment)
-    found: dict[Key, Cell] = {}
-    rows = _rows(session, assignment, persons)
-    for (learner, exercise), those in groupby(rows, key=lambda row: row[:2]):
-        person = persons[learner]
-        seed = seeds.of(learner, exercise)
-        answers = [row[4] for row in those if seed is None or row[2] == seed]
-        if answers:
-            found[person, exercise] = _cell(
-                assignment.policy, dates.get(person, general), answers, points[exercise]
-            )
+    regraded = _regraded(session, assignment)
+    whose = {score.learner for score in regraded.values()}
+    alike = not assignment.policy.attempts and assignment.policy.hints != "cost"
+    single = [
+        learner
+        for learner, person in persons.items()
+        if not alike or person in dates or learner in whose
+    ]
+    book = _Book(session, secret, assignment, persons)
+    found = dict(book.best(persons.keys() - set(single)))
+    found |= book.judged(single, dates, {number: one.score for number, one in regraded.items()})
     return {**found, **_overrides(session, assignment, set(persons.values()), found)}
 
 
-def total(cells: Mapping[Key, Cell], person: int, assignment: Assignment) -> float:
-    """The points of *person* in an assignment."""
+def total(cells: Cells, person: int, assignment: Assignment) -> float:
+    """The points of *person* in an assignment: those given by hand for all of it, or the sum."""
+    if whole := cells.get((person, WHOLE)):
+        return whole.points
     return sum(
         cells[person, entry.exercise].points
         for entry in assignment.entries
@@ -60,60 +77,116 @@ def total(cells: Mapping[Key, Cell], person: int, assignment: Assignment) -> flo
     )
 
 
-class _Seeds:
-    """The seed whose answers count for a learner and an exercise; None: any."""
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """What was answered in an assignment."""
 
-    def __init__(self, secret: str, assignment: Assignment) -> None:
-        self._secret = secret
-        self._assignment = assignment.id
-        self._variants = assignment.policy.variants
+    session: Session
+    secret: str
+    assignment: Assignment
+    persons: Mapping[str, int]
 
-    def of(self, learner: str, exercise: str) -> int | None:
-        if self._variants == "many":
-            return None
-        whose = learner if self._variants == "own" else ""
-        return variant_seed(self._secret, self._assignment, exercise, whose)
+    @property
+    def _points(self) -> Mapping[str, float]:
+        return {entry.exercise: entry.points for entry in self.assignment.entries}
+
+    def best(self, learners: Iterable[str]) -> Iterator[tuple[Key, Cell]]:
+        """The cells of those for whom the dates of everyone hold."""
+        policy, dates = self.assignment.policy, dates_of(self.assignment.policy)
+        if dates.waits:  # an exam that they have not begun
+            return
+        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
+        found: dict[tuple[str, str], tuple[float, int, bool]] = {}
+        for learner, exercise, seed, late, score, count in self._rows(_best(policy), learners):
+            if not seeds.counts(learner, exercise, seed):
+                continue
+            best, tries, is_late = found.get((learner, exercise), (0.0, 0, False))
+            if score > best:  # it is worth looking at
+                part = 1.0 if late is None else worth(policy, dates, late)
+                if score * part > best:
+                    best, is_late = score * part, part < 1.0
+            found[learner, exercise] = best, tries + count, is_late
+        points = self._points
+        for (learner, exercise), (best, tries, is_late) in found.items():
+            yield (self.persons[learner], exercise), Cell(points[exercise] * best, tries, is_late)
+
+    def judged(
+        self, learners: Iterable[str], dates: Mapping[int, Dates], regraded: Mapping[int, float]
+    ) -> Iterator[tuple[Key, Cell]]:
+        """The cells of those whose answers are looked at one by one."""
+        policy, general = self.assignment.policy, dates_of(self.assignment.policy)
+        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
+        found: dict[tuple[str, str], list[tuple[int, Answered]]] = {}
+        for learner, exercise, seed, number, *answered in self._rows(_EACH, learners):
+            if seeds.counts(learner, exercise, seed):
+                at, score, hints, revealed = answered
+                one = Answered(at, regraded.get(number, score), hints, revealed)
+                found.setdefault((learner, exercise), []).append((number, one))
+        points = self._points
+        for (learner, exercise), those in found.items():
+            person = self.persons[learner]
+            those.sort(key=itemgetter(0))
+            share = share_of(policy, dates.get(person, general), (one for _, one in those))
+            if share.counted:
+                cell = Cell(points[exercise] * share.earned, share.counted, share.late)
+                yield (person, exercise), cell
+
+    def _rows(self, statement: Select[Any], learners: Iterable[str]) -> Iterator[Any]:
+        wanted, connection = sorted(learners), self.session.connection()
+        exercises = [entry.exercise for entry in self.assignment.entries]
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE])
+            here = col(AttemptRow.exercise).in_(exercises), ~col(AttemptRow.carried)
+            these = statement.where(*here, some)
+            yield from connection.execute(these).all()
 
 
-def _cell(policy: Policy, dates: Dates, answers: Sequence[Answered], points: float) -> Cell:
-    share = share_of(policy, dates, answers)
-    return Cell(points * share.earned, len(answers), share.late)
+_FIRST = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
+_EACH = columns(
+    *_FIRST,
+    col(AttemptRow.id),
+    col(AttemptRow.at),
+    col(AttemptRow.score),
+    col(AttemptRow.hints),
+    col(AttemptRow.revealed),
+)
 
 
-def _rows(session: Session, assignment: Assignment, persons: Mapping[str, int]) -> Sequence[_Row]:
-    """The answers of *persons* to the exercises of an assignment, each pair's together."""
-    regraded = _regraded(session, assignment)
-    names = ("learner", "exercise", "seed", "id", "at", "score", "hints", "revealed")
-    statement = (
-        columns(*(getattr(AttemptRow, name) for name in names))
-        .where(
-            col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
-            col(AttemptRow.learner).in_(list(persons)),
-            ~col(AttemptRow.carried),
-        )
-        .order_by(col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.id))
+def _best(policy: Policy) -> Select[Any]:
+    """The best score in time of each drawing, and each that was late, of the answers that count."""
+    at, grace = col(AttemptRow.at), timedelta(seconds=policy.grace)
+    score = case((col(AttemptRow.revealed), literal(0.0)), else_=col(AttemptRow.score))
+    late = case(((at > policy.due + grace) & (score > 0), at)) if policy.due else null()
+    window = [at >= policy.opens] if policy.opens else []
+    window += [at <= policy.closes + grace] if policy.closes else []
+    return (
+        columns(*_FIRST, late.label("late"), func.max(score), func.count())
+        .where(*window)
+        .group_by(*_FIRST, literal_column("late"))
     )
-    rows = session.connection().execute(statement)
-    return [
-        (learner, exercise, seed, number, Answered(at, regraded.get(number, score), hints, shown))
-        for learner, exercise, seed, number, at, score, hints, shown in rows
-    ]
 
 
-def _regraded(session: Session, assignment: Assignment) -> Mapping[int, float]:
-    """The scores of the latest regrades of answers to its exercises, by attempt."""
+@dataclass(frozen=True, slots=True)
+class _Regraded:
+    """The score of an attempt by an exercise that was mended."""
+
+    learner: str
+    score: float
+
+
+def _regraded(session: Session, assignment: Assignment) -> Mapping[int, _Regraded]:
+    """The latest regrades of answers to its exercises, by attempt."""
     statement = (
-        columns(col(RegradeRow.attempt), col(RegradeRow.score))
+        columns(col(RegradeRow.attempt), col(AttemptRow.learner), col(RegradeRow.score))
         .join_from(RegradeRow, AttemptRow, col(AttemptRow.id) == col(RegradeRow.attempt))
         .where(col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]))
         .order_by(col(RegradeRow.at))
     )
-    return {row.attempt: row.score for row in session.connection().execute(statement)}
+    rows = session.connection().execute(statement)
+    return {attempt: _Regraded(learner, score) for attempt, learner, score in rows}
 
 
-def _overrides(
-    session: Session, assignment: Assignment, persons: set[int], found: Mapping[Key, Cell]
-) -> Mapping[Key, Cell]:
+def _overrides(session: Session, assignment: Assignment, persons: set[int], found: Cells) -> Cells:
     """The cells whose points were given by hand."""
     last: dict[Key, float | None] = {}
     rows = select(OverrideRow).where(OverrideRow.assignment == assignment.id)

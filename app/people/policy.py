@@ -69,10 +69,11 @@ class Answered(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an exercise earned, 0 to 1, and whether the answer that counts was late."""
+    """What an exercise earned, 0 to 1, by an answer that was *late*, of all that *counted*."""
 
     earned: float
     late: bool
+    counted: int = 0
 
 
 def dates_of(
@@ -120,18 +121,19 @@ def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
 
 def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share:
     """The best of *answers*, which are in order; only the first *attempts* of them count."""
-    best, counted = Share(0.0, late=False), 0
+    best, late, counted = 0.0, False, 0
     for answer in answers:
-        part = worth(policy, dates, answer.at)
+        if policy.attempts and counted == policy.attempts:
+            break
         if not counts(dates, policy, answer.at):
             continue
         counted += 1
-        if policy.attempts and counted > policy.attempts:
-            break
-        earned = answer.score * part * _unaided(policy, answer)
-        if earned > best.earned:
-            best = Share(earned, late=part < 1.0)
-    return best
+        earned = answer.score * unaided(policy, answer)
+        if earned > best:  # it can be: no answer is worth more than its score
+            part = worth(policy, dates, answer.at)
+            if earned * part > best:
+                best, late = earned * part, part < 1.0
+    return Share(best, late, counted)
 
 
 def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
@@ -139,7 +141,8 @@ def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
     return dates.phase(at, policy.grace) in ("open", "late")
 
 
-def _unaided(policy: Policy, answer: Answered) -> float:
+def unaided(policy: Policy, answer: Answered) -> float:
+    """The share of the points that is left after the hints, and nothing after the solution."""
     if answer.revealed:
         return 0.0
     return max(0.0, 1.0 - policy.hint_cost * answer.hints) if policy.hints == "cost" else 1.0

@@ -19,12 +19,18 @@ from app.web.labs import index as lab
 from app.web.people import (
     assigning,
     assignment,
+    cell,
     classes,
     extensions,
+    grade_files,
+    grades,
     importing,
     joining,
+    live,
     me,
     overview,
+    path,
+    regrades,
     roster,
     settings,
     signing,
@@ -68,6 +74,12 @@ PARTS = (
     importing,
     slips,
     extensions,
+    live,
+    grade_files,
+    grades,
+    cell,
+    path,
+    regrades,
     authoring,
     docs,
     api,
@@ -76,7 +88,11 @@ PARTS = (
     theme,
     static,
 )
-FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT}  # paths that take a large file
+# Paths that take a large file.
+FILES = {
+    progress_page.IMPORT: progress_page.BODY_LIMIT,
+    **dict.fromkeys(importing.PATHS, importing.BODY_LIMIT),
+}
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)
