@@ -55,3 +55,12 @@ if (chooser && sum) {
   chooser.addEventListener("input", total);
   total();
 }
+
+// The clock of an exam: minutes until it ends.
+function tick() {
+  const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it
+  const left = Math.ceil((new Date(clock.dataset.endsAt) - Date.now()) / 60_000);
+  clock.textContent = left > 0 ? `${left} min left` : "Time is up";
+  if (left > 0) setTimeout(tick, 5_000);
+}
+if (document.querySelector("[data-ends-at]")) tick();

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pydantic import TypeAdapter, ValidationError
+
 from app.errors import AnswerError, InputError
 
 Answer = str | list[str] | dict[str, str]
+_NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,20 @@ def single(answer: Answer) -> str:
     if not isinstance(answer, str):
         raise AnswerError("the answer must be a string, not a list or an object")
     return answer
+
+
+def stored_answer(text: str, right: Answer) -> Answer:
+    """The answer that is stored as *text*, in the form of the *right* one.
+
+    Raises:
+        AnswerError: it was given when the exercise asked for something else.
+    """
+    if isinstance(right, str):
+        return text
+    try:
+        return _NAMED_OR_LISTED.validate_json(text)
+    except ValidationError:  # it may come from a file that was imported
+        raise AnswerError("the stored answer is of another kind") from None
 
 
 @dataclass(frozen=True, slots=True)

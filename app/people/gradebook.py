@@ -17,6 +17,7 @@ from app.people.classes import Member
 from app.people.policy import Answered, Dates, Policy, dates_of, share_of, worth
 from app.people.variants import Drawings
 
+WHOLE = ""  # the exercise of an override that is of the whole assignment
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 
 
@@ -66,7 +67,9 @@ def cells_of(
 
 
 def total(cells: Cells, person: int, assignment: Assignment) -> float:
-    """The points of *person* in an assignment."""
+    """The points of *person* in an assignment: those given by hand for all of it, or the sum."""
+    if whole := cells.get((person, WHOLE)):
+        return whole.points
     return sum(
         cells[person, entry.exercise].points
         for entry in assignment.entries
@@ -133,7 +136,8 @@ class _Book:
         exercises = [entry.exercise for entry in self.assignment.entries]
         for start in range(0, len(wanted), _AT_ONCE):
             some = col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE])
-            these = statement.where(col(AttemptRow.exercise).in_(exercises), some)
+            here = col(AttemptRow.exercise).in_(exercises), ~col(AttemptRow.carried)
+            these = statement.where(*here, some)
             yield from connection.execute(these).all()
 
 

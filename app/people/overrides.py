@@ -10,11 +10,12 @@ from app.db.people import REASON_LIMIT, OverrideRow
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
+from app.people.gradebook import WHOLE
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Points for an exercise; none: the points of the answers hold again."""
+    """Points for an exercise, or for the whole; none: the points of the answers hold again."""
 
     person: int
     exercise: str
@@ -63,7 +64,7 @@ def override(
         raise InputError(f"a reason has at most {REASON_LIMIT} printable characters")
     names = [entry.exercise for entry in assignment.entries]
     for one in given:
-        if one.exercise not in names:
+        if one.exercise not in (WHOLE, *names):
             near = nearest(one.exercise, names)
             raise InputError(f"the assignment has no exercise {one.exercise[:80]!r}{near}")
         session.add(

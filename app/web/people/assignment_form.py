@@ -246,4 +246,6 @@ def _points(exercise: str, text: str) -> float:
     try:
         return float(text.strip().replace(",", "."))
     except ValueError:
-        raise InputError(f"{exercise}: {text[:20]!r} is not a number of points") from None
+        raise InputError(
+            f"the points of {exercise} must be a number such as 2.5, not {text[:20]!r}"
+        ) from None

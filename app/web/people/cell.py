@@ -16,7 +16,7 @@ from app.errors import InputError, NotFoundError, sentence
 from app.people.assignments import Assignment, assignments_of, dates_for
 from app.people.classes import Member, Role, members_of
 from app.people.given import Given, given_in
-from app.people.gradebook import Cell, cells_of
+from app.people.gradebook import WHOLE, Cell, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.people.overrides import Override, override, overrides_of, read_points
 from app.site import Here, Site
@@ -30,6 +30,7 @@ from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import idea_html, link_to
 
 router = APIRouter(prefix="/classes/{class_id:int}/grades/{assignment:int}/{person:int}")
+_NONE = Cell(0.0)
 _LONGEST = 300  # characters of an answer that are shown
 
 
@@ -98,7 +99,7 @@ async def cell(
     class_id: int,
     assignment: int,
     person: int,
-    exercise: str = "",
+    exercise: str | None = None,
     stored: str = "",
 ) -> Response:
     """The points of a student in an assignment, exercise by exercise."""
@@ -160,7 +161,7 @@ def _shown(
     member: Membership,
     assignment: int,
     person: int,
-    exercise: str,
+    exercise: str | None,
     problem: str = "",
     *,
     stored: bool = False,
@@ -178,7 +179,7 @@ def _shown(
         title=one.title,
         whole=f"/classes/{member.class_id}/grades/{one.id}",
         due=on_the_calendar(due, ZoneInfo(member.row.zone), now) if due else "",
-        total=sum(cell.points for cell in cells),
+        total=cells[-1].points,
         most=one.points,
         cells=cells,
         problem=problem,
@@ -194,29 +195,46 @@ def exercise_cells(
     member: Membership,
     assignment: Assignment,
     student: Member,
-    chosen: str = "",
+    chosen: str | None = None,
 ) -> tuple[ExerciseCell, ...]:
-    """The exercises of *assignment* as *student* has done them."""
+    """The exercises of *assignment* as *student* has done them, and last the whole of it."""
     cells = cells_of(session, site.secret, assignment, [student])
     given = given_in(session, site.secret, assignment, student)
     changes = overrides_of(session, assignment, student.person)
     zone, now = ZoneInfo(member.row.zone), site.clock()
-    return tuple(
-        ExerciseCell(
-            exercise=entry.exercise,
-            link=link_to(site, entry.exercise),
-            points=(found := cells.get((student.person, entry.exercise), Cell(0.0))).points,
-            most=entry.points,
-            overridden=found.overridden,
-            begun=(student.person, entry.exercise) in cells,
-            chosen=entry.exercise == chosen,
+
+    def cell(exercise: str, link: Hyperlink, points: float, most: float) -> ExerciseCell:
+        key = student.person, exercise
+        return ExerciseCell(
+            exercise=exercise,
+            link=link,
+            points=points,
+            most=most,
+            overridden=key in cells and cells[key].overridden,
+            begun=key in cells or exercise == WHOLE,
+            chosen=exercise == chosen,
             rows=tuple(
-                _row(site, entry.exercise, one, entry.points, zone, now)
-                for one in given.get(entry.exercise, ())
+                _row(site, exercise, one, most, zone, now) for one in given.get(exercise, ())
             ),
-            changes=tuple(_line(row, zone, now) for row in changes.get(entry.exercise, ())),
+            changes=tuple(_line(row, zone, now) for row in changes.get(exercise, ())),
         )
-        for entry in assignment.entries
+
+    return (
+        *(
+            cell(
+                entry.exercise,
+                link_to(site, entry.exercise),
+                cells.get((student.person, entry.exercise), _NONE).points,
+                entry.points,
+            )
+            for entry in assignment.entries
+        ),
+        cell(
+            WHOLE,
+            Hyperlink("", "The whole assignment"),
+            total(cells, student.person, assignment),
+            assignment.points,
+        ),
     )
 
 
@@ -227,7 +245,8 @@ def _row(
     why = [one.why] if one.why else []
     if one.before is not None and one.before != one.score:
         why.append(f"judged again: {100 * one.before:.3g} % before")
-    hints = f"{one.hints} {'hint' if one.hints == 1 else 'hints'} seen"
+    if one.hints and "hints" not in one.why:
+        why.append(f"{one.hints} {'hint' if one.hints == 1 else 'hints'} seen")
     return GivenRow(
         answer=one.answer if len(one.answer) <= _LONGEST else f"{one.answer[:_LONGEST]}…",
         link=link_to(site, exercise, one.seed),
@@ -235,7 +254,7 @@ def _row(
         correct=one.correct,
         score=f"{100 * one.score:.3g} %",
         points=one.earned * most,
-        why=(*why, *([hints] if one.hints else [])),
+        why=tuple(why),
         time=show(one.seconds, SECOND, 2) if one.seconds is not None else "",
         idea=idea_html(known, one.mistake, one.seed) if one.mistake else Markup(),
     )

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from app.people.activity import ExerciseFigures
 from app.people.assignments import Assignment
 from app.people.classes import Member
-from app.people.gradebook import Cell, Cells, total
+from app.people.gradebook import WHOLE, Cell, Cells, total
 from app.site import Site
 from app.web.frame.rendering import Hyperlink
 from app.web.people.ideas import Idea, link_to
@@ -47,6 +47,7 @@ class PointsRow:
     href: str
     cells: tuple[PointsCell, ...]
     total: float
+    overridden: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,20 @@ class ExerciseRow:
     figures: ExerciseFigures | None
     minutes: str
     ideas: tuple[Idea, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The points of a student; *whole*: those given by hand for all of an assignment."""
+
+    member: Member
+    cells: list[PointsCell]
+    whole: float | None = None
+
+    @property
+    def total(self) -> float:
+        """All points."""
+        return sum(cell.points for cell in self.cells) if self.whole is None else self.whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +141,14 @@ def class_table(
         return PointsCell(
             points=total(book[one.id], member.person, one),
             href=f"{asked.href}/{one.id}/{member.person}",
-            begun=bool(found),
+            begun=bool(found) or (member.person, WHOLE) in book[one.id],
             late=any(cell.late for cell in found),
-            overridden=any(cell.overridden for cell in found),
+            overridden=any(cell.overridden for cell in found)
+            or (member.person, WHOLE) in book[one.id],
         )
 
     keys = [str(one.id) for one in assignments]
-    rows = [(one, [cell(one, assignment) for assignment in assignments]) for one in students]
+    rows = [_Row(one, [cell(one, assignment) for assignment in assignments]) for one in students]
     return _table(rows, columns, keys, asked)
 
 
@@ -167,15 +183,12 @@ def assignment_table(
     return _table(rows, columns, keys, asked)
 
 
-_Row = tuple[Member, list[PointsCell]]
-
-
 def _table(
     rows: list[_Row], columns: tuple[Column, ...], keys: Sequence[str], asked: Asked
 ) -> PointsTable:
     whole = sum(column.points for column in columns)
-    means = [sum(row[1][place].points for row in rows) for place in range(len(columns))]
-    means.append(sum(means))
+    means = [sum(row.cells[place].points for row in rows) for place in range(len(columns))]
+    means.append(sum(row.total for row in rows))
     rows.sort(key=_order(keys, asked.sort), reverse=asked.down)
     pages = max(1, -(-len(rows) // SHOWN))
     page = min(max(1, asked.page), pages)
@@ -193,12 +206,13 @@ def _table(
         ),
         rows=tuple(
             PointsRow(
-                member.name,
-                f"{book}/people/{member.person}",
-                tuple(cells),
-                sum(cell.points for cell in cells),
+                row.member.name,
+                f"{book}/people/{row.member.person}",
+                tuple(row.cells),
+                row.total,
+                row.whole is not None,
             )
-            for member, cells in shown
+            for row in shown
         ),
         means=tuple(mean / len(rows) for mean in means) if rows else (),
         pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
@@ -210,7 +224,7 @@ def _order(keys: Sequence[str], sort: str) -> Callable[[_Row], tuple[float, str]
     """What rows are sorted by: a column's points, the total or the name; ties by name."""
     if sort in keys:
         place = keys.index(sort)
-        return lambda row: (row[1][place].points, row[0].name.casefold())
+        return lambda row: (row.cells[place].points, row.member.name.casefold())
     if sort == "total":
-        return lambda row: (sum(cell.points for cell in row[1]), row[0].name.casefold())
-    return lambda row: (0.0, row[0].name.casefold())
+        return lambda row: (row.total, row.member.name.casefold())
+    return lambda row: (0.0, row.member.name.casefold())

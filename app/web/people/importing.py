@@ -20,6 +20,8 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 
 router = APIRouter(prefix="/classes/{class_id:int}/people/roster")
+PATHS = ("/classes/*/people/roster", "/classes/*/people/roster/apply")
+BODY_LIMIT = 4 << 20  # bytes: 10,000 lines of 400 bytes
 _SHOWN = 50  # of a group
 
 
@@ -47,8 +49,7 @@ async def roster(request: Request, site: Here, visiting: Visiting, class_id: int
 async def compare(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """What a roster would change; nothing is changed yet."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    limit = site.settings.body_limit
-    async with request.form(max_files=1, max_fields=4, max_part_size=limit) as sent:
+    async with request.form(max_files=1, max_fields=4, max_part_size=BODY_LIMIT) as sent:
         content = await _content(sent)
     return await aside(_compared, request, site, member, decoded(content))
 
@@ -57,8 +58,7 @@ async def compare(request: Request, site: Here, visiting: Visiting, class_id: in
 async def take(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Change the class as was shown; if the difference is another by now, it is shown again."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    limit = site.settings.body_limit
-    async with request.form(max_files=0, max_fields=4, max_part_size=limit) as sent:
+    async with request.form(max_files=0, max_fields=4, max_part_size=BODY_LIMIT) as sent:
         text, digest = str(sent.get("text", "")), str(sent.get("digest", ""))
         removes = sent.get("remove") == "yes"
     if not await aside(_taken, site, class_id, text, digest, removes=removes):
