@@ -5,11 +5,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.options import add_schedule, add_search
+from app.commands.options import add_regrade, add_schedule, add_search
+from app.commands.people_options import add_class, add_grades, add_results, add_roster, add_token
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -121,7 +123,10 @@ def _parser() -> argparse.ArgumentParser:
     add_schedule(_command(commands, "schedule", "draw a pipeline schedule as a Gantt chart"))
     add_search(_command(commands, "search", "find the best layouts of a model on a cluster"))
     _add_lab(_command(commands, "lab", "list, run, prepare or show measurements"))
-    _add_token(_command(commands, "token", "create, list or revoke API tokens"))
+    token = _actions(_command(commands, "token", "create, list or revoke API tokens"))
+    add_token(partial(_command, token))
+    _add_people(commands)
+    add_regrade(_command(commands, "regrade", "judge answers again after an exercise was mended"))
     schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
     schema.add_argument(
         "file", nargs="?", choices=("exercise", "topic"), default="exercise",
@@ -135,6 +140,18 @@ def _parser() -> argparse.ArgumentParser:
 def _command(commands: Commands, name: str, says: str) -> argparse.ArgumentParser:
     """The parser of the command *name*, described by *says* in the list and in its own help."""
     return commands.add_parser(name, help=says, description=sentence(says))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Commands:
+    return parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+
+def _add_people(commands: Commands) -> None:
+    classes = _command(commands, "class", "create, list or delete classes")
+    add_class(partial(_command, _actions(classes)), classes)
+    add_roster(_command(commands, "roster", "print or change the people of a class"))
+    add_grades(_command(commands, "grades", "write the points of a class"))
+    add_results(_command(commands, "results", "write the answers of a class"))
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
@@ -197,7 +214,7 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_lab(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = _actions(parser)
     listing = _command(actions, "list", "list every lab with its parameters")
     run = _command(actions, "run", "run a lab and show its results")
     prepare = _command(actions, "prepare", "write a run to disk, for another launcher to start")
@@ -250,16 +267,6 @@ def _add_lab_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", metavar="FILE", help="also run the standard labs, and write a file for a board"
     )
-
-
-def _add_token(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for action, says in (
-        ("create", "create a token and print it once"),
-        ("revoke", "revoke a token"),
-    ):
-        _command(actions, action, says).add_argument("name", metavar="NAME")
-    _command(actions, "list", "list names, dates, and which are revoked")
 
 
 if __name__ == "__main__":

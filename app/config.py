@@ -144,6 +144,11 @@ class Settings(BaseSettings):
         description="comma-separated addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto headers are trusted; empty: none",
     )
+    classes: Literal["anyone", "command"] = Field(
+        default="anyone",
+        description="who may make a class: anyone in the browser, or only the command "
+        "`wallclock class create`",
+    )
     access_log: bool = Field(default=False, description="log every request")
     answers_allowed: int = Field(
         default=3600,

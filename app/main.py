@@ -24,6 +24,7 @@ from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
+from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 from app.site import Site
 
@@ -53,6 +54,7 @@ def create_site(settings: Settings) -> Site:
         secret=secret,
         allowances=Allowances.of(settings),
         tokens=Tokens(engine),
+        sessions=Sessions(engine),
     )
 
 

@@ -15,6 +15,7 @@ from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
+from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 
 
@@ -31,6 +32,7 @@ class Site:
     secret: str
     allowances: Allowances
     tokens: Tokens
+    sessions: Sessions
     clock: Callable[[], datetime] = now
 
 

@@ -44,6 +44,8 @@ PAGES = {
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
     "question of today": "/guess",
+    "sign in": "/sign-in",
+    "classes": "/classes",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",

@@ -13,10 +13,20 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from app.api.documents import KEY, SUBMISSION, responses
-from app.api.headers import Grader, grader_of, key_of, replay_of, sent_before, sent_first
+from app.api.headers import (
+    Granted,
+    grader_of,
+    grant_of,
+    key_of,
+    learner_of,
+    replay_of,
+    sent_before,
+    sent_first,
+)
 from app.api.streams import LineStream, lines_of
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
+from app.db.tokens import Grant
 from app.errors import AnswerError, AppError
 from app.grading.check import check
 from app.grading.verdicts import (
@@ -66,20 +76,21 @@ async def check_one(request: Request) -> Response:
     """
     # Parsed here: FastAPI's dependencies would take as long as grading the answer.
     site = site_in(request)
-    learner, key = grader_of(request, site), key_of(request)
+    grant, key = grant_of(request, site), key_of(request)
     submission = await _submission(request)
     if not key:
-        result = await _judge(site, learner, submission)
+        result = await _judge(site, grant, submission)
         return _json_response(result.model_dump_json(exclude_none=True))
-    return await _check_once(site, learner, key, submission)
+    return await _check_once(site, grant, key, submission)
 
 
-async def _check_once(site: Site, learner: str, key: str, submission: Submission) -> Response:
+async def _check_once(site: Site, grant: Grant, key: str, submission: Submission) -> Response:
+    learner = grader_of(grant)
     before = sent_before(site, learner, key, submission)
     if before is None:
         once = partial(replay_of, learner, key, submission)
         try:
-            result = await _judge(site, learner, submission, once)
+            result = await _judge(site, grant, submission, once)
         except KeyTakenError:  # by the same request, sent to this or another server meanwhile
             before = sent_first(site, learner, key, submission)
         else:
@@ -117,19 +128,20 @@ async def _submission(request: Request) -> Submission:
     responses={200: {"content": _LINES, "description": "verdicts"}, **responses(401, 503)},
     openapi_extra={"requestBody": {"content": _LINES}},
 )
-async def check_many(site: Here, learner: Grader, request: Request) -> Response:
+async def check_many(site: Here, grant: Granted, request: Request) -> Response:
     """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place."""
-    return LineStream(_verdicts(site, learner, request))
+    return LineStream(_verdicts(site, grant, request))
 
 
 async def _judge(
-    site: Site, learner: str, submission: Submission, once: MakeReplay | None = None
+    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None
 ) -> CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
+    learner = learner_of(site, grant, submission)
     as_sent = partial(check_result, submission)
     try:
         verdict = await check(
@@ -138,7 +150,7 @@ async def _judge(
             submission.seed,
             answer,
             learner,
-            grader(learner),
+            grader(grader_of(grant)),
             once=(lambda verdict: once(as_sent(verdict))) if once else None,
         )
     except AnswerError as error:
@@ -149,7 +161,7 @@ async def _judge(
     return as_sent(verdict)
 
 
-async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerator[bytes]:
+async def _verdicts(site: Site, grant: Grant, request: Request) -> AsyncGenerator[bytes]:
     """The verdicts in order; programs wait in the queue for as long as it takes."""
     running: deque[asyncio.Task[bytes]] = deque()
     number = 0
@@ -158,7 +170,7 @@ async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerato
             number += 1
             if line is not None and not line.strip():
                 continue
-            running.append(asyncio.create_task(_answer(site, learner, number, line)))
+            running.append(asyncio.create_task(_answer(site, grant, number, line)))
             while len(running) >= _WINDOW or (running and running[0].done()):
                 yield await running.popleft()
         while running and not await request.is_disconnected():
@@ -169,14 +181,14 @@ async def _verdicts(site: Site, learner: str, request: Request) -> AsyncGenerato
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _answer(site: Site, learner: str, number: int, line: bytes | None) -> bytes:
+async def _answer(site: Site, grant: Grant, number: int, line: bytes | None) -> bytes:
     """The response to *line*."""
     if line is None:
         limit = site.settings.body_limit
         return error_row(number, None, f"the line is too long: at most {limit:,} bytes are read")
     try:
         submission = Submission.model_validate(json.loads(line))
-        return result_row(await _judge(site, learner, submission))
+        return result_row(await _judge(site, grant, submission))
     except HTTPException as error:
         return error_row(number, line, str(error.detail))
     except (ValueError, RecursionError, AppError) as error:

@@ -10,9 +10,12 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
 from app.db.replays import Replayed, replayed
+from app.db.session import open_session
 from app.db.tables import KEY_LIMIT, Replay
+from app.db.tokens import Grant
 from app.errors import UnavailableError
 from app.grading.verdicts import CheckResult, Submission
+from app.people.named import labeled, learner_called
 from app.site import Here, Site
 
 IDEMPOTENCY = "Idempotency-Key"
@@ -22,8 +25,8 @@ _REQUIRED = "a valid token is required: Authorization: Bearer wc_... (wallclock 
 _VISIBLE = range(0x21, 0x7F)  # of ASCII
 
 
-def grader_of(request: Request, site: Site) -> str:
-    """The learner for whom attempts with this token are stored: token:NAME.
+def grant_of(request: Request, site: Site) -> Grant:
+    """What the token of *request* allows.
 
     Raises:
         HTTPException: 401, there is no valid token.
@@ -32,19 +35,39 @@ def grader_of(request: Request, site: Site) -> str:
     secret = secret.strip()
     if scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH:
         # A lookup by index takes less time here than a trip to another thread.
-        name = site.tokens.name(secret)
-        if name is not None:
-            return f"token:{name}"[:64]
+        found = site.tokens.grant(secret)
+        if found is not None:
+            return found
     raise HTTPException(401, _REQUIRED, {"WWW-Authenticate": "Bearer"})
 
 
-async def _grader(
+def grader_of(grant: Grant) -> str:
+    """The learner for whom attempts with a token are stored: token:NAME."""
+    return f"token:{grant.name}"[:64]
+
+
+def learner_of(site: Site, grant: Grant, submission: Submission) -> str:
+    """The learner for whom the answer of *submission* is stored.
+
+    Raises:
+        InputError: it names a learner, and nobody in the class of the token is called so.
+    """
+    label = submission.learner
+    if label is None:
+        return grader_of(grant)
+    if grant.scope == "check":
+        return labeled(grader_of(grant), label)
+    with open_session(site.engine) as session:
+        return learner_called(session, label, grant.class_id)
+
+
+async def _granted(
     request: Request, site: Here, _: Annotated[object, Depends(_BEARER)]
-) -> str:  # the result of _BEARER is not used: it is there for the OpenAPI description
-    return grader_of(request, site)
+) -> Grant:  # the result of _BEARER is not used: it is there for the OpenAPI description
+    return grant_of(request, site)
 
 
-Grader = Annotated[str, Depends(_grader)]
+Granted = Annotated[Grant, Depends(_granted)]
 
 
 def key_of(request: Request) -> str:
@@ -97,4 +120,6 @@ def _same(found: Replayed, submission: Submission) -> str:
 
 
 def _digest(submission: Submission) -> str:
-    return hashlib.sha256(submission.model_dump_json().encode()).hexdigest()
+    # As before there was a learner: what was sent by then stays the same request.
+    unnamed = {"learner"} if submission.learner is None else None
+    return hashlib.sha256(submission.model_dump_json(exclude=unnamed).encode()).hexdigest()

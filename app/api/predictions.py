@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from app.api.documents import responses
-from app.api.headers import Grader
+from app.api.headers import Granted
 from app.api.streams import LineStream, arrivals_of
 from app.predicting.lines import Predictor
 from app.site import Here
@@ -48,7 +48,7 @@ def _lines(example: str) -> dict[str, object]:
 )
 async def predict_many(
     site: Here,
-    _: Grader,
+    _: Granted,
     request: Request,
     summary: Annotated[
         bool, Query(description="end with a line that compares predictions with measurements")

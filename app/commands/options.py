@@ -61,3 +61,18 @@ def add_search(parser: ArgumentParser) -> None:
         "--recipe", default="", help="bytes of each kind of number, such as Megatron or FSDP2"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
+
+
+def add_regrade(parser: ArgumentParser) -> None:
+    """The options of `wallclock regrade`."""
+    parser.add_argument(
+        "exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all that have changed)"
+    )
+    parser.add_argument(
+        "--class", dest="class_id", type=int, metavar="ID", help="a class (default: all)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="list what would change, no more")
+    parser.add_argument(
+        "--lower", action="store_true", help="also lower scores; otherwise they only rise"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one object per change")

@@ -2,12 +2,14 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import DateTime, Dialect, String
+from sqlalchemy import BigInteger, DateTime, Dialect, Integer, String
 from sqlalchemy.types import TypeDecorator
 
 from app.db.run_state import State
 
 STATE_LIMIT = 100  # characters
+# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
+RowNumber = BigInteger().with_variant(Integer(), "sqlite")
 
 
 class UtcDateTime(TypeDecorator[datetime]):

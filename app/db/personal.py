@@ -27,6 +27,8 @@ from app.db.tables import (
 from app.errors import InputError
 
 MOST = 20_000  # answers of one learner after an import: every page of theirs looks at all of them
+# Where a row is stored, and where it came from.
+_NOT_OF_A_FILE = {"id", "learner", "carried"}
 T = TypeVar("T")
 Key = tuple[object, ...]
 _PersonalTable = type[AttemptRow | RevealRow | PredictionRow | DailyGuessRow | LabRunRow]
@@ -72,7 +74,7 @@ def everything(
     for name, table in _TABLES.items():
         rows = select(table).where(table.learner == learner).order_by(col(table.id))
         stored[name] = [
-            row.model_dump(mode="json", exclude={"id", "learner"}) for row in session.exec(rows)
+            row.model_dump(mode="json", exclude=_NOT_OF_A_FILE) for row in session.exec(rows)
         ]
     return stored
 
@@ -85,6 +87,12 @@ def delete_everything(session: Session, learner: str) -> int:
         count += result.rowcount if isinstance(result, CursorResult) else 0
     session.commit()
     return count
+
+
+def delete_learners(session: Session, learners: Sequence[str]) -> None:
+    """Delete everything stored about *learners*, a few hundred at most; not committed."""
+    for table in _TABLES.values():
+        session.connection().execute(delete(table).where(col(table.learner).in_(learners)))
 
 
 def merge(engine: Engine, learner: str, rows: Personal) -> Merged:

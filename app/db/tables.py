@@ -12,11 +12,11 @@ from datetime import UTC, date, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime
-from sqlalchemy import BigInteger, Index, Integer, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
 from sqlalchemy import text as sql
 from sqlmodel import Field, SQLModel
 
-from app.db.columns import StateText, UtcDateTime
+from app.db.columns import RowNumber, StateText, UtcDateTime
 from app.db.run_state import State
 
 LEARNER_LIMIT = 64
@@ -30,8 +30,7 @@ KEY_LIMIT = 255
 SEED_LIMIT = 2**53  # below it, a browser reads integers in JSON exactly
 HINTS_LIMIT = 1_000
 
-# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
-_RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+MISTAKE_LIMIT = 64
 
 
 def _without_nul(text: str) -> str:
@@ -72,6 +71,10 @@ class Attempt(_FrozenRow):
     digest: KeptText = Field(max_length=64, description="hash of the exercise file")
     drawn: KeptText = Field(max_length=DRAWN_LIMIT, sa_type=Text, description="JSON, by name")
     seconds: float | None = Field(default=None, ge=0, lt=math.inf, description="on the page")
+    mistake: KeptText | None = Field(
+        default=None, max_length=MISTAKE_LIMIT, description="the known mistake it was taken for"
+    )
+    carried: bool = Field(default=False, description="it came in a file: no class counts it")
     at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
@@ -84,9 +87,10 @@ class AttemptRow(Attempt, table=True):
     __table_args__ = (
         Index("ix_attempt_learner", "learner", "id"),
         Index("ix_attempt_learner_exercise", "learner", "exercise", "id"),
+        Index("ix_attempt_exercise_learner", "exercise", "learner", "id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
 class Reveal(_FrozenRow):
@@ -113,7 +117,7 @@ class RevealRow(Reveal, table=True):
         UniqueConstraint("learner", "exercise", "seed", "number", name="uq_reveal_shown"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
 class TokenRow(SQLModel, table=True):
@@ -128,7 +132,10 @@ class TokenRow(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(max_length=NAME_LIMIT)
     digest: KeptText = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
+    scope: str = Field(default="check", max_length=10, description="check, class or admin")
+    class_id: int | None = Field(default=None, sa_type=BigInteger, description="of scope class")
     created: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    until: datetime | None = Field(default=None, sa_type=UtcDateTime)
     revoked: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
@@ -164,7 +171,7 @@ class PredictionRow(Prediction, table=True):
     __tablename__ = "prediction"
     __table_args__ = (UniqueConstraint("learner", "exercise", "seed", name="uq_prediction_first"),)
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
 class DailyGuess(_FrozenRow):
@@ -196,7 +203,7 @@ class DailyGuessRow(DailyGuess, table=True):
         Index("ix_daily_guess_spread", "day", "question", "place"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
 class Replay(_FrozenRow):
@@ -224,7 +231,7 @@ class ReplayRow(Replay, table=True):
         Index("ix_replay_at", "at"),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
 class LabRunRow(SQLModel, table=True):
@@ -248,7 +255,7 @@ class LabRunRow(SQLModel, table=True):
         ),
     )
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=_RowNumber)
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
     name: str = Field(max_length=NAME_LIMIT, description="of the run's folder and page")
     lab: str = Field(max_length=NAME_LIMIT)
     given: str = Field(sa_type=Text, description="the parameters as text, JSON")

@@ -45,6 +45,11 @@ class Submission(BaseModel):
         StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
     )
     ref: StrictStr | StrictInt | None = Field(default=None, description="copied to the result")
+    learner: StrictStr | None = Field(
+        default=None, min_length=1, max_length=255,
+        description="whose answer it is, copied to the result: with a token of a class, the id of "
+        "a member in other systems, or their number; with others, any name",
+    )  # fmt: skip
 
     def read(self, limit: int) -> Answer:
         """The answer in the form that exercises accept.
@@ -79,6 +84,7 @@ class CheckResult(BaseModel):
     score: float = Field(ge=0, le=1)
     feedback: list[str]
     ref: str | int | None = None
+    learner: str | None = None
 
 
 class FiledResult(CheckResult):
@@ -96,6 +102,7 @@ def check_result(submission: Submission, verdict: Verdict) -> CheckResult:
         score=verdict.score,
         feedback=list(verdict.feedback),
         ref=submission.ref,
+        learner=submission.learner,
     )
 
 
@@ -108,6 +115,7 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
         score=0.0,
         feedback=[str(error)],
         ref=submission.ref,
+        learner=submission.learner,
     )
 
 

@@ -3,27 +3,39 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pydantic import TypeAdapter, ValidationError
+
 from app.errors import AnswerError, InputError
 
 Answer = str | list[str] | dict[str, str]
+_NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
 
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """The verdict on one of several answers; *correct* is None where it was left empty."""
+    """The verdict on one of several answers; *correct* is None where it was left empty.
+
+    *mistake* is the key of the diagnosis, where it is a known mistake.
+    """
 
     correct: bool | None
     says: str
+    mistake: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one answer, and the sentences (Markdown) shown with it."""
+    """The verdict on one answer, and the sentences (Markdown) shown with it.
+
+    *mistake* is the key of the first diagnosis among them that is a known mistake: see
+    `app.kinds.diagnosed`.
+    """
 
     correct: bool
     score: float
     feedback: tuple[str, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
+    mistake: str = ""
 
 
 class TooLongError(InputError):
@@ -58,6 +70,20 @@ def single(answer: Answer) -> str:
     if not isinstance(answer, str):
         raise AnswerError("the answer must be a string, not a list or an object")
     return answer
+
+
+def stored_answer(text: str, right: Answer) -> Answer:
+    """The answer that is stored as *text*, in the form of the *right* one.
+
+    Raises:
+        AnswerError: it was given when the exercise asked for something else.
+    """
+    if isinstance(right, str):
+        return text
+    try:
+        return _NAMED_OR_LISTED.validate_json(text)
+    except ValidationError:  # it may come from a file that was imported
+        raise AnswerError("the stored answer is of another kind") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """ASGI middleware around everything: body limits, security headers, HEAD requests, faults."""
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
@@ -29,6 +30,7 @@ _ALWAYS: _Headers = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
+_NUMBER = re.compile(r"/[0-9]+(?=/|$)")
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
@@ -36,7 +38,8 @@ _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of
 class Rules:
     """The settings of the middleware; *framed*: pages may be in frames of our own pages.
 
-    *files* are the paths that take a file of any content, with the maximum bytes of their bodies.
+    *files* are the paths that take a file of any content, with the maximum bytes of their bodies;
+    in them, * stands for a number.
     """
 
     owns: Callable[[str], bool]  # whether a path is for programs, not people
@@ -107,7 +110,7 @@ class Door:
         await self._app(scope, receive, send)
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        file = self._rules.files.get(scope["path"])
+        file = self._rules.files.get(_NUMBER.sub("/*", scope["path"]))
         limit = file or self._rules.body_limit
         too_large = HTTPException(413, f"the body is too large: at most {limit:,} bytes are read")
         if announced(scope) > limit:

@@ -16,6 +16,26 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.people import (
+    assigning,
+    assignment,
+    cell,
+    classes,
+    extensions,
+    grade_files,
+    grades,
+    importing,
+    joining,
+    live,
+    me,
+    overview,
+    path,
+    regrades,
+    roster,
+    settings,
+    signing,
+    slips,
+)
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -42,6 +62,24 @@ PARTS = (
     run,
     errata,
     progress_page,
+    classes,
+    overview,
+    settings,
+    assignment,
+    joining,
+    signing,
+    me,
+    assigning,
+    roster,
+    importing,
+    slips,
+    extensions,
+    live,
+    grade_files,
+    grades,
+    cell,
+    path,
+    regrades,
     authoring,
     docs,
     api,
@@ -50,7 +88,11 @@ PARTS = (
     theme,
     static,
 )
-FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT}  # paths that take a large file
+# Paths that take a large file.
+FILES = {
+    progress_page.IMPORT: progress_page.BODY_LIMIT,
+    **dict.fromkeys(importing.PATHS, importing.BODY_LIMIT),
+}
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)

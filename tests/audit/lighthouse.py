@@ -21,16 +21,31 @@ _NO_INDEX = {"not found"}  # says 404, so a search engine has nothing to do ther
 
 
 def measure(origin: str, pages: Mapping[str, str], browser: str, runs: int) -> Iterator[Figure]:
-    """The middle of *runs* for each page, form factor and category."""
+    """The middle of *runs* for each page, form factor and category.
+
+    When more than half of the runs have met every goal, the middle one meets it whatever the
+    others would say: they are left out.
+    """
     program = installed("lighthouse", _VERSION) / "cli" / "index.js"
     for page, path in pages.items():
         if page in _NO_INDEX:
             continue
         for form, goals in _GOALS.items():
-            found = [_scores(program, origin + path, browser, form) for _ in range(runs)]
+            found = _until_decided(program, origin + path, browser, form, runs)
             for name, goal in goals.items():
-                middle = sorted(run[name] for run in found)[runs // 2]
+                middle = sorted(run[name] for run in found)[len(found) // 2]
                 yield Figure(f"{page}, {form}: {name}", middle, "", goal, "higher")
+
+
+def _until_decided(
+    program: Path, address: str, browser: str, form: str, runs: int
+) -> list[dict[str, float]]:
+    found: list[dict[str, float]] = []
+    good = 0
+    while len(found) < runs and good <= runs // 2:
+        found.append(_scores(program, address, browser, form))
+        good += all(found[-1][name] >= goal for name, goal in _GOALS[form].items())
+    return found
 
 
 def _scores(program: Path, address: str, browser: str, form: str) -> dict[str, float]:

@@ -21,6 +21,7 @@ BENCHES = (
     "predict",
     "http",
     "labs",
+    "people",
     "rivals",
 )
 

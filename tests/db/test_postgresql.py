@@ -17,7 +17,7 @@ from app.db.personal import Merged, delete_everything, everything, merge
 from app.db.queries import Revealed, attempts_by_day, latest_attempts, revealed, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal
-from app.db.tokens import Tokens, create_token
+from app.db.tokens import Grant, Tokens, create_token
 from app.db.writer import Writer, store
 from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
@@ -108,7 +108,7 @@ def test_queries_give_the_same_results(server: Engine) -> None:
         assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
         assert len(everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")
-    assert Tokens(server).name(secret) == "marie"
+    assert Tokens(server).grant(secret) == Grant("marie")
     probe(server)
 
 

@@ -18,7 +18,7 @@ from app.db.queries import (
 from app.db.session import open_session
 from app.db.signing import new_learner, sign, unsign
 from app.db.tables import Attempt, Prediction, Reveal
-from app.db.tokens import Tokens, create_token, list_tokens, revoke_token
+from app.db.tokens import Grant, Tokens, create_token, list_tokens, revoke_token
 from app.db.writer import store
 from app.errors import InputError, NotFoundError
 from tests.db.queue import run
@@ -136,15 +136,15 @@ def test_everything_is_exported_and_deleted(engine: Engine) -> None:
 def test_a_token_is_valid_until_it_is_revoked(engine: Engine) -> None:
     with open_session(engine) as session:
         secret = create_token(session, "marie")
-        assert Tokens(engine).name(secret) == "marie"
-        assert Tokens(engine).name(secret[:-1]) is None
-        assert Tokens(engine).name("\ud800") is None
+        assert Tokens(engine).grant(secret) == Grant("marie")
+        assert Tokens(engine).grant(secret[:-1]) is None
+        assert Tokens(engine).grant("\ud800") is None
         with pytest.raises(InputError, match="already"):
             create_token(session, "marie")
         with pytest.raises(NotFoundError, match="did you mean 'marie'"):
             revoke_token(session, "mari")
         revoke_token(session, "marie")
-        assert Tokens(engine).name(secret) is None
+        assert Tokens(engine).grant(secret) is None
         assert [token.name for token in list_tokens(session)] == ["marie"]
 
 

@@ -10,10 +10,12 @@ from starlette.exceptions import HTTPException
 
 from app.db.signing import new_learner, sign, unsign
 from app.network.allowance import Allowance, network
+from app.people.persons import LIFETIME, SignedIn
 from app.sandbox.fair_queue import Client, anonymous
-from app.site import Here
+from app.site import Here, Site, site_in
 
 COOKIE = "learner"
+SESSION = "session"
 THEME = "theme"
 _FOREIGN = (
     "this form was sent from another site; open the page here and send it again (behind a proxy, "
@@ -26,21 +28,35 @@ Theme = Literal["", "light", "dark"]
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """*learner* is empty until something is submitted; programs run on behalf of *client*."""
+    """*learner* is empty until something is submitted; programs run on behalf of *client*.
+
+    A *person* is one who is signed in; their answers are stored under a learner of their own, and
+    *anonymous* is the learner whose work this browser did without a person.
+    """
 
     learner: str
     client: Client
+    person: SignedIn | None = None
+    anonymous: str = ""
 
 
 async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
+    if person := signed_in(request, site):
+        return Visitor(person.learner, Client(person.learner), person, learner)
     # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
     client = Client(learner) if learner else anonymous(network(address_of(request)))
     return Visitor(learner, client)
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]
+
+
+def signed_in(request: Request, site: Site) -> SignedIn | None:
+    """The person whose session *request* has."""
+    cookie = request.cookies.get(SESSION)
+    return site.sessions.find(cookie) if cookie else None
 
 
 async def from_here(request: Request) -> None:
@@ -88,11 +104,25 @@ def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) 
 
 
 def remember(request: Request, response: Response, learner: str, secret: str) -> None:
-    """Set the learner's cookie."""
+    """Set the learner's cookie; a person is known by the session instead."""
+    if signed_in(request, site_in(request)):
+        return
     response.set_cookie(
         COOKIE,
         sign(learner, secret),
         max_age=_AGE,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+
+
+def sign_in(request: Request, response: Response, cookie: str) -> None:
+    """Set the cookie of a session."""
+    response.set_cookie(
+        SESSION,
+        cookie,
+        max_age=round(LIFETIME.total_seconds()),
         httponly=True,
         samesite="lax",
         secure=request.url.scheme == "https",

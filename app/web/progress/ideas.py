@@ -12,16 +12,16 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from markupsafe import Markup
-from pydantic import TypeAdapter, ValidationError
 
 from app.db.queries import PastAnswer, wrong_attempts
-from app.db.session import open_session
 from app.db.tables import Attempt
 from app.errors import AnswerError
-from app.kinds import Answer, Exercise
+from app.kinds import Exercise
+from app.kinds.answers import stored_answer
 from app.markdown import inline_html
 from app.site import Site
 from app.web.frame.rendering import Hyperlink
+from app.web.progress.veil import open_history
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]
@@ -32,7 +32,6 @@ _SAYS: Mapping[Fate, str] = {
 }
 _LOOKED_AT = 200  # wrong answers, the latest
 _LISTED = 12  # ideas
-_NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
 _Told = tuple[Attempt, str]  # a wrong answer, and its diagnosis
 
 
@@ -56,7 +55,7 @@ def wrong_ideas(site: Site, learner: str, answers: Sequence[PastAnswer]) -> tupl
     """The wrong ideas of *learner*, who gave *answers*; those that are gone come last."""
     if not learner:
         return ()
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         wrong = wrong_attempts(session, learner, _LOOKED_AT)
     found = asyncio.run(_collected(site, wrong))
     ideas = [_idea(exercise, those, answers) for exercise, those in found]
@@ -87,7 +86,7 @@ async def _mistakes_in(
 ) -> AsyncIterator[tuple[int, str]]:
     """The numbers of the listed mistakes that the answer was told, each with its sentence."""
     try:
-        answer = _answer(exercise, attempt)
+        answer = stored_answer(attempt.answer, exercise.right_answer(attempt.seed))
         verdict = await exercise.grade(attempt.seed, answer, site.runner)
     except AnswerError:  # the exercise has other options now
         return
@@ -95,16 +94,6 @@ async def _mistakes_in(
     for number, (_, says) in enumerate(exercise.mistakes(attempt.seed)):
         if says in told:
             yield number, says
-
-
-def _answer(exercise: Exercise, attempt: Attempt) -> Answer:
-    """The stored answer, as it was sent."""
-    if isinstance(exercise.right_answer(attempt.seed), str):
-        return attempt.answer
-    try:
-        return _NAMED_OR_LISTED.validate_json(attempt.answer)
-    except ValidationError:  # it may come from a file that was imported
-        raise AnswerError("the stored answer is of another kind") from None
 
 
 def _idea(exercise: Exercise, those: Sequence[_Told], answers: Sequence[PastAnswer]) -> WrongIdea:

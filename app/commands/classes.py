@@ -1,0 +1,112 @@
+"""`wallclock class`: make, list and delete classes."""
+
+import asyncio
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+
+from sqlmodel import col, select
+
+from app.commands.people import Opened, address_of, class_called, opened, print_json
+from app.content.catalog import Catalog
+from app.content.packs import exercise_folders
+from app.db.people import ClassRow
+from app.db.tables import now
+from app.errors import InputError
+from app.people.classes import (
+    Role,
+    create_class,
+    enroll,
+    join_code_of,
+    members_of,
+    number_of,
+    renew_seat_code,
+)
+from app.people.deletion import delete_class
+from app.people.demo import create_demo
+from app.people.persons import new_person
+from app.sandbox.runner import Runner
+
+
+def run(arguments: Namespace) -> int:
+    """Create, list or delete classes."""
+    actions = {"create": _create, "list": _list, "delete": _delete, "demo": _demo}
+    with opened() as here:
+        actions[arguments.action](arguments, here)
+    return 0
+
+
+def _create(arguments: Namespace, here: Opened) -> None:
+    session = here.session
+    row = create_class(
+        session, here.secret, arguments.name, arguments.zone, pseudonyms=arguments.pseudonyms
+    )
+    teacher = new_person(session, arguments.teacher)
+    member = enroll(session, number_of(row), number_of(teacher), Role.TEACHER, arguments.teacher)
+    code = renew_seat_code(session, member)
+    session.commit()
+    made = {**_described(row, here), "teacher": arguments.teacher, "code": code}
+    if arguments.json:
+        print_json(made)
+        return
+    sys.stdout.write(
+        f"{row.name} is class {row.id}.\n"
+        f"Students join at     {made['join']}\n"
+        f"The teacher signs in at {address_of(here.settings, '/sign-in')} with the code {code}\n"
+    )
+    sys.stderr.write("Copy the code now: it is not shown again.\n")
+
+
+def _list(arguments: Namespace, here: Opened) -> None:
+    rows = here.session.exec(select(ClassRow).order_by(col(ClassRow.id))).all()
+    found = [_described(row, here) for row in rows]
+    if arguments.json:
+        print_json(found)
+    for one in [] if arguments.json else found:
+        archived = "\tarchived" if one["archived"] else ""
+        sys.stdout.write(
+            f"{one['id']}\t{one['name']}\t{one['students']}\t{one['join']}{archived}\n"
+        )
+
+
+def _delete(arguments: Namespace, here: Opened) -> None:
+    row = class_called(here.session, arguments.name)
+    if not arguments.yes:
+        raise InputError(
+            f"this deletes {row.name!r} with its assignments, its grades and the answers of those "
+            "who are in no other class; add --yes to do it"
+        )
+    name = row.name
+    delete_class(here.session, row)
+    here.session.commit()
+    sys.stderr.write(f"{name} is deleted.\n")
+
+
+def _demo(arguments: Namespace, here: Opened) -> None:
+    catalog = Catalog.read(exercise_folders(here.settings))
+    runner = Runner(here.settings)  # not started: no exercise of the demo runs code
+    demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
+    here.session.commit()
+    if arguments.json:
+        print_json({"id": demo.class_id, "name": demo.name, "code": demo.code,
+                    "students": demo.students, "answers": demo.answers})  # fmt: skip
+        return
+    sys.stdout.write(
+        f"{demo.name} is class {demo.class_id}: {demo.students} invented students, "
+        f"{demo.answers:,} answers.\n"
+        f"Its teacher signs in at {address_of(here.settings, '/sign-in')} with {demo.code}\n"
+        f"To remove all of it: wallclock class delete {demo.class_id} --yes\n"
+    )
+
+
+def _described(row: ClassRow, here: Opened) -> Mapping[str, object]:
+    members = members_of(here.session, number_of(row))
+    return {
+        "id": row.id,
+        "name": row.name,
+        "zone": row.zone,
+        "joining": row.joining,
+        "join": address_of(here.settings, f"/join/{join_code_of(here.secret, row)}"),
+        "students": sum(one.role is Role.STUDENT for one in members),
+        "archived": row.archived is not None,
+    }

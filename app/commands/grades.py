@@ -1,0 +1,35 @@
+"""`wallclock grades`: the points of a class, as CSV for other systems or as JSON."""
+
+from argparse import Namespace
+
+from app.commands.files import output
+from app.commands.people import class_called, opened, print_json
+from app.errors import NotFoundError
+from app.people.assignments import Assignment
+from app.people.classes import number_of
+from app.people.grade_files import columns_of, grades_file
+from app.people.grade_lists import Grades, described, grades_of
+
+
+def run(arguments: Namespace) -> int:
+    """Write the grades of a class."""
+    with opened() as here:
+        row = class_called(here.session, arguments.name)
+        grades = grades_of(here.session, here.secret, number_of(row))
+    if arguments.json:
+        print_json(described(grades))
+        return 0
+    chosen = _chosen(grades, arguments.assignment) if arguments.assignment else None
+    columns = columns_of(grades.assignments, chosen)
+    text = grades_file(columns, grades.members, grades.cells, arguments.format)
+    with output(arguments.output) as file:
+        file.write(text.encode())
+    return 0
+
+
+def _chosen(grades: Grades, number: int) -> Assignment:
+    found = next((one for one in grades.assignments if one.id == number), None)
+    if found is None:
+        known = ", ".join(f"{one.id} ({one.title})" for one in grades.assignments) or "none"
+        raise NotFoundError(f"this class has no assignment {number}; it has {known}")
+    return found

@@ -1,0 +1,68 @@
+"""What the commands on classes share: the database, and a class by its number or name."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select
+
+from app.config import Settings
+from app.db.migrations import migrate
+from app.db.people import ClassRow
+from app.db.session import connect, open_session
+from app.db.signing import signing_secret
+from app.errors import InputError, NotFoundError, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The database, and the secret that codes and variants follow from."""
+
+    settings: Settings
+    session: Session
+    secret: str
+
+
+@contextmanager
+def opened() -> Iterator[Opened]:
+    """The database of the settings, migrated."""
+    settings = Settings()
+    migrate(settings.database)
+    engine = connect(settings.database)
+    try:
+        secret = signing_secret(engine, settings.secret)
+        with open_session(engine) as session:
+            yield Opened(settings, session, secret)
+    finally:
+        engine.dispose()
+
+
+def class_called(session: Session, text: str) -> ClassRow:
+    """The class with that number or name.
+
+    Raises:
+        InputError: several classes have the name.
+        NotFoundError: there is no such class; the message offers the closest name.
+    """
+    rows = session.exec(select(ClassRow).order_by(col(ClassRow.id))).all()
+    found = [row for row in rows if text == str(row.id)] or [r for r in rows if r.name == text]
+    if len(found) > 1:
+        numbers = ", ".join(str(row.id) for row in found)
+        raise InputError(f"several classes are called {text!r}: give the number, of {numbers}")
+    if not found:
+        known = [row.name for row in rows]
+        says = nearest(text, known) or "; `wallclock class list` lists all"
+        raise NotFoundError(f"there is no class {text[:60]!r}{says}")
+    return found[0]
+
+
+def print_json(value: object) -> None:
+    """Print *value* as JSON."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def address_of(settings: Settings, path: str) -> str:
+    """*path* on the public site, or on this machine if no address is set."""
+    return f"{settings.address.rstrip('/') or f'http://{settings.host}:{settings.port}'}{path}"

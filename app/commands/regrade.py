@@ -1,0 +1,98 @@
+"""`wallclock regrade`: judge stored answers again after an exercise was mended."""
+
+import asyncio
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import Engine
+
+from app.config import Settings
+from app.content.catalog import Catalog
+from app.content.packs import exercise_folders
+from app.db.migrations import migrate
+from app.db.session import connect, open_session
+from app.db.signing import signing_secret
+from app.people.regrading import (
+    Judged,
+    Regraded,
+    Stale,
+    classes_with_answers,
+    regraded,
+    stale_answers,
+)
+from app.sandbox.runner import Runner
+
+
+def run(arguments: Namespace) -> int:
+    """Judge the answers of one class or of all, and list the scores that change."""
+    settings = Settings()
+    catalog = Catalog.read(exercise_folders(settings))
+    names = {catalog.exercise(name).id for name in arguments.exercise}
+    migrate(settings.database)
+    engine = connect(settings.database)
+    try:
+        for class_id, stale in _stale(engine, settings, catalog, arguments.class_id, names):
+            found = asyncio.run(_regraded(engine, stale, catalog, settings, arguments))
+            _list(class_id, found.changes, arguments.json)
+            sys.stderr.write(f"class {class_id}: {_summary(found, arguments.dry_run)}\n")
+    finally:
+        engine.dispose()
+    return 0
+
+
+def _stale(
+    engine: Engine, settings: Settings, catalog: Catalog, class_id: int | None, names: set[str]
+) -> Iterator[tuple[int, list[Stale]]]:
+    """The answers to judge, class by class."""
+    secret = signing_secret(engine, settings.secret)
+    with open_session(engine) as session:
+        classes = classes_with_answers(session, class_id)
+    for number in classes:
+        with open_session(engine) as session:
+            yield number, list(stale_answers(session, secret, catalog, number, names))
+
+
+async def _regraded(
+    engine: Engine,
+    stale: list[Stale],
+    catalog: Catalog,
+    settings: Settings,
+    arguments: Namespace,
+) -> Regraded:
+    runner = Runner(settings)
+    starts = any(catalog.exercise(name).runs_code for name in {one.exercise for one in stale})
+    if starts:
+        await runner.start()
+        await runner.ready()
+    try:
+        return await regraded(
+            engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run
+        )
+    finally:
+        if starts:
+            await runner.close()
+
+
+def _list(class_id: int, changes: Iterable[Judged], as_json: bool) -> None:
+    for one in changes:
+        row = {
+            "class": class_id,
+            "person": one.stale.member.person,
+            "name": one.stale.member.name,
+            "exercise": one.stale.exercise,
+            "seed": one.stale.seed,
+            "before": one.stale.before,
+            "after": one.score,
+        }
+        text = json.dumps(row) if as_json else "\t".join(map(str, row.values()))
+        sys.stdout.write(f"{text}\n")
+
+
+def _summary(found: Regraded, dry: bool) -> str:
+    would = "would be " if dry else ""
+    return (
+        f"{found.judged:,} answers judged again, {found.raised:,} {would}raised, "
+        f"{found.lowered:,} {would}lowered, {len(found.kept):,} keep their score"
+    )

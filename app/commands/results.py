@@ -1,0 +1,28 @@
+"""`wallclock results`: the answers of a class or of one learner, one JSON object per line."""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+
+from app.commands.files import output
+from app.commands.people import Opened, class_called, opened
+from app.errors import InputError
+from app.people.classes import number_of
+from app.people.results import results_of_class, results_of_learner
+
+
+def run(arguments: Namespace) -> int:
+    """Write results."""
+    if bool(arguments.name) == bool(arguments.learner):
+        raise InputError("give a class, or --learner with a learner such as token:NAME")
+    with opened() as here, output(arguments.output) as file:
+        for row in _rows(arguments, here):
+            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return 0
+
+
+def _rows(arguments: Namespace, here: Opened) -> Iterator[Mapping[str, object]]:
+    if arguments.learner:
+        return results_of_learner(here.session, arguments.learner)
+    class_id = number_of(class_called(here.session, arguments.name))
+    return results_of_class(here.session, class_id)

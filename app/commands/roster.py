@@ -1,0 +1,64 @@
+"""`wallclock roster`: print the people of a class, or make them as a CSV file says."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from app.commands.files import source_of
+from app.commands.people import Opened, class_called, opened, print_json
+from app.people.classes import Member, members_of, number_of
+from app.people.csv_files import read_roster, write_roster
+from app.people.csv_text import FILE_LIMIT
+from app.people.rosters import Difference, apply, difference
+
+
+def run(arguments: Namespace) -> int:
+    """Print or change a roster."""
+    with opened() as here:
+        class_id = number_of(class_called(here.session, arguments.name))
+        if arguments.file:
+            _change(arguments, here, class_id)
+        else:
+            _show(members_of(here.session, class_id), as_json=arguments.json)
+    return 0
+
+
+def _show(members: Sequence[Member], *, as_json: bool) -> None:
+    if not as_json:
+        sys.stdout.write(write_roster(members))
+        return
+    print_json(
+        [
+            {"number": one.person, "id": one.outside_id, "name": one.name, "role": one.role.word}
+            for one in members
+        ]
+    )
+
+
+def _change(arguments: Namespace, here: Opened, class_id: int) -> None:
+    with source_of(arguments.file) as source:
+        roster = read_roster(source.read(FILE_LIMIT + 1))
+    found = difference(members_of(here.session, class_id), roster)
+    for line in _lines(found, removes=arguments.remove_missing):
+        sys.stdout.write(f"{line}\n")
+    if arguments.dry_run:
+        sys.stderr.write("Nothing was changed: --dry-run.\n")
+        return
+    apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
+    here.session.commit()
+
+
+def _lines(found: Difference, *, removes: bool) -> Iterator[str]:
+    for new in found.added:
+        yield f"+ {new.name}{_id(new.outside_id)}"
+    for one in (*found.changed, *found.found):
+        yield f"~ {one.member.name} -> {one.listed.name}{_id(one.listed.outside_id)}"
+    for double in found.doubled:
+        yield f"= line {double.listed.line} is the same person as line {double.first.line}"
+    for member in found.missing:
+        yield f"{'-' if removes else '?'} {member.name}{_id(member.outside_id)}"
+    yield f"{found.same:,} unchanged"
+
+
+def _id(outside: str) -> str:
+    return f" ({outside})" if outside else ""

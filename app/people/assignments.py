@@ -1,0 +1,265 @@
+"""Assignments: exercises, dates and rules, and the extensions of single persons."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import delete
+from sqlmodel import Session, col, select
+
+from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, SittingRow
+from app.errors import InputError, NotFoundError
+from app.people.persons import clean_name
+from app.people.policy import Dates, Policy, dates_of
+
+MOST_EXERCISES = 200
+MOST_POINTS = 1_000.0
+_LONGEST_SITTING = 7 * 24 * 60  # minutes
+_MOST_ATTEMPTS = 1_000
+_UTC = ZoneInfo("UTC")
+_CHOICES = {
+    "variants": ("own", "same", "many"),
+    "hints": ("free", "cost", "off"),
+    "solution": ("free", "due", "off"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An exercise of an assignment, and its points."""
+
+    exercise: str
+    points: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An assignment of a class."""
+
+    id: int
+    class_id: int
+    title: str
+    policy: Policy
+    entries: tuple[Entry, ...]
+
+    @property
+    def points(self) -> float:
+        """The points of all its exercises."""
+        return sum(entry.points for entry in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """What moves a person's dates: an extension, and the start of an exam."""
+
+    extended: datetime | None = None
+    began: datetime | None = None
+
+
+def create_assignment(
+    session: Session, class_id: int, title: str, policy: Policy, entries: Iterable[Entry]
+) -> int:
+    """The number of a new assignment; not committed.
+
+    Raises:
+        InputError: the title, a rule or an entry is not valid.
+    """
+    row = AssignmentRow(class_id=class_id, title=clean_name(title))
+    session.add(_with(row, policy))
+    session.flush()
+    if row.id is None:
+        raise ValueError("the assignment got no number")
+    _store_entries(session, row.id, entries)
+    return row.id
+
+
+def change_assignment(
+    session: Session, assignment: int, title: str, policy: Policy, entries: Iterable[Entry]
+) -> None:
+    """Change an assignment; not committed.
+
+    Raises:
+        InputError: the title, a rule or an entry is not valid.
+        NotFoundError: there is no such assignment.
+    """
+    row = _row(session, assignment)
+    row.title = clean_name(title)
+    session.add(_with(row, policy))
+    _store_entries(session, assignment, entries)
+
+
+def delete_assignment(session: Session, assignment: int) -> None:
+    """Delete an assignment, its extensions and overrides; answers stay. Not committed."""
+    session.connection().execute(delete(AssignmentRow).where(col(AssignmentRow.id) == assignment))
+
+
+def assignment_with(session: Session, assignment: int) -> Assignment:
+    """The assignment with that number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    row = _row(session, assignment)
+    return _assignments(session, [row])[0]
+
+
+def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
+    """The assignments of a class, in the order in which they were made."""
+    rows = session.exec(
+        select(AssignmentRow)
+        .where(AssignmentRow.class_id == class_id)
+        .order_by(col(AssignmentRow.id))
+    ).all()
+    return _assignments(session, rows)
+
+
+def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
+    """The dates of *person*: the one place that knows them."""
+    extension = session.get(ExtensionRow, (assignment.id, person))
+    sitting = session.get(SittingRow, (assignment.id, person))
+    return dates_of(
+        assignment.policy,
+        extension.until if extension else None,
+        sitting.began if sitting else None,
+    )
+
+
+def dates_of_everyone(session: Session, assignment: Assignment) -> Mapping[int, Dates]:
+    """The dates of those persons whose dates differ from everyone's."""
+    extended = {
+        row.person: row.until
+        for row in session.exec(
+            select(ExtensionRow).where(ExtensionRow.assignment == assignment.id)
+        )
+    }
+    began = {
+        row.person: row.began
+        for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
+    }
+    return {
+        person: dates_of(assignment.policy, extended.get(person), began.get(person))
+        for person in extended.keys() | began.keys()
+    }
+
+
+def extend(
+    session: Session,
+    assignment: int,
+    persons: Iterable[int],
+    until: datetime,
+    by: str = "",
+    why: str = "",
+) -> None:
+    """Give *persons* until *until*; an earlier extension is replaced. Not committed."""
+    for person in persons:
+        row = ExtensionRow(assignment=assignment, person=person, until=until, by=by, why=why)
+        session.merge(row)
+
+
+def begin_sitting(session: Session, assignment: int, person: int) -> None:
+    """Start the exam of *person*; the first start stays. Commits."""
+    if session.get(SittingRow, (assignment, person)) is None:
+        session.add(SittingRow(assignment=assignment, person=person))
+        session.commit()
+
+
+def _row(session: Session, assignment: int) -> AssignmentRow:
+    row = session.get(AssignmentRow, assignment)
+    if row is None:
+        raise NotFoundError("there is no such assignment")
+    return row
+
+
+def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
+    """*row* with the rules of *policy*."""
+    _check(policy)
+    for name in Policy.__slots__:
+        if name != "zone":
+            setattr(row, name, getattr(policy, name))
+    return row
+
+
+def _check(policy: Policy) -> None:
+    for name, choices in _CHOICES.items():
+        if getattr(policy, name) not in choices:
+            raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}")
+    for name in ("late", "hint_cost"):
+        if not 0 <= getattr(policy, name) <= 1:
+            raise InputError(f"{name} must be from 0 to 1, not {getattr(policy, name):g}")
+    for name, most in (("attempts", _MOST_ATTEMPTS), ("sitting", _LONGEST_SITTING)):
+        if not 0 <= getattr(policy, name) <= most:
+            raise InputError(f"{name} must be from 0 to {most:,}, not {getattr(policy, name):,}")
+    _check_order(policy)
+
+
+def _check_order(policy: Policy) -> None:
+    dates = [
+        (name, date)
+        for name in ("opens", "due", "closes")
+        if (date := getattr(policy, name)) is not None
+    ]
+    for (earlier, first), (later, second) in zip(dates, dates[1:], strict=False):
+        if first > second:
+            raise InputError(
+                f"the assignment {later} on {second.astimezone(policy.zone):%b %d, %Y, %H:%M}, "
+                f"before it {earlier}"
+                if later == "closes"
+                else f"{later} must not be before {earlier}"
+            )
+
+
+def _store_entries(session: Session, assignment: int, entries: Iterable[Entry]) -> None:
+    chosen = {entry.exercise: entry for entry in entries}
+    if not 0 < len(chosen) <= MOST_EXERCISES:
+        raise InputError(f"an assignment has 1 to {MOST_EXERCISES} exercises, not {len(chosen)}")
+    for entry in chosen.values():
+        if not 0 <= entry.points <= MOST_POINTS:
+            raise InputError(
+                f"{entry.exercise}: points must be from 0 to {MOST_POINTS:,.0f}, "
+                f"not {entry.points:g}"
+            )
+    session.connection().execute(
+        delete(AssignedRow).where(col(AssignedRow.assignment) == assignment)
+    )
+    for place, entry in enumerate(chosen.values()):
+        session.add(
+            AssignedRow(
+                assignment=assignment, exercise=entry.exercise, points=entry.points, place=place
+            )
+        )
+    session.flush()
+
+
+def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[Assignment]:
+    numbers = [row.id for row in rows if row.id is not None]
+    entries: dict[int, list[Entry]] = {number: [] for number in numbers}
+    assigned = (
+        select(AssignedRow)
+        .where(col(AssignedRow.assignment).in_(numbers))
+        .order_by(col(AssignedRow.place))
+    )
+    for row in session.exec(assigned):
+        entries[row.assignment].append(Entry(row.exercise, row.points))
+    zones = {
+        row.id: ZoneInfo(row.zone)
+        for row in session.exec(
+            select(ClassRow).where(col(ClassRow.id).in_({row.class_id for row in rows}))
+        )
+    }
+    return [
+        Assignment(
+            id=row.id or 0,
+            class_id=row.class_id,
+            title=row.title,
+            policy=policy_of(row, zones[row.class_id]),
+            entries=tuple(entries[row.id or 0]),
+        )
+        for row in rows
+    ]
+
+
+def policy_of(row: object, zone: ZoneInfo = _UTC) -> Policy:
+    """The rules in a *row* that has the columns of an assignment."""
+    rules = {name: getattr(row, name) for name in Policy.__slots__ if name != "zone"}
+    return Policy(zone=zone, **rules)

@@ -1,0 +1,119 @@
+"""The answers that a person gave in an assignment, and what each is worth and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from app.db.people import RegradeRow
+from app.db.tables import AttemptRow
+from app.people.assignments import Assignment, dates_for
+from app.people.classes import Member
+from app.people.policy import Answered, Dates, Policy, counts, unaided, worth
+from app.people.variants import Drawings
+
+_LATEST = 200  # answers of an exercise that are listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """An answer to a drawing that counts.
+
+    *score* is that of the latest regrade, if there is one: then *before* is what it had been.
+    *earned* is the share of the points that it is worth, and *why* says what took the rest.
+    """
+
+    seed: int
+    answer: str
+    at: datetime
+    correct: bool
+    score: float
+    before: float | None
+    hints: int
+    revealed: bool
+    seconds: float | None
+    mistake: str
+    earned: float
+    why: str
+
+
+def given_in(
+    session: Session, secret: str, assignment: Assignment, member: Member
+) -> Mapping[str, Sequence[Given]]:
+    """The answers of *member* in *assignment*, by exercise; the first one first."""
+    drawings = Drawings(secret, assignment.id, assignment.policy.variants)
+    dates = dates_for(session, assignment, member.person)
+    rows = session.exec(
+        select(AttemptRow)
+        .where(
+            AttemptRow.learner == member.learner,
+            col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
+        )
+        .order_by(col(AttemptRow.id))
+    )
+    own: dict[str, list[AttemptRow]] = {}
+    for row in rows:
+        if drawings.counts(row.learner, row.exercise, row.seed):
+            own.setdefault(row.exercise, []).append(row)
+    regraded = _regraded(session, [row.id or 0 for those in own.values() for row in those])
+    return {
+        exercise: _judged(assignment.policy, dates, those, regraded)[-_LATEST:]
+        for exercise, those in own.items()
+    }
+
+
+def _judged(
+    policy: Policy,
+    dates: Dates,
+    rows: Sequence[AttemptRow],
+    regraded: Mapping[int, RegradeRow],
+) -> Sequence[Given]:
+    found, counted = [], 0
+    for row in rows:
+        new = regraded.get(row.id or 0)
+        score = new.score if new else row.score
+        answered = Answered(row.at, score, row.hints, row.revealed)
+        counted += counts(dates, policy, row.at)
+        part, why = _part(policy, dates, answered, counted)
+        found.append(
+            Given(
+                seed=row.seed,
+                answer=row.answer,
+                at=row.at,
+                correct=new.correct if new else row.correct,
+                score=score,
+                before=row.score if new else None,
+                hints=row.hints,
+                revealed=row.revealed,
+                seconds=row.seconds,
+                mistake=row.mistake or "",
+                earned=score * part,
+                why=why,
+            )
+        )
+    return found
+
+
+def _part(policy: Policy, dates: Dates, one: Answered, counted: int) -> tuple[float, str]:
+    """The share of its score that an answer is worth, and what took the rest."""
+    phase = dates.phase(one.at, policy.grace)
+    if not counts(dates, policy, one.at):
+        says = {"before": "before it opened", "closed": "after it closed"}
+        return 0.0, says.get(phase, "before the exam was begun")
+    if policy.attempts and counted > policy.attempts:
+        return 0.0, f"beyond the {policy.attempts} that count"
+    if one.revealed:
+        return 0.0, "after the solution was shown"
+    in_time, alone = worth(policy, dates, one.at), unaided(policy, one)
+    why = [f"late: {100 * (1 - in_time):.3g} % less"] if in_time < 1 else []
+    why += [f"hints: {100 * (1 - alone):.3g} % less"] if alone < 1 else []
+    return in_time * alone, "; ".join(why)
+
+
+def _regraded(session: Session, attempts: Sequence[int]) -> Mapping[int, RegradeRow]:
+    """The latest regrade of each of *attempts* that has one."""
+    rows = session.exec(
+        select(RegradeRow).where(col(RegradeRow.attempt).in_(attempts)).order_by(col(RegradeRow.at))
+    )
+    return {row.attempt: row for row in rows}

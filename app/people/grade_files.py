@@ -1,0 +1,212 @@
+"""Grades as files: the points of a class out, and points that were changed in them back in."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from app.errors import InputError, nearest
+from app.people.assignments import MOST_POINTS, Assignment
+from app.people.classes import Member
+from app.people.csv_files import (
+    Format,
+    GradeColumn,
+    Graded,
+    GradeLine,
+    ReadGrades,
+    read_grades,
+    write_grades,
+)
+from app.people.gradebook import WHOLE, Cells, total
+from app.people.overrides import Override, override
+
+_CLOSE = 1e-6  # points: files have six decimals
+_TOTAL = "total"
+
+Book = Mapping[int, Cells]
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumn:
+    """A column of a file of grades: an exercise of an assignment, or the whole of it."""
+
+    name: str
+    assignment: Assignment
+    exercise: str
+    possible: float
+
+
+@dataclass(frozen=True, slots=True)
+class PointsChange:
+    """Points that a file gives, other than those of now; *before* is none without an answer."""
+
+    member: Member
+    column: FileColumn
+    before: float | None
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class PointsDifference:
+    """What a file of grades would change, and the lines that are left out, each with its reason."""
+
+    changes: tuple[PointsChange, ...]
+    same: int
+    left_out: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same difference."""
+        rows = [
+            (
+                one.member.person,
+                one.column.assignment.id,
+                one.column.exercise,
+                one.before,
+                one.after,
+            )
+            for one in self.changes
+        ]
+        return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def columns_of(
+    assignments: Sequence[Assignment], exercises_of: Assignment | None = None
+) -> Sequence[FileColumn]:
+    """A column for each of *assignments*; or for each exercise of one."""
+    if exercises_of is not None:
+        return [
+            FileColumn(entry.exercise, exercises_of, entry.exercise, entry.points)
+            for entry in exercises_of.entries
+        ]
+    titles = Counter(one.title.casefold() for one in assignments)
+    return [
+        FileColumn(
+            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]",
+            one,
+            WHOLE,
+            one.points,
+        )
+        for one in assignments
+    ]
+
+
+def grades_file(
+    columns: Sequence[FileColumn], members: Sequence[Member], book: Book, form: Format
+) -> str:
+    """The points of *members* as a CSV file."""
+    heads = [GradeColumn(column.name, column.possible) for column in columns]
+    rows = []
+    for member in members:
+        points = [_now(book, member, column) for column in columns]
+        whole = sum(one for one in points if one is not None)
+        rows.append(Graded(member.person, member.outside_id, member.name, (*points, whole)))
+    return write_grades([*heads, GradeColumn(_TOTAL)], rows, form)
+
+
+def points_difference(
+    content: bytes | str, columns: Sequence[FileColumn], members: Sequence[Member], book: Book
+) -> PointsDifference:
+    """What the file *content* would change.
+
+    Raises:
+        InputError: it is not a file of grades.
+    """
+    named = {column.name: column for column in columns}
+    found = read_grades(content, named.keys())
+    whose = _Whose(members)
+    changes: list[PointsChange] = []
+    left_out = [f"the column {name[:60]!r} is none of this class" for name in found.left]
+    same = 0
+    for line, member in _matched(found, whose, left_out):
+        for name, points in line.points.items():
+            if not 0 <= points <= MOST_POINTS:
+                says = f"{name} is {points:g}; points are from 0 to {MOST_POINTS:,.0f}"
+                left_out.append(f"line {line.line}: {says}")
+                continue
+            before = _now(book, member, named[name])
+            if before is not None and abs(before - points) <= _CLOSE:
+                same += 1
+            else:
+                changes.append(PointsChange(member, named[name], before, points))
+    return PointsDifference(tuple(changes), same, tuple(left_out), found.columns)
+
+
+def store_difference(session: Session, found: PointsDifference, by: str, why: str) -> None:
+    """Give the points of *found* by hand; not committed.
+
+    Raises:
+        InputError: there is no reason.
+    """
+    assignments = {one.column.assignment.id: one.column.assignment for one in found.changes}
+    for number, assignment in assignments.items():
+        given = [
+            Override(one.member.person, one.column.exercise, one.after)
+            for one in found.changes
+            if one.column.assignment.id == number
+        ]
+        override(session, assignment, given, by, why)
+
+
+def _now(book: Book, member: Member, column: FileColumn) -> float | None:
+    """The points of *member* in a column; none without an answer or an override."""
+    cells = book[column.assignment.id]
+    if column.exercise != WHOLE:
+        cell = cells.get((member.person, column.exercise))
+        return cell.points if cell else None
+    names = [WHOLE, *(entry.exercise for entry in column.assignment.entries)]
+    begun = any((member.person, name) in cells for name in names)
+    return total(cells, member.person, column.assignment) if begun else None
+
+
+class _Whose:
+    """Finds the student of a line: by number, by the id in other systems, or by a name."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._numbers = {one.person: one for one in members}
+        self._ids = {one.outside_id: one for one in members if one.outside_id}
+        names = Counter(one.name.casefold() for one in members)
+        self._names = {
+            one.name.casefold(): one for one in members if names[one.name.casefold()] == 1
+        }
+
+    def of(self, line: GradeLine) -> Member:
+        """The student of *line*.
+
+        Raises:
+            InputError: there is none; the message names the nearest.
+        """
+        if line.outside_id:
+            if line.outside_id in self._ids:
+                return self._ids[line.outside_id]
+            near = nearest(line.outside_id, self._ids)
+            raise InputError(f"no student has the id {line.outside_id[:60]!r}{near}")
+        if line.number is not None:
+            if line.number in self._numbers:
+                return self._numbers[line.number]
+            raise InputError(f"no student has the number {line.number}")
+        if line.name.casefold() in self._names:
+            return self._names[line.name.casefold()]
+        near = nearest(line.name.casefold(), self._names)
+        raise InputError(f"no student, or more than one, is called {line.name[:60]!r}{near}")
+
+
+def _matched(
+    found: ReadGrades, whose: _Whose, left_out: list[str]
+) -> Iterator[tuple[GradeLine, Member]]:
+    """Each line with its student; those without one, and second ones, are *left_out*."""
+    seen: dict[int, int] = {}
+    for line in found.lines:
+        try:
+            member = whose.of(line)
+        except InputError as error:
+            left_out.append(f"line {line.line}: {error}")
+            continue
+        if first := seen.get(member.person):
+            left_out.append(f"line {line.line}: {member.name} again, as on line {first}")
+            continue
+        seen[member.person] = line.line
+        yield line, member

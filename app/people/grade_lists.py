@@ -1,0 +1,57 @@
+"""The grades of a class, for programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from app.people.assignments import Assignment, assignments_of
+from app.people.classes import Member, Role, members_of
+from app.people.gradebook import Cells, gradebook_of, total
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The students of a class, its assignments, and the cells of each assignment."""
+
+    members: Sequence[Member]
+    assignments: Sequence[Assignment]
+    cells: Mapping[int, Cells]
+
+    def points(self, person: int, assignment: Assignment) -> float | None:
+        """The points of *person* in an assignment; None if nothing was begun or given."""
+        cells = self.cells[assignment.id]
+        begun = any((person, entry.exercise) in cells for entry in assignment.entries)
+        return total(cells, person, assignment) if begun else None
+
+    def sum(self, person: int) -> float:
+        """The points of *person* in all assignments."""
+        return sum(self.points(person, one) or 0.0 for one in self.assignments)
+
+
+def grades_of(session: Session, secret: str, class_id: int) -> Grades:
+    """The grades of every student of a class."""
+    assignments = assignments_of(session, class_id)
+    students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
+    return Grades(students, assignments, gradebook_of(session, secret, assignments, students))
+
+
+def described(grades: Grades) -> Mapping[str, object]:
+    """The grades as JSON has them."""
+    return {
+        "assignments": [
+            {"id": one.id, "title": one.title, "points": one.points} for one in grades.assignments
+        ],
+        "people": [
+            {
+                "number": member.person,
+                "id": member.outside_id,
+                "name": member.name,
+                "points": {
+                    str(one.id): grades.points(member.person, one) for one in grades.assignments
+                },
+                "total": grades.sum(member.person),
+            }
+            for member in grades.members
+        ],
+    }

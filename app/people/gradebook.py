@@ -1,0 +1,200 @@
+"""The points of a class: a pure function of what is stored, never a stored sum."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import Select, case, func, literal, literal_column, null
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
+
+from app.db.people import OverrideRow, RegradeRow
+from app.db.tables import AttemptRow
+from app.people.assignments import Assignment, dates_of_everyone
+from app.people.classes import Member
+from app.people.policy import Answered, Dates, Policy, dates_of, share_of, worth
+from app.people.variants import Drawings
+
+WHOLE = ""  # the exercise of an override that is of the whole assignment
+_AT_ONCE = 1_000  # learners of a query: databases limit its parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The points of a person for an exercise; *tries*: the answers that count."""
+
+    points: float
+    tries: int = 0
+    late: bool = False
+    overridden: bool = False
+
+
+Key = tuple[int, str]  # a person, an exercise
+Cells = Mapping[Key, Cell]
+
+
+def gradebook_of(
+    session: Session, secret: str, assignments: Iterable[Assignment], members: Sequence[Member]
+) -> Mapping[int, Cells]:
+    """The cells of *members* in each of *assignments*, by its number."""
+    return {one.id: cells_of(session, secret, one, members) for one in assignments}
+
+
+def cells_of(
+    session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
+) -> Cells:
+    """The cells of *members* in an assignment; one without an answer that counts has none.
+
+    Where the same dates hold for all and every answer counts alike, the database finds the best
+    answer in time, and only late ones are looked at one by one.
+    """
+    persons = {member.learner: member.person for member in members}
+    dates = dates_of_everyone(session, assignment)
+    regraded = _regraded(session, assignment)
+    whose = {score.learner for score in regraded.values()}
+    alike = not assignment.policy.attempts and assignment.policy.hints != "cost"
+    single = [
+        learner
+        for learner, person in persons.items()
+        if not alike or person in dates or learner in whose
+    ]
+    book = _Book(session, secret, assignment, persons)
+    found = dict(book.best(persons.keys() - set(single)))
+    found |= book.judged(single, dates, {number: one.score for number, one in regraded.items()})
+    return {**found, **_overrides(session, assignment, set(persons.values()), found)}
+
+
+def total(cells: Cells, person: int, assignment: Assignment) -> float:
+    """The points of *person* in an assignment: those given by hand for all of it, or the sum."""
+    if whole := cells.get((person, WHOLE)):
+        return whole.points
+    return sum(
+        cells[person, entry.exercise].points
+        for entry in assignment.entries
+        if (person, entry.exercise) in cells
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """What was answered in an assignment."""
+
+    session: Session
+    secret: str
+    assignment: Assignment
+    persons: Mapping[str, int]
+
+    @property
+    def _points(self) -> Mapping[str, float]:
+        return {entry.exercise: entry.points for entry in self.assignment.entries}
+
+    def best(self, learners: Iterable[str]) -> Iterator[tuple[Key, Cell]]:
+        """The cells of those for whom the dates of everyone hold."""
+        policy, dates = self.assignment.policy, dates_of(self.assignment.policy)
+        if dates.waits:  # an exam that they have not begun
+            return
+        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
+        found: dict[tuple[str, str], tuple[float, int, bool]] = {}
+        for learner, exercise, seed, late, score, count in self._rows(_best(policy), learners):
+            if not seeds.counts(learner, exercise, seed):
+                continue
+            best, tries, is_late = found.get((learner, exercise), (0.0, 0, False))
+            if score > best:  # it is worth looking at
+                part = 1.0 if late is None else worth(policy, dates, late)
+                if score * part > best:
+                    best, is_late = score * part, part < 1.0
+            found[learner, exercise] = best, tries + count, is_late
+        points = self._points
+        for (learner, exercise), (best, tries, is_late) in found.items():
+            yield (self.persons[learner], exercise), Cell(points[exercise] * best, tries, is_late)
+
+    def judged(
+        self, learners: Iterable[str], dates: Mapping[int, Dates], regraded: Mapping[int, float]
+    ) -> Iterator[tuple[Key, Cell]]:
+        """The cells of those whose answers are looked at one by one."""
+        policy, general = self.assignment.policy, dates_of(self.assignment.policy)
+        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
+        found: dict[tuple[str, str], list[tuple[int, Answered]]] = {}
+        for learner, exercise, seed, number, *answered in self._rows(_EACH, learners):
+            if seeds.counts(learner, exercise, seed):
+                at, score, hints, revealed = answered
+                one = Answered(at, regraded.get(number, score), hints, revealed)
+                found.setdefault((learner, exercise), []).append((number, one))
+        points = self._points
+        for (learner, exercise), those in found.items():
+            person = self.persons[learner]
+            those.sort(key=itemgetter(0))
+            share = share_of(policy, dates.get(person, general), (one for _, one in those))
+            if share.counted:
+                cell = Cell(points[exercise] * share.earned, share.counted, share.late)
+                yield (person, exercise), cell
+
+    def _rows(self, statement: Select[Any], learners: Iterable[str]) -> Iterator[Any]:
+        wanted, connection = sorted(learners), self.session.connection()
+        exercises = [entry.exercise for entry in self.assignment.entries]
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE])
+            here = col(AttemptRow.exercise).in_(exercises), ~col(AttemptRow.carried)
+            these = statement.where(*here, some)
+            yield from connection.execute(these).all()
+
+
+_FIRST = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
+_EACH = columns(
+    *_FIRST,
+    col(AttemptRow.id),
+    col(AttemptRow.at),
+    col(AttemptRow.score),
+    col(AttemptRow.hints),
+    col(AttemptRow.revealed),
+)
+
+
+def _best(policy: Policy) -> Select[Any]:
+    """The best score in time of each drawing, and each that was late, of the answers that count."""
+    at, grace = col(AttemptRow.at), timedelta(seconds=policy.grace)
+    score = case((col(AttemptRow.revealed), literal(0.0)), else_=col(AttemptRow.score))
+    late = case(((at > policy.due + grace) & (score > 0), at)) if policy.due else null()
+    window = [at >= policy.opens] if policy.opens else []
+    window += [at <= policy.closes + grace] if policy.closes else []
+    return (
+        columns(*_FIRST, late.label("late"), func.max(score), func.count())
+        .where(*window)
+        .group_by(*_FIRST, literal_column("late"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Regraded:
+    """The score of an attempt by an exercise that was mended."""
+
+    learner: str
+    score: float
+
+
+def _regraded(session: Session, assignment: Assignment) -> Mapping[int, _Regraded]:
+    """The latest regrades of answers to its exercises, by attempt."""
+    statement = (
+        columns(col(RegradeRow.attempt), col(AttemptRow.learner), col(RegradeRow.score))
+        .join_from(RegradeRow, AttemptRow, col(AttemptRow.id) == col(RegradeRow.attempt))
+        .where(col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]))
+        .order_by(col(RegradeRow.at))
+    )
+    rows = session.connection().execute(statement)
+    return {attempt: _Regraded(learner, score) for attempt, learner, score in rows}
+
+
+def _overrides(session: Session, assignment: Assignment, persons: set[int], found: Cells) -> Cells:
+    """The cells whose points were given by hand."""
+    last: dict[Key, float | None] = {}
+    rows = select(OverrideRow).where(OverrideRow.assignment == assignment.id)
+    for row in session.exec(rows.order_by(col(OverrideRow.id))):
+        if row.person in persons:
+            last[row.person, row.exercise] = row.points
+    given = {key: points for key, points in last.items() if points is not None}
+    return {
+        key: Cell(points, found[key].tries if key in found else 0, overridden=True)
+        for key, points in given.items()
+    }

@@ -1,0 +1,95 @@
+"""Points that a teacher gives by hand: with a reason, appended, and the last one holds."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select
+
+from app.db.people import REASON_LIMIT, OverrideRow
+from app.db.tables import NAME_LIMIT
+from app.errors import InputError, nearest
+from app.people.assignments import MOST_POINTS, Assignment
+from app.people.gradebook import WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Points for an exercise, or for the whole; none: the points of the answers hold again."""
+
+    person: int
+    exercise: str
+    points: float | None
+
+
+def read_points(text: str) -> float | None:
+    """The points that were typed; none if nothing was.
+
+    >>> read_points(" 2,5 ")
+    2.5
+
+    Raises:
+        InputError: they are no number from 0 to the most that an exercise can have.
+    """
+    typed = text.strip().replace(",", ".")
+    if not typed:
+        return None
+    try:
+        points = float(typed)
+    except ValueError:
+        points = math.nan
+    if not 0 <= points <= MOST_POINTS:
+        raise InputError(
+            f"points must be a number from 0 to {MOST_POINTS:,.0f}, not {text.strip()[:40]!r}"
+        )
+    return points
+
+
+def override(
+    session: Session,
+    assignment: Assignment,
+    given: Iterable[Override],
+    by: str,
+    why: str,
+) -> None:
+    """Give points by hand; not committed.
+
+    Raises:
+        InputError: there is no reason, or the assignment does not have the exercise.
+    """
+    reason = " ".join(why.split())
+    if not reason:
+        raise InputError("give a reason: the student sees it beside the points")
+    if len(reason) > REASON_LIMIT or not reason.isprintable():
+        raise InputError(f"a reason has at most {REASON_LIMIT} printable characters")
+    names = [entry.exercise for entry in assignment.entries]
+    for one in given:
+        if one.exercise not in (WHOLE, *names):
+            near = nearest(one.exercise, names)
+            raise InputError(f"the assignment has no exercise {one.exercise[:80]!r}{near}")
+        session.add(
+            OverrideRow(
+                assignment=assignment.id,
+                person=one.person,
+                exercise=one.exercise,
+                points=one.points,
+                by=by[:NAME_LIMIT],
+                why=reason,
+            )
+        )
+    session.flush()
+
+
+def overrides_of(
+    session: Session, assignment: Assignment, person: int
+) -> Mapping[str, Sequence[OverrideRow]]:
+    """Every override of *person* in an assignment, by exercise; the last one first."""
+    rows = session.exec(
+        select(OverrideRow)
+        .where(OverrideRow.assignment == assignment.id, OverrideRow.person == person)
+        .order_by(col(OverrideRow.id).desc())
+    )
+    found: dict[str, list[OverrideRow]] = {}
+    for row in rows:
+        found.setdefault(row.exercise, []).append(row)
+    return found

@@ -1,0 +1,148 @@
+"""The dates of a person, and what an answer is worth: pure functions, used everywhere."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+Variants = Literal["own", "same", "many"]
+Hints = Literal["free", "cost", "off"]
+Solution = Literal["free", "due", "off"]
+Phase = Literal["before", "unstarted", "open", "late", "closed"]
+_TINY = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The rules of an assignment, with its dates for everyone.
+
+    *late* is the share of the points lost per day begun after *due*; *grace* seconds cost
+    nothing, and after *closes* nothing counts. *attempts* is the number of answers that count (0:
+    all). If *hints* cost, each takes *hint_cost* of the points. *solution* says when the worked
+    solution may be seen. With a *sitting* of more than 0 minutes it is an exam: a person starts
+    it, and has that long.
+    """
+
+    zone: ZoneInfo = ZoneInfo("UTC")
+    opens: datetime | None = None
+    due: datetime | None = None
+    closes: datetime | None = None
+    late: float = 0.0
+    grace: int = 300
+    attempts: int = 0
+    variants: Variants = "own"
+    hints: Hints = "free"
+    hint_cost: float = 0.1
+    solution: Solution = "due"
+    show_points: bool = True
+    sitting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The dates of one person; none: there is no such date. *waits*: an exam not yet started."""
+
+    opens: datetime | None
+    due: datetime | None
+    closes: datetime | None
+    waits: bool = False
+
+    def phase(self, at: datetime, grace: int = 0) -> Phase:
+        """The phase of the assignment for this person at *at*."""
+        if self.opens and at < self.opens:
+            return "before"
+        if self.closes and at > self.closes + timedelta(seconds=grace):
+            return "closed"
+        if self.waits:
+            return "unstarted"
+        return "late" if self.due and at > self.due + timedelta(seconds=grace) else "open"
+
+
+class Answered(NamedTuple):
+    """An answer that may count; *score* is 0 to 1."""
+
+    at: datetime
+    score: float
+    hints: int
+    revealed: bool
+
+
+class Share(NamedTuple):
+    """What an exercise earned, 0 to 1, by an answer that was *late*, of all that *counted*."""
+
+    earned: float
+    late: bool
+    counted: int = 0
+
+
+def dates_of(
+    policy: Policy, extended: datetime | None = None, began: datetime | None = None
+) -> Dates:
+    """The dates of a person with an extension to *extended*, whose exam *began* then.
+
+    An extension moves the due date, and the close where that is earlier. For an exam it is the
+    moment by which that person must stop.
+    """
+    due, closes = policy.due, policy.closes
+    if extended:
+        due = max(due, extended) if due else None
+        closes = max(closes, extended) if closes else None
+    if not policy.sitting:
+        return Dates(policy.opens, due, closes)
+    last = closes or due
+    if began is None:
+        return Dates(policy.opens, last, last, waits=True)
+    end = began + timedelta(minutes=policy.sitting)
+    stop = extended or (min(end, last) if last else end)
+    return Dates(policy.opens, stop, stop)
+
+
+def worth(policy: Policy, dates: Dates, at: datetime) -> float:
+    """The share of the points that an answer at *at* may still earn.
+
+    A day is one of the calendar in the zone of the class: an answer at the same time of day as
+    the due date, one day later, is one day late, also where clocks were changed in between.
+    """
+    phase = dates.phase(at, policy.grace)
+    if phase in ("before", "closed", "unstarted"):
+        return 0.0
+    if phase == "open" or dates.due is None:
+        return 1.0
+    return max(0.0, 1.0 - policy.late * days_late(dates.due, at, policy.zone))
+
+
+def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
+    """The days begun between *due* and a later *at*, in the calendar of *zone*."""
+    local_due, local_at = due.astimezone(zone), at.astimezone(zone)
+    whole = (local_at - _TINY).replace(tzinfo=None) - local_due.replace(tzinfo=None)
+    return max(1, whole.days + 1)
+
+
+def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share:
+    """The best of *answers*, which are in order; only the first *attempts* of them count."""
+    best, late, counted = 0.0, False, 0
+    for answer in answers:
+        if policy.attempts and counted == policy.attempts:
+            break
+        if not counts(dates, policy, answer.at):
+            continue
+        counted += 1
+        earned = answer.score * unaided(policy, answer)
+        if earned > best:  # it can be: no answer is worth more than its score
+            part = worth(policy, dates, answer.at)
+            if earned * part > best:
+                best, late = earned * part, part < 1.0
+    return Share(best, late, counted)
+
+
+def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
+    """Whether an answer at *at* is one of those that count."""
+    return dates.phase(at, policy.grace) in ("open", "late")
+
+
+def unaided(policy: Policy, answer: Answered) -> float:
+    """The share of the points that is left after the hints, and nothing after the solution."""
+    if answer.revealed:
+        return 0.0
+    return max(0.0, 1.0 - policy.hint_cost * answer.hints) if policy.hints == "cost" else 1.0

@@ -1,0 +1,264 @@
+"""/classes/ID/grades/ASSIGNMENT/PERSON: why a student has these points, and points by hand."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+from sqlmodel import Session
+
+from app.db.people import OverrideRow
+from app.db.session import open_session, open_writing_session
+from app.errors import InputError, NotFoundError, sentence
+from app.people.assignments import Assignment, assignments_of, dates_for
+from app.people.classes import Member, Role, members_of
+from app.people.given import Given, given_in
+from app.people.gradebook import WHOLE, Cell, cells_of, total
+from app.people.local_time import on_the_calendar
+from app.people.overrides import Override, override, overrides_of, read_points
+from app.site import Here, Site
+from app.units import SECOND, show
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.grades import one_of
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, head_of
+from app.web.people.ideas import idea_html, link_to
+
+router = APIRouter(prefix="/classes/{class_id:int}/grades/{assignment:int}/{person:int}")
+_NONE = Cell(0.0)
+_LONGEST = 300  # characters of an answer that are shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenRow:
+    """An answer, when it was given, and what it is worth."""
+
+    answer: str
+    link: Hyperlink
+    at: str
+    correct: bool
+    score: str
+    points: float
+    why: tuple[str, ...]
+    time: str
+    idea: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideLine:
+    """Points that were given by hand."""
+
+    points: float | None
+    by: str
+    why: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseCell:
+    """An exercise of the assignment: the points, the answers behind them, and what was changed."""
+
+    exercise: str
+    link: Hyperlink
+    points: float
+    most: float
+    overridden: bool
+    begun: bool
+    chosen: bool
+    rows: tuple[GivenRow, ...]
+    changes: tuple[OverrideLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellPage:
+    """The points of a student in an assignment."""
+
+    head: ClassHead
+    teaches: bool
+    student: Hyperlink
+    title: str
+    whole: str
+    due: str
+    total: float
+    most: float
+    cells: tuple[ExerciseCell, ...]
+    problem: str
+    stored: bool
+
+
+@router.get("")
+async def cell(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    assignment: int,
+    person: int,
+    exercise: str | None = None,
+    stored: str = "",
+) -> Response:
+    """The points of a student in an assignment, exercise by exercise."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    return await aside(
+        _shown, request, site, member, assignment, person, exercise, stored=stored == "yes"
+    )
+
+
+@router.post("", dependencies=[FromHere])
+async def change(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    assignment: int,
+    person: int,
+    exercise: Annotated[str, Form()] = "",
+    points: Annotated[str, Form()] = "",
+    why: Annotated[str, Form()] = "",
+) -> Response:
+    """Give points by hand."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    try:
+        given = Override(person, exercise, read_points(points))
+        await aside(_store, site, member, assignment, given, why)
+    except InputError as error:
+        says = sentence(str(error))
+        return await aside(
+            _shown, request, site, member, assignment, person, exercise, problem=says
+        )
+    book = f"/classes/{class_id}/grades/{assignment}/{person}"
+    return RedirectResponse(f"{book}?exercise={exercise}&stored=yes#chosen", 303)
+
+
+def student_in(session: Session, class_id: int, person: int) -> Member:
+    """The member with that number.
+
+    Raises:
+        NotFoundError: there is none in this class.
+    """
+    for one in members_of(session, class_id):
+        if one.person == person:
+            return one
+    raise NotFoundError("this class has no such member")
+
+
+def _store(site: Site, member: Membership, assignment: int, given: Override, why: str) -> None:
+    with open_writing_session(site.engine) as session:
+        student_in(session, member.class_id, given.person)
+        one = one_of(assignments_of(session, member.class_id), assignment)
+        override(session, one, [given], member.person.name or "the teacher", why)
+        session.commit()
+
+
+def _shown(
+    request: Request,
+    site: Site,
+    member: Membership,
+    assignment: int,
+    person: int,
+    exercise: str | None,
+    problem: str = "",
+    *,
+    stored: bool = False,
+) -> Response:
+    with open_session(site.engine) as session:
+        student = student_in(session, member.class_id, person)
+        one = one_of(assignments_of(session, member.class_id), assignment)
+        due = dates_for(session, one, person).due
+        cells = exercise_cells(site, session, member, one, student, exercise)
+    now = site.clock()
+    page = CellPage(
+        head=head_of(member, "Grades"),
+        teaches=member.teaches,
+        student=Hyperlink(f"/classes/{member.class_id}/people/{person}", student.name),
+        title=one.title,
+        whole=f"/classes/{member.class_id}/grades/{one.id}",
+        due=on_the_calendar(due, ZoneInfo(member.row.zone), now) if due else "",
+        total=cells[-1].points,
+        most=one.points,
+        cells=cells,
+        problem=problem,
+        stored=stored,
+    )
+    around = frame(request, f"{student.name}, {one.title}", here="classes")
+    return render("people/cell.html", around, page, 422 if problem else 200)
+
+
+def exercise_cells(
+    site: Site,
+    session: Session,
+    member: Membership,
+    assignment: Assignment,
+    student: Member,
+    chosen: str | None = None,
+) -> tuple[ExerciseCell, ...]:
+    """The exercises of *assignment* as *student* has done them, and last the whole of it."""
+    cells = cells_of(session, site.secret, assignment, [student])
+    given = given_in(session, site.secret, assignment, student)
+    changes = overrides_of(session, assignment, student.person)
+    zone, now = ZoneInfo(member.row.zone), site.clock()
+
+    def cell(exercise: str, link: Hyperlink, points: float, most: float) -> ExerciseCell:
+        key = student.person, exercise
+        return ExerciseCell(
+            exercise=exercise,
+            link=link,
+            points=points,
+            most=most,
+            overridden=key in cells and cells[key].overridden,
+            begun=key in cells or exercise == WHOLE,
+            chosen=exercise == chosen,
+            rows=tuple(
+                _row(site, exercise, one, most, zone, now) for one in given.get(exercise, ())
+            ),
+            changes=tuple(_line(row, zone, now) for row in changes.get(exercise, ())),
+        )
+
+    return (
+        *(
+            cell(
+                entry.exercise,
+                link_to(site, entry.exercise),
+                cells.get((student.person, entry.exercise), _NONE).points,
+                entry.points,
+            )
+            for entry in assignment.entries
+        ),
+        cell(
+            WHOLE,
+            Hyperlink("", "The whole assignment"),
+            total(cells, student.person, assignment),
+            assignment.points,
+        ),
+    )
+
+
+def _row(
+    site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo, now: datetime
+) -> GivenRow:
+    known = site.catalog.by_id.get(exercise)
+    why = [one.why] if one.why else []
+    if one.before is not None and one.before != one.score:
+        why.append(f"judged again: {100 * one.before:.3g} % before")
+    if one.hints and "hints" not in one.why:
+        why.append(f"{one.hints} {'hint' if one.hints == 1 else 'hints'} seen")
+    return GivenRow(
+        answer=one.answer if len(one.answer) <= _LONGEST else f"{one.answer[:_LONGEST]}…",
+        link=link_to(site, exercise, one.seed),
+        at=on_the_calendar(one.at, zone, now),
+        correct=one.correct,
+        score=f"{100 * one.score:.3g} %",
+        points=one.earned * most,
+        why=tuple(why),
+        time=show(one.seconds, SECOND, 2) if one.seconds is not None else "",
+        idea=idea_html(known, one.mistake, one.seed) if one.mistake else Markup(),
+    )
+
+
+def _line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
+    return OverrideLine(row.points, row.by, row.why, on_the_calendar(row.at, zone, now))

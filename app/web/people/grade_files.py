@@ -1,0 +1,197 @@
+"""/classes/ID/grades.csv, and grades from a file: first what it would change, then the change."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from sqlmodel import Session
+from starlette.datastructures import UploadFile
+
+from app.db.session import open_session, open_writing_session
+from app.errors import InputError, nearest, sentence
+from app.people.assignments import assignments_of
+from app.people.classes import Role
+from app.people.csv_files import FORMATS, Format
+from app.people.csv_text import decoded
+from app.people.grade_files import (
+    FileColumn,
+    PointsDifference,
+    columns_of,
+    grades_file,
+    points_difference,
+    store_difference,
+)
+from app.people.gradebook import gradebook_of
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.grades import one_of, students_of
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, head_of
+
+router = APIRouter(prefix="/classes/{class_id:int}")
+_SHOWN = 100  # of a list
+_BOM = "\ufeff"  # a spreadsheet would read UTF-8 as something else without it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeFilesPage:
+    """The files of grades: to take along, and to change points with."""
+
+    head: ClassHead
+    teaches: bool
+    files: tuple[Hyperlink, ...]
+    assignments: tuple[Hyperlink, ...]
+    text: str = ""
+    why: str = ""
+    found: PointsDifference | None = None
+    shown: int = _SHOWN
+    problem: str = ""
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    text: str
+    why: str
+    digest: str = ""
+
+
+@router.get("/grades.csv")
+async def grades_csv(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    form: str = "ours",
+    assignment: str = "",
+) -> Response:
+    """The points of the class, by assignment; or of one *assignment*, by exercise."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    given = request.query_params.get("format", form)
+    chosen = next((one for one in FORMATS if one == given), None)
+    if chosen is None:
+        raise InputError(
+            f"format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {given[:40]!r}"
+            f"{nearest(given, FORMATS)}"
+        )
+    text = await aside(_written, site, member, chosen, assignment)
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", member.row.name).strip("-") or "class"
+    return Response(
+        (_BOM if chosen == "ours" else "") + text,
+        media_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{stem}-{chosen}.csv"'},
+    )
+
+
+@router.get("/grades/files")
+async def files(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """The files of grades."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    return await aside(_shown, request, site, member, _Sent("", ""))
+
+
+@router.post("/grades/files", dependencies=[FromHere])
+async def compare(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """What a file would change; nothing is changed yet."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    limit = site.settings.body_limit
+    async with request.form(max_files=1, max_fields=4, max_part_size=limit) as sent:
+        file = sent.get("file")
+        content = await file.read() if isinstance(file, UploadFile) else b""
+        text = str(sent.get("text", "")).encode("utf-8", "replace")
+        why = str(sent.get("why", ""))
+    return await aside(_shown, request, site, member, _Sent(decoded(content or text), why))
+
+
+@router.post("/grades/files/apply", dependencies=[FromHere])
+async def take(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """Change the points as was shown; if the difference is another by now, it is shown again."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    limit = site.settings.body_limit
+    async with request.form(max_files=0, max_fields=4, max_part_size=limit) as form:
+        sent = _Sent(*(str(form.get(name, "")) for name in ("text", "why", "digest")))
+    try:
+        if await aside(_taken, site, member, sent):
+            return RedirectResponse(f"/classes/{class_id}/grades", 303)
+    except InputError as error:
+        return await aside(_shown, request, site, member, sent, sentence(str(error)))
+    return await aside(_shown, request, site, member, sent, moved=True)
+
+
+def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
+    with open_session(site.engine) as session:
+        assignments = assignments_of(session, member.class_id)
+        students = students_of(session, member.class_id)
+        number = int(wanted) if wanted.isascii() and wanted.isdecimal() else 0
+        one = one_of(assignments, number) if wanted else None
+        those = [one] if one else assignments
+        book = gradebook_of(session, site.secret, those, students)
+    return grades_file(columns_of(assignments, one), students, book, form)
+
+
+def _found(site: Site, session: Session, class_id: int, text: str) -> PointsDifference:
+    """What *text* would change: the exercises of one assignment, or whole assignments."""
+    assignments = assignments_of(session, class_id)
+    students = students_of(session, class_id)
+    book = gradebook_of(session, site.secret, assignments, students)
+    choices = [columns_of(assignments), *(columns_of((), one) for one in assignments)]
+    head = text.lstrip().partition("\n")[0].casefold()
+
+    def named(columns: Sequence[FileColumn]) -> int:
+        return sum(column.name.casefold() in head for column in columns)
+
+    return points_difference(text, max(choices, key=named), students, book)
+
+
+def _taken(site: Site, member: Membership, sent: _Sent) -> bool:
+    """Whether the points were changed: only if the difference is still the one that was shown."""
+    with open_writing_session(site.engine) as session:
+        found = _found(site, session, member.class_id, sent.text)
+        if found.digest != sent.digest:
+            return False
+        store_difference(session, found, member.person.name or "the teacher", sent.why)
+        session.commit()
+    return True
+
+
+def _shown(
+    request: Request,
+    site: Site,
+    member: Membership,
+    sent: _Sent,
+    problem: str = "",
+    *,
+    moved: bool = False,
+) -> Response:
+    found = None
+    with open_session(site.engine) as session:
+        assignments = assignments_of(session, member.class_id)
+        if sent.text and not problem:
+            try:
+                found = _found(site, session, member.class_id, sent.text)
+            except InputError as error:
+                problem = sentence(str(error))
+    href = f"/classes/{member.class_id}/grades.csv?format="
+    page = GradeFilesPage(
+        head=head_of(member, "Grades"),
+        teaches=member.teaches,
+        files=(
+            Hyperlink(f"{href}ours", "For a spreadsheet"),
+            Hyperlink(f"{href}canvas", "For Canvas"),
+            Hyperlink(f"{href}moodle", "For Moodle"),
+        ),
+        assignments=tuple(
+            Hyperlink(f"{href}ours&assignment={one.id}", one.title) for one in assignments
+        ),
+        text=sent.text,
+        why=sent.why,
+        found=found,
+        problem=problem,
+        moved=moved,
+    )
+    around = frame(request, f"Grades of {member.row.name} as files", here="classes")
+    return render("people/grade_files.html", around, page, 422 if problem else 200)

@@ -1,0 +1,230 @@
+"""The tables of a gradebook: people by assignments, and people by exercises of one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from app.people.activity import ExerciseFigures
+from app.people.assignments import Assignment
+from app.people.classes import Member
+from app.people.gradebook import WHOLE, Cell, Cells, total
+from app.site import Site
+from app.web.frame.rendering import Hyperlink
+from app.web.people.ideas import Idea, link_to
+
+SHOWN = 300  # people on a page
+Sorted = Literal["ascending", "descending", ""]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of points; *sort* is the link that sorts by it, and *opens* what it is about."""
+
+    text: str
+    opens: str
+    points: float
+    sort: str
+    sorted: Sorted = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsCell:
+    """Points, and what is special about them; *begun*: there is an answer or an override."""
+
+    points: float
+    href: str
+    begun: bool
+    late: bool
+    overridden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PointsRow:
+    """The points of a person."""
+
+    name: str
+    href: str
+    cells: tuple[PointsCell, ...]
+    total: float
+    overridden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PointsTable:
+    """A page of a table of points; *means* are over all students, begun or not."""
+
+    name: Column
+    columns: tuple[Column, ...]
+    total: Column
+    rows: tuple[PointsRow, ...]
+    means: tuple[float, ...]
+    pages: tuple[Hyperlink, ...]
+    page: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseRow:
+    """How the class does with an exercise, and which wrong ideas it has."""
+
+    link: Hyperlink
+    figures: ExerciseFigures | None
+    minutes: str
+    ideas: tuple[Idea, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The points of a student; *whole*: those given by hand for all of an assignment."""
+
+    member: Member
+    cells: list[PointsCell]
+    whole: float | None = None
+
+    @property
+    def total(self) -> float:
+        """All points."""
+        return sum(cell.points for cell in self.cells) if self.whole is None else self.whole
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a table is sorted, and which page of it is shown: as its address says."""
+
+    href: str
+    sort: str = ""
+    down: bool = False
+    page: int = 1
+
+    def link(self, sort: str) -> str:
+        """The address that sorts by *sort*; names begin with the first, points with the most."""
+        down = not self.down if sort == self.sort else sort != ""
+        asked = {"sort": sort} | ({"down": "yes"} if down else {})
+        return f"{self.href}?{urlencode(asked)}"
+
+    def at(self, page: int) -> str:
+        """The address of another page."""
+        asked = {"sort": self.sort} | ({"down": "yes"} if self.down else {}) | {"page": page}
+        return f"{self.href}?{urlencode(asked)}"
+
+    def order_of(self, key: str) -> Sorted:
+        """The order of the column *key*."""
+        if key != self.sort:
+            return ""
+        return "descending" if self.down else "ascending"
+
+
+def class_table(
+    students: Sequence[Member],
+    assignments: Sequence[Assignment],
+    book: Mapping[int, Cells],
+    asked: Asked,
+) -> PointsTable:
+    """People by assignments."""
+    columns = tuple(
+        Column(
+            text=one.title,
+            opens=f"{asked.href}/{one.id}",
+            points=one.points,
+            sort=asked.link(str(one.id)),
+            sorted=asked.order_of(str(one.id)),
+        )
+        for one in assignments
+    )
+
+    def cell(member: Member, one: Assignment) -> PointsCell:
+        found = [
+            book[one.id][member.person, entry.exercise]
+            for entry in one.entries
+            if (member.person, entry.exercise) in book[one.id]
+        ]
+        return PointsCell(
+            points=total(book[one.id], member.person, one),
+            href=f"{asked.href}/{one.id}/{member.person}",
+            begun=bool(found) or (member.person, WHOLE) in book[one.id],
+            late=any(cell.late for cell in found),
+            overridden=any(cell.overridden for cell in found)
+            or (member.person, WHOLE) in book[one.id],
+        )
+
+    keys = [str(one.id) for one in assignments]
+    rows = [_Row(one, [cell(one, assignment) for assignment in assignments]) for one in students]
+    return _table(rows, columns, keys, asked)
+
+
+def assignment_table(
+    site: Site, students: Sequence[Member], assignment: Assignment, cells: Cells, asked: Asked
+) -> PointsTable:
+    """People by exercises of an assignment."""
+    columns = tuple(
+        Column(
+            text=(link := link_to(site, entry.exercise)).text,
+            opens=link.href,
+            points=entry.points,
+            sort=asked.link(str(place)),
+            sorted=asked.order_of(str(place)),
+        )
+        for place, entry in enumerate(assignment.entries, 1)
+    )
+
+    def cell(member: Member, exercise: str) -> PointsCell:
+        found = cells.get((member.person, exercise), Cell(0.0))
+        asked_for = urlencode({"exercise": exercise})
+        return PointsCell(
+            points=found.points,
+            href=f"{asked.href}/{member.person}?{asked_for}#chosen",
+            begun=(member.person, exercise) in cells,
+            late=found.late,
+            overridden=found.overridden,
+        )
+
+    keys = [str(place) for place in range(1, len(assignment.entries) + 1)]
+    rows = [(one, [cell(one, entry.exercise) for entry in assignment.entries]) for one in students]
+    return _table(rows, columns, keys, asked)
+
+
+def _table(
+    rows: list[_Row], columns: tuple[Column, ...], keys: Sequence[str], asked: Asked
+) -> PointsTable:
+    whole = sum(column.points for column in columns)
+    means = [sum(row.cells[place].points for row in rows) for place in range(len(columns))]
+    means.append(sum(row.total for row in rows))
+    rows.sort(key=_order(keys, asked.sort), reverse=asked.down)
+    pages = max(1, -(-len(rows) // SHOWN))
+    page = min(max(1, asked.page), pages)
+    book = asked.href.split("/grades")[0]
+    shown = rows[(page - 1) * SHOWN : page * SHOWN]
+    return PointsTable(
+        name=Column(text="", opens="", points=0, sort=asked.link(""), sorted=asked.order_of("")),
+        columns=columns,
+        total=Column(
+            text="",
+            opens="",
+            points=whole,
+            sort=asked.link("total"),
+            sorted=asked.order_of("total"),
+        ),
+        rows=tuple(
+            PointsRow(
+                row.member.name,
+                f"{book}/people/{row.member.person}",
+                tuple(row.cells),
+                row.total,
+                row.whole is not None,
+            )
+            for row in shown
+        ),
+        means=tuple(mean / len(rows) for mean in means) if rows else (),
+        pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
+        page=page,
+    )
+
+
+def _order(keys: Sequence[str], sort: str) -> Callable[[_Row], tuple[float, str]]:
+    """What rows are sorted by: a column's points, the total or the name; ties by name."""
+    if sort in keys:
+        place = keys.index(sort)
+        return lambda row: (row.cells[place].points, row.member.name.casefold())
+    if sort == "total":
+        return lambda row: (row.total, row.member.name.casefold())
+    return lambda row: (0.0, row.member.name.casefold())

@@ -1,0 +1,171 @@
+"""/classes/ID/grades: the points of a class, and of one assignment with its exercises."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from sqlmodel import Session
+
+from app.db.session import open_session
+from app.errors import NotFoundError
+from app.people.activity import figures_of, ideas_in, work_in
+from app.people.assignments import Assignment, assignments_of
+from app.people.classes import Member, Role, members_of
+from app.people.gradebook import cells_of, gradebook_of
+from app.site import Here, Site
+from app.units import SECOND, show
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import Visiting
+from app.web.people.grade_tables import (
+    Asked,
+    ExerciseRow,
+    PointsTable,
+    assignment_table,
+    class_table,
+)
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, head_of
+from app.web.people.ideas import Idea, idea_html, link_to
+
+router = APIRouter(prefix="/classes/{class_id:int}/grades")
+_IDEAS = 3  # of an exercise, in its figures
+_MOST_PAGES = 999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradesPage:
+    """The gradebook of a class, or of one assignment of it with the *figures* of its exercises."""
+
+    head: ClassHead
+    teaches: bool
+    title: str
+    whole: str
+    table: PointsTable
+    assignments: tuple[Hyperlink, ...]
+    figures: tuple[ExerciseRow, ...] = ()
+
+
+@router.get("")
+async def grades(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    sort: str = "",
+    down: str = "",
+    page: str = "",
+) -> Response:
+    """People by assignments."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    asked = Asked(f"/classes/{class_id}/grades", sort, bool(down), _page(page))
+    return await aside(_class_shown, request, site, member, asked)
+
+
+@router.get("/{assignment:int}")
+async def assignment_grades(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    assignment: int,
+    sort: str = "",
+    down: str = "",
+    page: str = "",
+) -> Response:
+    """People by exercises of one assignment."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    href = f"/classes/{class_id}/grades/{assignment}"
+    asked = Asked(href, sort, bool(down), _page(page))
+    return await aside(_assignment_shown, request, site, member, assignment, asked)
+
+
+def students_of(session: Session, class_id: int) -> list[Member]:
+    """The students of a class, by name."""
+    return [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
+
+
+def one_of(assignments: Sequence[Assignment], number: int) -> Assignment:
+    """The one of *assignments* with that number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    for one in assignments:
+        if one.id == number:
+            return one
+    raise NotFoundError("this class has no such assignment")
+
+
+def _class_shown(request: Request, site: Site, member: Membership, asked: Asked) -> Response:
+    with open_session(site.engine) as session:
+        students = students_of(session, member.class_id)
+        assignments = assignments_of(session, member.class_id)
+        book = gradebook_of(session, site.secret, assignments, students)
+    page = GradesPage(
+        head=head_of(member, "Grades"),
+        teaches=member.teaches,
+        title="",
+        whole=asked.href,
+        table=class_table(students, assignments, book, asked),
+        assignments=_links(asked.href, assignments),
+    )
+    around = frame(request, f"Grades of {member.row.name}", here="classes")
+    return render("people/grades_page.html", around, page)
+
+
+def _assignment_shown(
+    request: Request, site: Site, member: Membership, number: int, asked: Asked
+) -> Response:
+    with open_session(site.engine) as session:
+        students = students_of(session, member.class_id)
+        assignments = assignments_of(session, member.class_id)
+        one = one_of(assignments, number)
+        cells = cells_of(session, site.secret, one, students)
+        figures = exercise_rows(site, session, one, students)
+    book = f"/classes/{member.class_id}/grades"
+    page = GradesPage(
+        head=head_of(member, "Grades"),
+        teaches=member.teaches,
+        title=one.title,
+        whole=book,
+        table=assignment_table(site, students, one, cells, asked),
+        assignments=_links(book, assignments),
+        figures=figures,
+    )
+    around = frame(request, f"Grades of {one.title}", here="classes")
+    return render("people/grades_page.html", around, page)
+
+
+def exercise_rows(
+    site: Site, session: Session, assignment: Assignment, students: Sequence[Member]
+) -> tuple[ExerciseRow, ...]:
+    """The figures of each exercise of *assignment*."""
+    work = work_in(session, site.secret, assignment, students)
+    figures, ideas = figures_of(work), ideas_in(work)
+    rows = []
+    for entry in assignment.entries:
+        exercise = site.catalog.by_id.get(entry.exercise)
+        one = figures.get(entry.exercise)
+        counts = list(ideas.get(entry.exercise, {}).items())[:_IDEAS]
+        rows.append(
+            ExerciseRow(
+                link=link_to(site, entry.exercise),
+                figures=one,
+                minutes=show(one.seconds, SECOND, 2) if one and one.seconds is not None else "",
+                ideas=tuple(
+                    Idea(idea_html(exercise, key), persons, persons / one.begun if one else 0.0)
+                    for key, persons in counts
+                ),
+            )
+        )
+    return tuple(rows)
+
+
+def _links(book: str, assignments: Sequence[Assignment]) -> tuple[Hyperlink, ...]:
+    return tuple(Hyperlink(f"{book}/{one.id}", one.title) for one in assignments)
+
+
+def _page(text: str) -> int:
+    known = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_PAGES))
+    return int(text) if known else 1

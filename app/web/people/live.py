@@ -1,0 +1,207 @@
+"""/classes/ID/live: an assignment while the class works on it, for the screen of a classroom."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Request, Response
+from sqlmodel import Session
+
+from app.db.session import open_session
+from app.errors import NotFoundError
+from app.people.activity import STATES, State, Work, ideas_in, work_in
+from app.people.assignments import Assignment, Entry, assignments_of
+from app.people.classes import Member, Role, members_of
+from app.people.policy import dates_of
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import Visiting
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, head_of
+from app.web.people.ideas import Idea, idea_html, link_to
+
+router = APIRouter(prefix="/classes/{class_id:int}")
+_WORDS: Mapping[State, str] = {
+    "new": "not begun",
+    "trying": "trying",
+    "stuck": "stuck",
+    "solved": "solved",
+}
+_IDEAS = 5  # of an exercise
+_NAMES = 60  # of a state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateCount:
+    """The students in a state; *start* is where its part of the bar begins, in percent."""
+
+    state: State
+    word: str
+    count: int
+    start: float
+    width: float
+    names: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveExercise:
+    """How many students are how far with an exercise, and which wrong ideas they have."""
+
+    link: Hyperlink
+    counts: tuple[StateCount, ...]
+    ideas: tuple[Idea, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An assignment that can be shown; *here*: it is."""
+
+    link: Hyperlink
+    here: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivePage:
+    """An assignment, live; *names* is the link that shows or hides names."""
+
+    head: ClassHead
+    choices: tuple[Choice, ...]
+    title: str
+    students: int
+    begun: int
+    rows: tuple[LiveExercise, ...]
+    at: str
+    named: bool
+    names: str
+    again: str
+
+
+@router.get("/live")
+async def live(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    assignment: str = "",
+    names: str = "",
+) -> Response:
+    """The screen of an assignment: the one that is named, else the one that is due next."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    return await aside(_shown, request, site, member, assignment, names == "yes")
+
+
+def _shown(request: Request, site: Site, member: Membership, wanted: str, named: bool) -> Response:
+    with open_session(site.engine) as session:
+        page = _page(site, session, member, wanted, named)
+    around = frame(request, f"{member.row.name}, live", here="classes")
+    return render("people/live.html", around, page)
+
+
+def _page(site: Site, session: Session, member: Membership, wanted: str, named: bool) -> LivePage:
+    assignments = assignments_of(session, member.class_id)
+    now = site.clock()
+    chosen = _chosen(assignments, wanted, now)
+    students = [one for one in members_of(session, member.class_id) if one.role is Role.STUDENT]
+    work = work_in(session, site.secret, chosen, students) if chosen else ()
+    href = f"/classes/{member.class_id}/live"
+    number = chosen.id if chosen else 0
+    return LivePage(
+        head=head_of(member, "Live"),
+        choices=tuple(
+            Choice(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number)
+            for one in assignments
+        ),
+        title=chosen.title if chosen else "",
+        students=len(students),
+        begun=len({one.person for one in work}),
+        rows=_rows(site, chosen, work, students if named else (), len(students)) if chosen else (),
+        at=f"{now.astimezone(ZoneInfo(member.row.zone)):%H:%M:%S}",
+        named=named,
+        names=f"{href}?{urlencode({'assignment': number} | ({} if named else {'names': 'yes'}))}",
+        again=f"{href}?{urlencode({'assignment': number} | ({'names': 'yes'} if named else {}))}",
+    )
+
+
+def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> Assignment | None:
+    """The assignment that is *wanted*; else the open one that is due first, else the latest."""
+    if wanted:
+        for one in assignments:
+            if str(one.id) == wanted:
+                return one
+        raise NotFoundError("this class has no such assignment")
+    still = [one for one in assignments if _is_open(one, now)]
+    due = [(one.policy.due, one.id, one) for one in still if one.policy.due]
+    if due:
+        return min(due, key=lambda row: row[:2])[2]
+    return (still or list(assignments) or [None])[-1]
+
+
+def _is_open(one: Assignment, now: datetime) -> bool:
+    return dates_of(one.policy).phase(now, one.policy.grace) in ("open", "unstarted")
+
+
+def _rows(
+    site: Site,
+    assignment: Assignment,
+    work: Sequence[Work],
+    named: Sequence[Member],
+    students: int,
+) -> tuple[LiveExercise, ...]:
+    """A row for each exercise; *named* are the students whose names are shown."""
+    ideas = ideas_in(work)
+    names = {one.person: one.name for one in named}
+    return tuple(
+        LiveExercise(
+            link=link_to(site, entry.exercise),
+            counts=_counts(
+                site, [one for one in work if one.exercise == entry.exercise], names, students
+            ),
+            ideas=_ideas(site, entry, ideas.get(entry.exercise, {}), work),
+        )
+        for entry in assignment.entries
+    )
+
+
+def _counts(
+    site: Site, work: Sequence[Work], names: Mapping[int, str], students: int
+) -> tuple[StateCount, ...]:
+    now = site.clock()
+    those: dict[State, list[int]] = {state: [] for state in STATES}
+    for one in work:
+        those[one.state(now)].append(one.person)
+    begun = {one.person for one in work}
+    those["new"] = [person for person in names if person not in begun]
+    sizes = {state: len(persons) for state, persons in those.items()}
+    sizes["new"] = students - len(begun)
+    counts, start = [], 0.0
+    for state in reversed(STATES):
+        width = 100 * sizes[state] / students if students else 0.0
+        called = [names[person] for person in those[state] if person in names]
+        counts.append(
+            StateCount(
+                state=state,
+                word=_WORDS[state],
+                count=sizes[state],
+                start=round(start, 3),
+                width=round(width, 3),
+                names=tuple(sorted(called, key=str.casefold)[:_NAMES]),
+                more=max(0, len(called) - _NAMES),
+            )
+        )
+        start += width
+    return tuple(counts)
+
+
+def _ideas(
+    site: Site, entry: Entry, counts: Mapping[str, int], work: Sequence[Work]
+) -> tuple[Idea, ...]:
+    exercise = site.catalog.by_id.get(entry.exercise)
+    begun = sum(one.exercise == entry.exercise for one in work)
+    return tuple(
+        Idea(idea_html(exercise, key), persons, persons / begun)
+        for key, persons in list(counts.items())[:_IDEAS]
+    )

@@ -1,0 +1,160 @@
+"""The end of a class, counted by table; and the class of invented students."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import func, insert
+from sqlalchemy import select as columns
+from sqlmodel import Session, SQLModel, select
+
+from app.config import Settings
+from app.content.catalog import Catalog
+from app.db.people import (
+    ClassRow,
+    IdentityRow,
+    MemberRow,
+    OverrideRow,
+    PersonRow,
+    SessionRow,
+    SittingRow,
+)
+from app.db.platforms import ContextRow, LinkRow, PlatformRow
+from app.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
+from app.errors import InputError
+from app.people.assignments import Entry, assignments_of, create_assignment, extend
+from app.people.classes import Role, class_with, create_class, enroll, members_of, number_of
+from app.people.deletion import delete_class
+from app.people.demo import Demo, create_demo
+from app.people.overview import turnouts
+from app.people.persons import new_person, open_browser
+from app.people.policy import Policy
+from app.sandbox.runner import Runner
+
+SECRET = "a secret of tests"
+
+
+def counts(session: Session) -> Mapping[str, int]:
+    """The rows of every table, by its name."""
+    session.flush()
+    return {
+        name: session.connection().execute(columns(func.count()).select_from(table)).scalar() or 0
+        for name, table in SQLModel.metadata.tables.items()
+    }
+
+
+def answered(session: Session, learner: str, exercise: str = "a/b") -> None:
+    row = Attempt(
+        learner=learner, exercise=exercise, seed=0, answer="1", correct=True, score=1.0, digest="", drawn="{}"
+    )  # fmt: skip
+    session.connection().execute(insert(AttemptRow), [vars(row)])
+    session.add(RevealRow(learner=learner, exercise=exercise, seed=0, number=1))
+
+
+def student(session: Session, class_id: int, name: str) -> PersonRow:
+    person = new_person(session, name)
+    enroll(session, class_id, number_of(person))
+    answered(session, person.learner)
+    return person
+
+
+def test_a_class_goes_with_all_of_it_and_leaves_no_row_in_any_table(session: Session) -> None:
+    before = counts(session)
+    row = create_class(session, SECRET, "Ring")
+    class_id = number_of(row)
+    person = number_of(student(session, class_id, "Ada"))
+    number = create_assignment(session, class_id, "Week 1", Policy(), [Entry("a/b", 1.0)])
+    extend(session, number, [person], now())
+    session.add(SittingRow(assignment=number, person=person))
+    session.add(OverrideRow(assignment=number, person=person, exercise="a/b", points=1.0))
+    session.add(TokenRow(name="of the class", digest="d", scope="class", class_id=class_id))
+    platform = PlatformRow(issuer="i", client_id="c", auth_url="a", token_url="t", jwks_url="j")
+    session.add(platform)
+    session.flush()
+    given = {"platform": platform.id or 0, "deployment": "1"}
+    session.add(ContextRow(**given, context="7", class_id=class_id))
+    session.add(LinkRow(**given, resource_link="r", assignment=number))
+    assert {name for name, count in counts(session).items() if count > before[name]} >= {
+        "class", "member", "person", "attempt", "reveal", "assignment", "assigned", "extension",
+        "sitting", "override", "token", "context", "link",
+    }  # fmt: skip
+    assert delete_class(session, row) == 1
+    session.delete(session.get(PlatformRow, platform.id))
+    assert counts(session) == before
+
+
+def test_students_who_are_elsewhere_keep_their_answers(session: Session) -> None:
+    row = create_class(session, SECRET, "Ring")
+    class_id = number_of(row)
+    enroll(session, class_id, number_of(new_person(session, "Grace")), Role.TEACHER)
+    names = ("nowhere else", "in another class", "signed in", "of a provider", "signed in long ago")
+    people = {name: student(session, class_id, name) for name in names}
+    other = create_class(session, SECRET, "Tree")
+    enroll(session, number_of(other), number_of(people["in another class"]))
+    open_browser(session, number_of(people["signed in"]))
+    open_browser(session, number_of(people["signed in long ago"]))
+    session.flush()
+    _end_session_of(session, people["signed in long ago"])
+    provided = number_of(people["of a provider"])
+    session.add(IdentityRow(issuer="https://idp.example", subject="1", person=provided))
+    session.flush()
+    assert delete_class(session, row) == 2
+    left = set(session.exec(select(PersonRow.name)).all())
+    assert left & {*names, "Grace"} == {"in another class", "signed in", "of a provider", "Grace"}
+    learners = set(session.exec(select(AttemptRow.learner)).all())
+    assert len(learners) == 3
+    assert session.exec(select(MemberRow).where(MemberRow.class_id == class_id)).all() == []
+
+
+def _end_session_of(session: Session, person: PersonRow) -> None:
+    row = session.exec(select(SessionRow).where(SessionRow.person == number_of(person))).one()
+    row.until = now() - timedelta(days=1)
+    session.add(row)
+    session.flush()
+
+
+@pytest.fixture
+def demo(session: Session, catalog: Catalog) -> Demo:
+    runner = Runner(Settings())  # it is not started: none of the exercises needs it
+    return asyncio.run(create_demo(session, catalog, SECRET, runner, now()))
+
+
+def test_the_demo_has_judged_answers_of_own_variants_and_wrong_ideas(
+    session: Session, demo: Demo
+) -> None:
+    members = members_of(session, demo.class_id)
+    students = [one for one in members if one.role is Role.STUDENT]
+    assert len(students) == demo.students == 24
+    assert len({one.name for one in students}) == 24
+    learners = {one.learner for one in students}
+    rows = [row for row in session.exec(select(AttemptRow)).all() if row.learner in learners]
+    assert len(rows) == demo.answers > 100
+    wrong = [row for row in rows if not row.correct]
+    assert 0.2 < len(wrong) / len(rows) < 0.7
+    assert sum(row.mistake is not None for row in wrong) > len(wrong) / 2
+    assert max(row.at for row in rows) <= now()
+    over, current, exam = assignments_of(session, demo.class_id)
+    found = turnouts(session, SECRET, [over, current, exam], members)
+    assert 0 < found[over.id].all < found[over.id].begun <= 24
+    assert 0.3 < found[over.id].mean < 0.95
+    assert found[exam.id].begun == 0
+
+
+def test_the_demo_is_removed_with_its_people_but_not_with_those_who_joined_it(
+    session: Session, catalog: Catalog
+) -> None:
+    before = counts(session)
+    made = asyncio.run(create_demo(session, catalog, SECRET, Runner(Settings()), now()))
+    visitor = student(session, made.class_id, "Ada")
+    open_browser(session, number_of(visitor))
+    delete_class(session, class_with(session, made.class_id))
+    after = counts(session)
+    changed = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+    assert changed == {"person": 1, "session": 1, "attempt": 1, "reveal": 1}
+    assert session.exec(select(ClassRow).where(ClassRow.id == made.class_id)).all() == []
+
+
+def test_a_server_with_few_chapters_has_no_demo(session: Session) -> None:
+    with pytest.raises(InputError, match="two chapters"):
+        asyncio.run(create_demo(session, Catalog((), {}), SECRET, Runner(Settings()), now()))

@@ -1,0 +1,156 @@
+"""When an answer counts, and for how much: with clocks that are changed, extensions and exams."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from sqlmodel import Session
+
+from app.errors import InputError
+from app.people.assignments import Entry, assignment_with, create_assignment, dates_for, extend
+from app.people.classes import create_class, number_of
+from app.people.persons import new_person
+from app.people.policy import Answered, Dates, Policy, counts, dates_of, days_late, share_of, worth
+
+BERLIN = ZoneInfo("Europe/Berlin")
+DUE = datetime(2026, 10, 2, 21, 59, tzinfo=UTC)
+SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
+
+
+def answer(at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool = False) -> Answered:
+    return Answered(at, score, hints, revealed)
+
+
+@pytest.mark.parametrize(
+    ("due", "hours"),
+    [
+        # The nights in which clocks go back and forward: this day has 25 hours, and 23.
+        (datetime(2026, 10, 24, 23, 59, tzinfo=BERLIN), 25),
+        (datetime(2026, 3, 28, 23, 59, tzinfo=BERLIN), 23),
+        (datetime(2026, 6, 1, 23, 59, tzinfo=BERLIN), 24),
+    ],
+)
+def test_a_day_late_ends_at_the_same_time_of_day_also_where_clocks_are_changed(
+    due: datetime, hours: int
+) -> None:
+    last = due.astimezone(UTC) + hours * HOUR
+    assert days_late(due, last, BERLIN) == 1
+    assert days_late(due, last + SECOND, BERLIN) == 2
+    assert days_late(due, due.astimezone(UTC) + SECOND, BERLIN) == 1
+
+
+def test_each_day_late_costs_its_share_and_after_the_close_nothing_counts() -> None:
+    policy = Policy(zone=BERLIN, due=DUE, closes=DUE + 3 * DAY, late=0.25)
+    dates = dates_of(policy)
+    after = [timedelta(0), HOUR, DAY + HOUR, 2 * DAY + HOUR, 3 * DAY + HOUR]
+    assert [worth(policy, dates, DUE + wait) for wait in after] == [1.0, 0.75, 0.5, 0.25, 0.0]
+
+
+def test_the_grace_costs_nothing_and_ends_on_its_last_second() -> None:
+    policy = Policy(due=DUE, closes=DUE + DAY, late=0.5, grace=300)
+    dates = dates_of(policy)
+    assert worth(policy, dates, DUE + timedelta(seconds=300)) == 1.0
+    assert worth(policy, dates, DUE + timedelta(seconds=301)) == 0.5
+    assert dates.phase(DUE + DAY + timedelta(seconds=300), 300) == "late"
+    assert dates.phase(DUE + DAY + timedelta(seconds=301), 300) == "closed"
+
+
+def test_an_extension_over_a_closed_date_opens_it_for_one_person_without_a_loss() -> None:
+    policy = Policy(due=DUE, closes=DUE + DAY, late=0.5)
+    at = DUE + 5 * DAY
+    assert worth(policy, dates_of(policy), at) == 0.0
+    assert worth(policy, dates_of(policy, extended=DUE + 6 * DAY), at) == 1.0
+    # An extension that ends before the close moves the due date alone.
+    assert dates_of(policy, extended=DUE + HOUR) == Dates(None, DUE + HOUR, DUE + DAY)
+
+
+def test_an_extension_never_takes_time_away() -> None:
+    policy = Policy(due=DUE, closes=DUE + DAY)
+    assert dates_of(policy, extended=DUE - 3 * DAY) == dates_of(policy)
+
+
+def test_an_exam_ends_with_its_minutes_or_its_window() -> None:
+    policy = Policy(opens=DUE - 2 * HOUR, due=DUE, closes=DUE, sitting=45, grace=0)
+    assert dates_of(policy).waits
+    early = dates_of(policy, began=DUE - 2 * HOUR)
+    assert early.due == DUE - 2 * HOUR + timedelta(minutes=45)
+    assert worth(policy, early, DUE - HOUR) == 0.0
+    assert dates_of(policy, began=DUE - timedelta(minutes=10)).due == DUE
+    assert worth(policy, dates_of(policy), DUE - HOUR) == 0.0, "an exam that was not started"
+
+
+def test_an_extension_of_an_exam_is_the_moment_to_stop() -> None:
+    policy = Policy(due=DUE, closes=DUE, sitting=45)
+    began = DUE - timedelta(minutes=30)
+    assert dates_of(policy, DUE + HOUR, began).due == DUE + HOUR
+
+
+def test_the_best_answer_counts_and_only_the_first_tries() -> None:
+    policy = Policy(due=DUE, attempts=2)
+    dates = dates_of(policy)
+    tries = [answer(DUE - 3 * HOUR, 0.25), answer(DUE - 2 * HOUR, 0.75), answer(DUE - HOUR, 1.0)]
+    assert share_of(policy, dates, tries).earned == 0.75
+    assert share_of(Policy(due=DUE), dates, tries).earned == 1.0
+
+
+def test_an_answer_outside_of_the_dates_uses_up_no_try() -> None:
+    policy = Policy(opens=DUE - DAY, due=DUE, closes=DUE, attempts=1)
+    dates = dates_of(policy)
+    before = answer(DUE - 2 * DAY, 0.0)
+    assert not counts(dates, policy, before.at)
+    assert share_of(policy, dates, [before, answer(DUE - HOUR, 1.0)]).earned == 1.0
+
+
+def test_a_right_answer_late_may_be_worth_less_than_a_half_right_one_in_time() -> None:
+    policy = Policy(due=DUE, late=0.75)
+    dates = dates_of(policy)
+    share = share_of(policy, dates, [answer(DUE - HOUR, 0.5), answer(DUE + HOUR, 1.0)])
+    assert share == (0.5, False)
+    assert share_of(policy, dates, [answer(DUE + HOUR, 1.0)]) == (0.25, True)
+
+
+def test_hints_cost_where_they_cost_and_a_solution_leaves_nothing() -> None:
+    costly = Policy(hints="cost", hint_cost=0.25)
+    dates = dates_of(costly)
+    assert share_of(costly, dates, [answer(DUE, hints=3)]).earned == 0.25
+    assert share_of(costly, dates, [answer(DUE, hints=9)]).earned == 0.0
+    assert share_of(Policy(), dates, [answer(DUE, hints=3)]).earned == 1.0
+    assert share_of(Policy(), dates, [answer(DUE, revealed=True)]).earned == 0.0
+
+
+def test_an_extension_is_stored_for_one_person_and_read_back(session: Session) -> None:
+    class_id = number_of(create_class(session, "secret", "Ring", "Europe/Berlin"))
+    given = [Entry("collectives/ring", 2.0), Entry("collectives/tree", 1.5)]
+    number = create_assignment(session, class_id, "Week 1", Policy(due=DUE, closes=DUE), given)
+    ada, alan = (number_of(new_person(session, name)) for name in ("Ada", "Alan"))
+    extend(session, number, [ada], DUE + DAY, "Grace", "ill")
+    found = assignment_with(session, number)
+    assert found.points == 3.5
+    assert [entry.exercise for entry in found.entries] == ["collectives/ring", "collectives/tree"]
+    assert dates_for(session, found, ada).due == DUE + DAY
+    assert dates_for(session, found, alan).due == DUE
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (Policy(opens=DUE, due=DUE - DAY), "due must not be before opens"),
+        (Policy(due=DUE, closes=DUE - DAY), "before"),
+        (Policy(late=1.5), "late must be from 0 to 1"),
+        (Policy(attempts=1001), "attempts must be from 0 to 1,000"),
+        (Policy(variants="none"), "own, same or many"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(session: Session, policy: Policy, says: str) -> None:
+    class_id = number_of(create_class(session, "secret", "Ring"))
+    with pytest.raises(InputError, match=says):
+        create_assignment(session, class_id, "Week 1", policy, [Entry("collectives/ring", 1.0)])
+
+
+def test_an_assignment_has_exercises_and_their_points_are_bounded(session: Session) -> None:
+    class_id = number_of(create_class(session, "secret", "Ring"))
+    with pytest.raises(InputError, match="1 to 200 exercises, not 0"):
+        create_assignment(session, class_id, "Week 1", Policy(), [])
+    for points in (-1.0, 1001.0, float("nan")):
+        with pytest.raises(InputError, match="points must be from 0 to 1,000"):
+            create_assignment(session, class_id, "Week 1", Policy(), [Entry("a/b", points)])

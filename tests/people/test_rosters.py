@@ -1,0 +1,181 @@
+"""What a roster changes: found by id, doubles named, nobody lost."""
+
+import time
+
+import pytest
+from sqlmodel import Session, select
+
+from app.db.people import MemberRow, PersonRow
+from app.errors import InputError
+from app.people.classes import Member, Role, create_class, enroll, members_of, number_of
+from app.people.csv_files import Listed, read_roster
+from app.people.members import remove_members
+from app.people.persons import new_person
+from app.people.rosters import apply, difference
+
+
+def listed(*rows: tuple[str, str], role: Role | None = None) -> list[Listed]:
+    return [
+        Listed(line=place, name=name, outside_id=outside, role=role)
+        for place, (name, outside) in enumerate(rows, 2)
+    ]
+
+
+@pytest.fixture
+def class_id(session: Session) -> int:
+    number = number_of(create_class(session, "secret", "Ring"))
+    enroll(session, number, number_of(new_person(session, "Grace")), Role.TEACHER)
+    return number
+
+
+def names(session: Session, class_id: int) -> list[tuple[str, str, str]]:
+    return [(one.name, one.outside_id, one.role.word) for one in members_of(session, class_id)]
+
+
+def imported(
+    session: Session, class_id: int, roster: list[Listed], *, remove: bool = False
+) -> None:
+    apply(
+        session, class_id, difference(members_of(session, class_id), roster), remove_missing=remove
+    )
+
+
+def person_of(session: Session, class_id: int, outside: str) -> int:
+    return next(one.person for one in members_of(session, class_id) if one.outside_id == outside)
+
+
+def test_a_roster_adds_renames_and_leaves_the_others_alone(session: Session, class_id: int) -> None:
+    imported(session, class_id, listed(("Ada", "1"), ("Alan", "2"), ("Edsger", "3")))
+    found = difference(
+        members_of(session, class_id),
+        listed(("Ada Lovelace", "1"), ("Alan", "2"), ("Barbara", "4")),
+    )
+    assert [one.name for one in found.added] == ["Barbara"]
+    assert [(one.member.name, one.listed.name) for one in found.changed] == [
+        ("Ada", "Ada Lovelace")
+    ]
+    assert [one.name for one in found.missing] == ["Edsger"]
+    assert found.same == 1
+    apply(session, class_id, found)
+    assert names(session, class_id) == [
+        ("Ada Lovelace", "1", "student"), ("Alan", "2", "student"), ("Barbara", "4", "student"),
+        ("Edsger", "3", "student"), ("Grace", "", "teacher"),
+    ]  # fmt: skip
+
+
+def test_a_roster_that_was_applied_changes_nothing_more(session: Session, class_id: int) -> None:
+    roster = listed(("Ada", "1"), ("Alan", ""), ("Ada", "5"))
+    imported(session, class_id, roster)
+    again = difference(members_of(session, class_id), roster)
+    assert again.is_empty
+    assert again.same == 3
+
+
+def test_namesakes_with_ids_of_their_own_are_two_persons(session: Session, class_id: int) -> None:
+    imported(session, class_id, listed(("Kim Lee", "1"), ("Kim Lee", "2")))
+    assert [one[1] for one in names(session, class_id) if one[0] == "Kim Lee"] == ["1", "2"]
+
+
+def test_one_who_joined_by_link_is_found_by_name_and_gets_the_id(
+    session: Session, class_id: int
+) -> None:
+    ada = number_of(new_person(session, "Ada Lovelace"))
+    enroll(session, class_id, ada)
+    found = difference(members_of(session, class_id), listed(("ada lovelace", "1")))
+    assert [one.member.person for one in found.found] == [ada]
+    assert not found.added
+    apply(session, class_id, found)
+    assert person_of(session, class_id, "1") == ada
+    # Two on the roster have the name: nobody knows which of them joined.
+    enroll(session, class_id, number_of(new_person(session, "Kim Lee")))
+    doubtful = difference(members_of(session, class_id), listed(("Kim Lee", "8"), ("Kim Lee", "9")))
+    assert len(doubtful.added) == 2
+    assert not doubtful.found
+
+
+def test_doubles_are_named_with_both_lines(session: Session, class_id: int) -> None:
+    found = difference(
+        members_of(session, class_id), listed(("Ada", "1"), ("Alan", "2"), ("Ada L.", "1"))
+    )
+    [double] = found.doubled
+    assert (double.listed.line, double.first.line) == (4, 2)
+    assert len(found.added) == 2
+
+
+def test_a_line_without_an_id_after_one_with_it_is_a_double(
+    session: Session, class_id: int
+) -> None:
+    imported(session, class_id, listed(("Ada", "1")))
+    found = difference(
+        members_of(session, class_id), listed(("Ada L.", "1"), ("Alan", "2"), ("Ada", ""))
+    )
+    assert len(found.doubled) == 1
+    assert [one.listed.name for one in found.changed] == ["Ada L."]
+
+
+def test_those_who_are_missing_go_only_if_it_is_said_and_come_back_as_the_same_person(
+    session: Session, class_id: int
+) -> None:
+    imported(session, class_id, listed(("Ada", "1"), ("Alan", "2")))
+    ada = person_of(session, class_id, "1")
+    imported(session, class_id, listed(("Alan", "2")), remove=True)
+    assert [one[0] for one in names(session, class_id)] == ["Alan", "Grace"]
+    imported(session, class_id, listed(("Ada Lovelace", "1"), ("Alan", "2")))
+    assert person_of(session, class_id, "1") == ada
+
+
+def test_a_roster_sets_roles_only_where_it_names_them(session: Session, class_id: int) -> None:
+    imported(session, class_id, listed(("Ada", "1"), role=Role.ASSISTANT))
+    imported(session, class_id, listed(("Ada L.", "1")))
+    assert ("Ada L.", "1", "assistant") in names(session, class_id)
+
+
+def test_a_class_keeps_a_teacher(session: Session, class_id: int) -> None:
+    with pytest.raises(InputError, match="no teacher"):
+        imported(session, class_id, listed(("Grace", "7"), role=Role.STUDENT))
+
+
+def test_another_difference_has_another_digest_and_the_lines_do_not_matter(
+    session: Session, class_id: int
+) -> None:
+    members = members_of(session, class_id)
+    one, other = listed(("Ada", "1")), [Listed(line=9, name="Ada", outside_id="1")]
+    assert difference(members, one).digest == difference(members, other).digest
+    assert difference(members, one).digest != difference(members, listed(("Ada", "2"))).digest
+    enroll(session, class_id, number_of(new_person(session, "Alan")))
+    assert difference(members, one).digest != difference(members_of(session, class_id), one).digest
+
+
+def test_ten_thousand_lines_in_another_encoding_are_imported_with_their_doubles_named(
+    session: Session,
+) -> None:
+    encoding, separator = "utf-16", "\t"
+    number = number_of(create_class(session, "secret", "Large"))
+    lines = [f"{place}{separator}Zoë Müller {place}" for place in range(9_990)]
+    lines += [f"{place}{separator}Twice" for place in range(9)]
+    content = "\r\n".join([f"id{separator}name", *lines]).encode(encoding)
+    begun = time.perf_counter()
+    found = difference([], read_roster(content))
+    apply(session, number, found)
+    assert time.perf_counter() - begun < 10
+    assert len(found.doubled) == 9
+    rows = session.exec(select(MemberRow).where(MemberRow.class_id == number)).all()
+    assert len({row.person for row in rows}) == 9_990
+    label = next(row.label for row in rows if row.outside_id == "9989")
+    assert label == "Zoë Müller 9989"
+
+
+def test_a_class_does_not_grow_without_end() -> None:
+    members = [
+        Member(class_id=1, person=n, learner=str(n), role=Role.STUDENT, name=f"S {n}", outside_id="", has_code=False)
+        for n in range(9_999)
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="at most 10,000 members; this would make 10,001"):
+        difference(members, listed(("Ada", "1"), ("Alan", "2")))
+
+
+def test_a_person_of_a_roster_has_a_learner_of_their_own(session: Session, class_id: int) -> None:
+    imported(session, class_id, listed(*((f"S {n}", str(n)) for n in range(50))))
+    remove_members(session, class_id, [])
+    learners = [row.learner for row in session.exec(select(PersonRow)).all()]
+    assert len(set(learners)) == len(learners)
