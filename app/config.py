@@ -144,6 +144,11 @@ class Settings(BaseSettings):
         description="comma-separated addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto headers are trusted; empty: none",
     )
+    private_hosts: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(),
+        description="comma-separated hosts of identity providers and learning platforms that may "
+        "have private addresses and use http, such as idp.campus.example or localhost:8080",
+    )
     access_log: bool = Field(default=False, description="log every request")
     answers_allowed: int = Field(
         default=3600,
@@ -195,6 +200,13 @@ class Settings(BaseSettings):
         if secret and len(secret) < _SHORTEST:
             raise ValueError(f"a secret needs at least {_SHORTEST} characters, not {len(secret)}")
         return secret
+
+    @field_validator("private_hosts", mode="before")
+    @classmethod
+    def _hosts(cls, value: object) -> object:
+        if isinstance(value, str):
+            return frozenset(host.strip().lower() for host in value.split(",") if host.strip())
+        return value
 
     @field_validator("exercises", mode="before")
     @classmethod
