@@ -9,6 +9,7 @@ from typing import Self
 from app.config import Settings
 
 _MINUTE, _HOUR = 60.0, 3600.0  # seconds
+_SIGN_INS = 1_000  # with a provider: several classes may have one address
 _REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
 _ADDRESS_LENGTH = 64  # characters of an address
 _NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
@@ -58,6 +59,7 @@ class Allowances:
     runs: Allowance
     sent_runs: Allowance
     pictures: Allowance
+    sign_ins: Allowance
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -67,6 +69,7 @@ class Allowances:
             Allowance(settings.runs_allowed, _HOUR),
             Allowance(settings.sent_runs_allowed, _HOUR),
             Allowance(settings.pictures_allowed, _MINUTE),
+            Allowance(_SIGN_INS, _MINUTE),
         )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.network.head import announced, check_head, nul_in_form, without_cookies
@@ -29,6 +29,7 @@ _ALWAYS: _Headers = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
+_ELSEWHERE = "elsewhere"  # in the state of a request: where a redirect may lead
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
@@ -50,9 +51,10 @@ class Rules:
 class _ResponseSender:
     """Passes a response on, with *headers*; without its body if *bodiless*."""
 
-    __slots__ = ("_headers", "_send", "bodiless", "started")
+    __slots__ = ("_headers", "_send", "_state", "bodiless", "started")
 
-    def __init__(self, send: Send, headers: _Headers, *, bodiless: bool) -> None:
+    def __init__(self, scope: Scope, send: Send, headers: _Headers, *, bodiless: bool) -> None:
+        self._state = scope.setdefault("state", {})
         self._send = send
         self._headers = headers
         self.bodiless = bodiless
@@ -61,11 +63,17 @@ class _ResponseSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            inside = _inside(message["headers"]) if _moves(message) else message["headers"]
-            message = {**message, "headers": [*inside, *self._headers]}
+            own = self._own(message) if _moves(message) else message["headers"]
+            message = {**message, "headers": [*own, *self._headers]}
         elif self.bodiless:
             message = {**message, "body": b""}
         await self._send(message)
+
+    def _own(self, message: Message) -> _Headers:
+        """The headers of a redirect, which leads to another host only by way of `send_to`."""
+        headers: _Headers = message["headers"]
+        elsewhere = self._state.get(_ELSEWHERE)
+        return headers if (b"location", elsewhere) in headers else _inside(headers)
 
 
 class Door:
@@ -83,7 +91,8 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sender = _ResponseSender(send, self._headers(scope), bodiless=scope["method"] == "HEAD")
+        bodiless = scope["method"] == "HEAD"
+        sender = _ResponseSender(scope, send, self._headers(scope), bodiless=bodiless)
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
@@ -137,6 +146,13 @@ class Door:
         frames = "'self'" if self._rules.framed else "'none'"
         policy = _POLICY.format(nonce=nonce, frames=frames).encode()
         return [*_ALWAYS, (b"content-security-policy", policy)]
+
+
+def send_to(request: Request, address: str) -> Response:
+    """A redirect to another host, which the caller has chosen: never the one of a request."""
+    response = RedirectResponse(address, 303)
+    request.scope["state"][_ELSEWHERE] = response.headers["location"].encode("latin-1")
+    return response
 
 
 def note_fault(request: Request, error: Exception) -> None:
