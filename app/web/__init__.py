@@ -16,6 +16,7 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.people import joining, me, signing
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -42,6 +43,9 @@ PARTS = (
     run,
     errata,
     progress_page,
+    joining,
+    signing,
+    me,
     authoring,
     docs,
     api,
