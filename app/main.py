@@ -21,6 +21,7 @@ from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.errors import AppError, ContentError, UnavailableError
 from app.federation.federation import Federation
+from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
@@ -60,6 +61,7 @@ def create_site(settings: Settings) -> Site:
         sessions=Sessions(engine),
         federation=federation,
         proxy=ProxyHeader(settings),
+        identities=Identities(engine),
     )
 
 

@@ -14,6 +14,7 @@ from app.db.tables import now
 from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.federation.federation import Federation
+from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
@@ -37,6 +38,7 @@ class Site:
     sessions: Sessions
     federation: Federation
     proxy: ProxyHeader
+    identities: Identities
     clock: Callable[[], datetime] = now
 
 

@@ -1,4 +1,4 @@
-"""Which person an identity of elsewhere belongs to: known by issuer and subject, never by a name."""
+"""The person of an identity of elsewhere: known by issuer and subject, never by a name."""
 
 import time
 from collections.abc import Callable

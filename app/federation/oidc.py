@@ -22,6 +22,7 @@ _DESCRIPTION = "/.well-known/openid-configuration"
 _FRESH, _AGAIN, _STALE = 3600.0, 30.0, 86_400.0  # seconds, as for keys
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
 _AGAIN_SAYS = "sign in again"
+_Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class SignIns:
         self._private = private
         self._clock = clock
         self._known: dict[str, tuple[Description, float, float]] = {}  # fetched, tried
+        self._worked: dict[str, str] = {}  # how we authenticated, by issuer
 
     async def begin(self, provider: Provider, flight: Flight, back: str, *, afresh: bool) -> str:
         """The address of the provider to which the browser goes.
@@ -217,14 +219,15 @@ class SignIns:
             "redirect_uri": back,
             "code_verifier": flight.verifier,
         }
-        headers = {}
-        if not provider.secret:
-            form["client_id"] = provider.client
-        elif "client_secret_post" in about.methods and "client_secret_basic" not in about.methods:
-            form |= {"client_id": provider.client, "client_secret": provider.secret}
-        else:
-            headers["Authorization"] = f"Basic {credentials(provider.client, provider.secret)}"
-        answer = await self._outgoing.post_form(about.token, form, headers)
+        methods = _methods(provider, about)
+        if self._worked.get(provider.issuer) in methods:
+            methods = (self._worked[provider.issuer],)
+        for method in methods:
+            more, headers = _METHODS[method](provider)
+            answer = await self._outgoing.post_form(about.token, form | more, headers)
+            if answer.status != _UNAUTHORIZED:
+                self._worked[provider.issuer] = method
+                break
         return text_in(_accepted(provider, answer), "id_token", provider.name)
 
 
@@ -237,6 +240,34 @@ def credentials(client: str, secret: str) -> str:
     b'wall+clock:a%3Ab%2Bc'
     """
     return base64.b64encode(f"{quote_plus(client)}:{quote_plus(secret)}".encode()).decode()
+
+
+def _basic(provider: Provider) -> _Proof:
+    both = credentials(provider.client, provider.secret)
+    return {}, {"Authorization": f"Basic {both}"}
+
+
+def _posted(provider: Provider) -> _Proof:
+    return {"client_id": provider.client, "client_secret": provider.secret}, {}
+
+
+def _public(provider: Provider) -> _Proof:
+    return {"client_id": provider.client}, {}
+
+
+_METHODS: Mapping[str, Callable[[Provider], _Proof]] = {
+    "client_secret_basic": _basic,
+    "client_secret_post": _posted,
+    "none": _public,
+}
+
+
+def _methods(provider: Provider, about: Description) -> tuple[str, ...]:
+    """How to authenticate: the provider's methods that we know, of which a client may have one."""
+    if not provider.secret:
+        return ("none",)
+    known = ("client_secret_basic", "client_secret_post")
+    return tuple(name for name in known if name in about.methods) or known
 
 
 def _accepted(provider: Provider, answer: Answer) -> Mapping[str, object]:

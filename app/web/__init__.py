@@ -16,7 +16,7 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
-from app.web.people import joining, me, signing
+from app.web.people import elsewhere, joining, me, signing
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -45,6 +45,7 @@ PARTS = (
     progress_page,
     joining,
     signing,
+    elsewhere,
     me,
     authoring,
     docs,
