@@ -28,7 +28,7 @@ def person_of(session: Session, issuer: str, subject: str, name: str = "") -> Pe
 def connect_identity(session: Session, issuer: str, subject: str, person: int) -> PersonRow | None:
     """Let *subject* of *issuer* sign in as *person* from now on: whose it is. Commits.
 
-    An identity that already belongs to somebody stays theirs.
+    An identity that another person has stays theirs.
     """
     found = known_person(session, issuer, subject)
     if found is None:

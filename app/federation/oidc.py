@@ -111,7 +111,7 @@ class SignIns:
     async def begin(self, provider: Provider, flight: Flight, back: str, *, afresh: bool) -> str:
         """The address of the provider to which the browser goes.
 
-        *afresh*: it asks for a password also if somebody is signed in there.
+        *afresh*: it asks for a password even in a browser that is signed in there.
 
         Raises:
             RefusedError, UnavailableError: the provider cannot be used.

@@ -19,7 +19,7 @@ from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, Visitor, spend
+from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend
 from app.web.people.guard import sign_in_first
 from app.web.people.signing import arrive, own_path
 from app.web.people.ways import ConnectPage, NamePage, RefusedPage
@@ -119,7 +119,7 @@ async def connect(
 async def begin(
     request: Request, site: Here, provider: str, next: str = "", other: bool = False
 ) -> Response:
-    """Lead the browser to a provider; *other*: to sign in there as somebody else."""
+    """Lead the browser to a provider; *other*: to sign in there as another person."""
     chosen = _provider(site, provider)
     _ready(site)
     spend(request, site.allowances.sign_ins, "sign-ins")
@@ -150,7 +150,7 @@ def _back(site: Site) -> str:
 
 
 def _arrived(request: Request, site: Site, visiting: Visitor, pending: Pending) -> Response:
-    """Sign in whose identity it is; if it is new, and somebody is signed in, ask first."""
+    """Sign in the person of an identity; ask first if it is new and a person is signed in."""
     if visiting.person:
         person = visiting.person.person
         with open_session(site.engine) as session:
@@ -193,6 +193,7 @@ def _named(request: Request, site: Site, visiting: Visitor, name: str, to: str) 
             row.name = name
             session.add(row)
             session.commit()
+    site.sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse(to or "/me", 303)
 
 
