@@ -18,7 +18,8 @@ from starlette.routing import Route
 from app.config import Settings
 from app.db.errors import unavailable_error
 from app.main import create_app
-from app.network.door import Door, Rules, send_to
+from app.network.beyond import redirect_beyond
+from app.network.door import Door, Rules
 from app.network.logs import Lines
 
 RING = "/exercises/collectives/ring-all-reduce-time"
@@ -81,10 +82,10 @@ def test_a_redirect_leads_to_another_host_only_where_a_page_has_chosen_it() -> N
     there = "https://idp.example/auth?x=1&y=%2F"
 
     async def chosen(request: Request) -> Response:
-        return send_to(request, there)
+        return redirect_beyond(request, there)
 
     async def careless(request: Request) -> Response:
-        response = send_to(request, there)
+        response = redirect_beyond(request, there)
         response.headers["location"] = f"https://evil.example{request.url.path}"
         return response
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.db.people import PersonRow
@@ -13,7 +13,7 @@ from app.federation import proxy
 from app.federation.identities import connect_identity, may_connect, person_of
 from app.federation.pending import PATIENCE, Pending
 from app.federation.providers import Provider, obstacles
-from app.network.door import send_to
+from app.network.beyond import redirect_beyond
 from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
@@ -39,7 +39,7 @@ async def back(
     state: str = "",
     code: str = "",
     error: str = "",
-    iss: Annotated[str, Query()] = "",
+    iss: str = "",
 ) -> Response:
     """The end of a sign-in with a provider."""
     _ready(site)
@@ -127,7 +127,7 @@ async def begin(
 
     flight = Flight.begin(chosen.slug, own_path(next))
     address = await site.federation.sign_ins.begin(chosen, flight, _back(site), afresh=other)
-    response = send_to(request, address)
+    response = redirect_beyond(request, address)
     response.headers.update(_PRIVATE)
     _keep(request, response, _FLIGHT, flight.signed(site.secret))
     return response
