@@ -171,6 +171,11 @@ class Settings(BaseSettings):
         description="comma-separated hosts of identity providers and learning platforms that may "
         "have private addresses and use http, such as idp.campus.example or localhost:8080",
     )
+    classes: Literal["anyone", "command"] = Field(
+        default="anyone",
+        description="who may make a class: anyone in the browser, or only the command "
+        "`wallclock class create`",
+    )
     access_log: bool = Field(default=False, description="log every request")
     answers_allowed: int = Field(
         default=3600,

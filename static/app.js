@@ -45,7 +45,6 @@ addEventListener("keydown", (event) => {
 const parts = [];
 if (document.querySelector("[data-answer]")) parts.push(import("./exercise.js"));
 if (document.querySelector("[data-filter], [data-calculator]")) parts.push(import("./formulas.js"));
-if (document.querySelector("[data-copies]")) parts.push(import("./seat.js"));
 if (document.querySelector("[data-pad]")) parts.push(import("./pad.js"));
 await Promise.all(parts);
 root.dataset.ready = ""; // for tests: from here on the scripts answer; before, the forms work as forms

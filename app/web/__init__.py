@@ -16,7 +16,16 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
-from app.web.people import elsewhere, joining, me, signing
+from app.web.people import (
+    assignment,
+    classes,
+    elsewhere,
+    joining,
+    me,
+    overview,
+    settings,
+    signing,
+)
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -43,6 +52,10 @@ PARTS = (
     run,
     errata,
     progress_page,
+    classes,
+    overview,
+    settings,
+    assignment,
     joining,
     signing,
     elsewhere,

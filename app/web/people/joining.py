@@ -1,6 +1,6 @@
 """/join: the page that a class's link leads to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
@@ -154,7 +154,8 @@ def _seat(
         new=bool(joined.cookie),
         work=offered(request, site, visiting),
     )
-    response = render("people/seat.html", frame(request, f"You are in {row.name}", here="me"), page)
+    around = replace(frame(request, f"You are in {row.name}", here="me"), person=page.name or "You")
+    response = render("people/seat.html", around, page)
     if joined.cookie:
         sign_in(request, response, joined.cookie)
     return response
