@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from fastapi import Request
+from sqlmodel import Session
 
+from app.federation.identities import issuers_of
 from app.federation.providers import obstacles
+from app.federation.proxy import ISSUER
 from app.site import Site
 from app.web.frame.rendering import Hyperlink
 
@@ -16,6 +19,15 @@ class Ways:
 
     links: tuple[Hyperlink, ...]
     missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account with which a person can sign in; if not *connected*, *href* connects it."""
+
+    name: str
+    href: str
+    connected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,19 @@ class RefusedPage:
 
     says: str
     again: str
+
+
+def accounts_of(request: Request, site: Site, session: Session, person: int) -> tuple[Account, ...]:
+    """The accounts that a person has connected, and those that they could connect here."""
+    issuers = issuers_of(session, person)
+    found = [
+        Account(provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers)
+        for provider in site.federation.usable()
+    ]
+    subject = site.proxy.subject(request.scope)
+    if subject:
+        found.insert(0, Account(subject, "/sign-in/proxy?next=/me", ISSUER in issuers))
+    return tuple(found)
 
 
 def ways_to_sign_in(request: Request, site: Site, to: str = "") -> Ways:
