@@ -2,16 +2,18 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from joserfc import jwk, jwt
 
 from app.config import Settings
 from app.errors import AppError, InputError, RefusedError, UnavailableError
 from app.federation import providers
 from app.federation.federation import Federation
-from app.federation.oidc import Flight, Returned, SignIns
+from app.federation.oidc import Flight, Identity, Returned, SignIns
 from app.federation.outgoing import Answer, Outgoing
 from app.federation.providers import Provider, obstacles, providers_in
 from app.federation.tokens import KeySets
@@ -181,6 +183,28 @@ def test_what_comes_back_must_be_the_answer(returned: dict[str, str], says: str)
     given = Returned(**{"state": flight.state, **returned})
     assert says in str(failing(sign_ins.end(CAMPUS, flight, given, BACK)))
     assert f"{ISSUER}/token" not in service.asked
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, ""), ({"nonce": "another"}, "another request"), ({"nonce": None}, "another request"),
+        ({"aud": "another"}, "another client"), ({"iss": "https://evil.example"}, "is from"),
+    ],
+)  # fmt: skip
+def test_the_token_must_be_the_one_for_this_sign_in(changed: dict[str, Any], says: str) -> None:
+    key = jwk.ECKey.generate_key("P-256", parameters={"kid": "a"})
+    service = Service(ABOUT | {"keys": [key.as_dict(private=False)]})
+    sign_ins, flight = begun(service)
+    claims = {"iss": ISSUER, "aud": "wallclock", "sub": "mina", "nonce": flight.nonce}
+    times = {"iat": time.time(), "exp": time.time() + 60}
+    token = jwt.encode({"alg": "ES256", "kid": "a"}, claims | times | changed, key)
+    service.token = Answer(f"{ISSUER}/token", 200, {}, json.dumps({"id_token": token}).encode())
+    ending = sign_ins.end(CAMPUS, flight, Returned(state=flight.state, code="c"), BACK)
+    if says:
+        assert says in str(failing(ending))
+    else:
+        assert asyncio.run(ending) == Identity(ISSUER, "mina")
 
 
 def test_a_provider_is_asked_about_itself_once_an_hour_and_may_be_down_for_a_day() -> None:
