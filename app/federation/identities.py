@@ -33,7 +33,7 @@ def connect_identity(session: Session, issuer: str, subject: str, person: int) -
     found = known_person(session, issuer, subject)
     if found is None:
         found = session.get(PersonRow, person)
-        if found is None:
+        if found is None or found.deleted:
             return None
         session.add(IdentityRow(issuer=issuer, subject=subject, person=person))
     return _stored(session, issuer, subject, found)

@@ -2,6 +2,7 @@
 
 import html
 import re
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -23,11 +24,14 @@ def provider(back: str) -> Iterator[str]:
         RuntimeError: Node is not there, or the package could not be installed.
     """
     package = installed("oidc-provider", "9")
+    node = shutil.which("node")
+    if node is None:
+        raise RuntimeError("the tests of sign-in need Node 20 or newer, and there is no node")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     script = Path(__file__).with_name("oidc_provider.mjs")
-    command = ["node", str(script), str(package), str(port), back]
+    command = [node, str(script), str(package), str(port), back]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as started:

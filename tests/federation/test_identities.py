@@ -12,6 +12,7 @@ from sqlmodel import select
 from app.db.migrations import migrate
 from app.db.people import IdentityRow
 from app.db.session import connect, open_session, open_writing_session
+from app.db.tables import now
 from app.federation.identities import (
     Identities,
     connect_identity,
@@ -73,6 +74,9 @@ def test_an_identity_of_another_person_is_never_taken_over(engine: Engine) -> No
         assert number_of(connected) == ben
         assert issuers_of(session, ben) == ["https://a", "https://b"]
         assert connect_identity(session, "https://b", "gone", 10**6) is None
+        connected.deleted = now()
+        session.commit()
+        assert connect_identity(session, "https://c", "ben", ben) is None  # deleted a moment ago
 
 
 def test_the_cache_of_identities_holds_for_a_second(engine: Engine) -> None:

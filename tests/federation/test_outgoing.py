@@ -53,7 +53,7 @@ def outcome(what: Coroutine[Any, Any, Any]) -> Any:
         ("https://127.0.0.1/", "private address 127.0.0.1"), ("https://localhost/", "private address"),
         ("https://[::1]/", "private address"), ("https://[::ffff:127.0.0.1]/", "private address"),
         ("https://[64:ff9b::a00:1]/", "private address"), ("https://[fe80::1]/", "private address"),
-        ("https://169.254.169.254/latest/", "private address"), ("https://10.0.0.1/", "private address"),
+        ("https://169.254.169.254/latest/", "private address"), ("https://10.0.0.1/", "private address"), ("https://192.168.1.1/", "private address"),
         ("https://100.64.0.1/", "private address"), ("https://0.0.0.0/", "private address"),
         ("https://2130706433/", "private address 127.0.0.1"), ("https://0x7f.1/", "private address 127.0.0.1"),
         ("https://example.org:99999/", "cannot be read"), ("https://a\\b/", "name of a host"),
