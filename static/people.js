@@ -5,6 +5,9 @@ if (zone) {
   if ([...zone.list.options].some((option) => option.value === here)) zone.value = here;
 }
 
+for (const button of document.querySelectorAll("[data-prints]"))
+  button.addEventListener("click", () => print());
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("[data-copies]");
   if (!button) return;
@@ -52,8 +55,6 @@ if (chooser && sum) {
   chooser.addEventListener("input", total);
   total();
 }
-
-document.querySelector("[data-print]")?.addEventListener("click", () => print());
 
 // The clock of an exam: minutes until it ends.
 function tick() {

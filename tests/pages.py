@@ -44,6 +44,7 @@ PAGES = {
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
     "question of today": "/guess",
+    "sign in": "/sign-in",
     "progress": "/progress",
     "authoring": "/authoring",
     "documentation": "/docs",

@@ -40,7 +40,7 @@ MAY: dict[str, set[str]] = {
     "kinds": {"errors", "units", "formulas", "expressions", "sandbox", "searching"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
-    "people": {"config", "content", "db", "errors", "kinds"},
+    "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"config", "db", "errors", "network", "people"},
     "published": {"errors", "formulas", "units", "yaml_file"},
     "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},

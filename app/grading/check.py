@@ -50,6 +50,7 @@ async def check(
             digest=exercise.digest,
             drawn=json.dumps(dict(exercise.draw(seed).shown), ensure_ascii=False),
             seconds=seconds,
+            mistake=verdict.mistake or None,
         )
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error

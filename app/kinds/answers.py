@@ -10,20 +10,29 @@ Answer = str | list[str] | dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """The verdict on one of several answers; *correct* is None where it was left empty."""
+    """The verdict on one of several answers; *correct* is None where it was left empty.
+
+    *mistake* is the key of the diagnosis, where it is a known mistake.
+    """
 
     correct: bool | None
     says: str
+    mistake: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one answer, and the sentences (Markdown) shown with it."""
+    """The verdict on one answer, and the sentences (Markdown) shown with it.
+
+    *mistake* is the key of the first diagnosis among them that is a known mistake: see
+    `app.kinds.diagnosed`.
+    """
 
     correct: bool
     score: float
     feedback: tuple[str, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
+    mistake: str = ""
 
 
 class TooLongError(InputError):

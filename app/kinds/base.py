@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, Priv
 
 from app.expressions import fill
 from app.kinds.answers import Answer, Counted, Verdict
+from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
 from app.units import scale_of
@@ -227,6 +228,11 @@ class Base(Strict, ABC):
             AnswerError: *answer* cannot be read, which is not the same as wrong.
             UnavailableError: the sandbox that must run it cannot.
         """
+
+    def diagnosis(self, key: str, seed: int) -> str:
+        """The feedback on the mistake with that *key*, as *seed* draws it; empty if not known."""
+        text = next((text for _, text in self.texts() if key_of(text) == key), "")
+        return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
 
     @property
     def draws_mistakes(self) -> bool:

@@ -10,6 +10,7 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.runner import Runner
 
@@ -125,7 +126,9 @@ class Choice(Base):
         if self.many and (missing := len(right - chosen)):
             says.append(f"{missing} more {'option is' if missing == 1 else 'options are'} right.")
         agreed = sum((key in chosen) == (key in right) for key in self.options)
-        return Verdict(False, agreed / len(self.options) if self.many else 0.0, tuple(says))
+        mistake = key_of(self.options[wrong[0]].says) if wrong else ""
+        score = agreed / len(self.options) if self.many else 0.0
+        return Verdict(False, score, tuple(says), mistake=mistake)
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """One field "answer", or several of that name."""

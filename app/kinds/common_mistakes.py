@@ -51,9 +51,21 @@ def in_another_unit(value: float, right: float, slack: float, shown: Scale) -> s
     number = value / shown.factor
     for other in map(scale_of, _family(shown)):
         if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
-            named = _WORDS.get(other.symbol, other.symbol)
-            return f"Right in {named}, but a number without a unit is in {shown.symbol} here."
+            return _right_in(other, shown)
     return ""
+
+
+def _right_in(other: Scale, shown: Scale) -> str:
+    named = _WORDS.get(other.symbol, other.symbol)
+    return f"Right in {named}, but a number without a unit is in {shown.symbol} here."
+
+
+def common_wordings() -> Iterator[str]:
+    """Everything that can be said of a common mistake."""
+    yield from (known.says for known in _COMMON)
+    for scale in SCALES.values():
+        yield from (says for _, says in _binary(scale))
+        yield from (_right_in(scale_of(symbol), scale) for symbol in _family(scale))
 
 
 def _family(shown: Scale) -> list[str]:

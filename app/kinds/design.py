@@ -3,68 +3,25 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
+from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.kinds.answers import Answer, Verdict
-from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
-from app.kinds.drawing import Draw, DrawnValue
+from app.kinds.base import Base, Finding, Markdown, Remembered, Where
+from app.kinds.diagnosed import key_of
+from app.kinds.drawing import Draw
+from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown
 from app.kinds.laying import Run
 from app.sandbox.runner import Runner
-from app.units import figures, scale_of
 
 _MOST = 1000  # ways to choose, of which lint tries every one
 _HALF = 0.5  # the score of a design that works and is not the best
 Identifier = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
 Chosen = Mapping[str, int]  # the place of each choice in its list
-
-
-@dataclass(frozen=True, slots=True)
-class KnobRow:
-    """Something to choose, and the values that it may have, as they are shown."""
-
-    name: str
-    says: str
-    among: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DesignQuestion:
-    """The values to choose."""
-
-    knobs: tuple[KnobRow, ...]
-
-
-class Knob(Strict):
-    """Something to choose."""
-
-    says: Markdown = Field(description="what it is")
-    among: list[DrawnValue] = Field(
-        min_length=2, max_length=12, description="the values to choose from"
-    )
-
-    def place(self, text: str) -> int | None:
-        """The place of the value that *text* says; None where it says none of them."""
-        for place, value in enumerate(self.among):
-            if _plain(text) in (_plain(_shown(value)), _plain(str(value))):
-                return place
-        return self._equal(text)
-
-    def _equal(self, text: str) -> int | None:
-        """The place of the value that *text* equals; a bare number is in the unit they share."""
-        units = {_unit(value) for value in self.among}
-        try:
-            typed = read_answer(text, scale_of(units.pop() if len(units) == 1 else ""))
-            values = [evaluate(str(value), {}).value for value in self.among]
-        except ValueError:
-            return None
-        equal = (p for p, value in enumerate(values) if math.isclose(typed.value, value))
-        return next(equal, None)
 
 
 class Design(Base):
@@ -107,7 +64,7 @@ class Design(Base):
         drawn = self.draw(seed)
         return DesignQuestion(
             tuple(
-                KnobRow(name, self.fill(knob.says, drawn), tuple(map(_shown, knob.among)))
+                KnobRow(name, self.fill(knob.says, drawn), tuple(map(shown, knob.among)))
                 for name, knob in self.choose.items()
             )
         )
@@ -144,9 +101,11 @@ class Design(Base):
         if failed:
             says = [self._filled(self.require[condition], names) for condition in failed]
             share = 1 - len(failed) / len(self.require)
-            return Verdict(False, _HALF * share, (*says, *self._shows(names)))
+            mistake = key_of(self.require[failed[0]])
+            return Verdict(False, _HALF * share, (*says, *self._shows(names)), mistake=mistake)
         if self.least and not self._is_best(evaluate(self.least, names).value, seed):
-            return Verdict(False, _HALF, (self._filled(self.better, names), *self._shows(names)))
+            says = [self._filled(self.better, names), *self._shows(names)]
+            return Verdict(False, _HALF, tuple(says), mistake=key_of(self.better))
         return Verdict(True, 1.0, ("Right: it meets every condition.", *self._shows(names)))
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
@@ -158,6 +117,13 @@ class Design(Base):
         yield from super().texts()
         for name, knob in self.choose.items():
             yield ("choose", name, "says"), knob.says
+
+    def diagnosis(self, key: str, seed: int) -> str:
+        """The feedback on a design that fails the condition with that *key* alone."""
+        for condition, chosen in self._deciding(seed).items():
+            if key_of(self.require[condition]) == key:
+                return self._filled(self.require[condition], self._names(seed, chosen))
+        return self._filled(self.better, {}) if key == key_of(self.better) else ""
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Some designs work, each condition alone decides somewhere, and texts can be filled."""
@@ -266,7 +232,7 @@ class Design(Base):
             return "–" if text.startswith("{") else text.strip()
 
     def _written(self, chosen: Chosen) -> dict[str, str]:
-        return {name: _shown(self.choose[name].among[place]) for name, place in chosen.items()}
+        return {name: shown(self.choose[name].among[place]) for name, place in chosen.items()}
 
     def _read(self, answer: Answer) -> Chosen:
         if not isinstance(answer, dict):
@@ -282,19 +248,5 @@ class Design(Base):
         knob = self.choose[name]
         if (place := knob.place(text)) is not None:
             return place
-        among = ", ".join(map(_shown, knob.among))
+        among = ", ".join(map(shown, knob.among))
         raise AnswerError(f"{name} must be one of {among}, not {text[:40]!r}")
-
-
-def _shown(value: DrawnValue) -> str:
-    return value if isinstance(value, str) else figures(float(value), 6)
-
-
-def _unit(value: DrawnValue) -> str:
-    """The unit in which *value* is written, or nothing."""
-    return str(value).lstrip("0123456789.,e+- ")
-
-
-def _plain(text: str) -> str:
-    plain = text.replace(",", "").replace(" ", "").casefold()
-    return plain.removesuffix(".0")

@@ -13,6 +13,7 @@ from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, la
 from app.kinds.answers import Answer, Verdict, single
 from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, UnitName, Where
 from app.kinds.comparing import alike, kind_of, near, of_another_kind, value_at, why_none
+from app.kinds.diagnosed import key_told
 from app.kinds.drawing import Draw, DrawnValue
 from app.sandbox.runner import Runner
 from app.units import Scale, scale_of, show, unit_of
@@ -141,7 +142,11 @@ class Expression(Base):
             or self._factor(values, right)
             or self._counterexample(seed, values, right)
         )
-        return Verdict(False, 0.0, (says, shown))
+        drawn = self.draw(seed)
+        filled = (self.fill(text, drawn) for text in self.wrong.values())
+        return Verdict(
+            False, 0.0, (says, shown), mistake=key_told(says, filled, self.wrong.values())
+        )
 
     def points(self, seed: int) -> tuple[Names, ...]:
         """Values of the symbols at which formulas are compared."""

@@ -11,6 +11,7 @@ from app.expressions import ExpressionError, Names, Quantity, fill
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Markdown, Remembered, Slug, Strict, Where
 from app.kinds.choice import Offered, Option
+from app.kinds.diagnosed import first_mistake, key_of
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.numeric import TELL, Box
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
@@ -184,10 +185,11 @@ class LabExercise(Base):
         option = self.cause.options.get(chosen)
         feedback = self.fill(option.says, self.draw(seed)) if option else ""
         right = chosen == self.cause.correct if option else None
-        parts[CAUSE] = PartVerdict(right, feedback)
+        mistake = key_of(option.says) if option and not right else ""
+        parts[CAUSE] = PartVerdict(right, feedback, mistake)
         says.append(feedback or "The cause is not chosen yet.")
         score = sum(part.correct is True for part in parts.values()) / len(parts)
-        return Verdict(score == 1, score, tuple(says), parts)
+        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
 
     def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
         """The verdict on each prediction, with the mistake behind a wrong one where it shows."""

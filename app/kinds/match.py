@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from app.errors import AnswerError, nearest
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.kinds.diagnosed import first_mistake, key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.runner import Runner
 
@@ -118,7 +119,7 @@ class Match(Base):
         ]
         if empty := sum(part.correct is None for part in parts.values()):
             says.append(f"{empty} {'is' if empty == 1 else 'are'} not matched yet.")
-        return Verdict(False, score, tuple(says), parts)
+        return Verdict(False, score, tuple(says), parts, first_mistake(parts.values()))
 
     def _judge(self, key: str, partner: str, drawn: Draw) -> PartVerdict:
         thing = self.things[key]
@@ -127,7 +128,8 @@ class Match(Base):
         if partner in thing.partners:
             return PartVerdict(True, "Right.")
         says = thing.says.get(partner, f"This does not go with “{self.partners[partner]}”.")
-        return PartVerdict(False, self.fill(says, drawn))
+        mistake = key_of(says) if partner in thing.says else ""
+        return PartVerdict(False, self.fill(says, drawn), mistake)
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.KEY" for each thing."""

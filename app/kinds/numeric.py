@@ -11,6 +11,7 @@ from app.expressions import ExpressionError, Names, Quantity, names_in, parse
 from app.kinds.answers import Answer, Counted, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Remembered, UnitName, Where
 from app.kinds.counting import counted_in, trouble_of_parts
+from app.kinds.diagnosed import first_mistake
 from app.kinds.drawing import Draw, redrawn
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.sandbox.runner import Runner
@@ -127,12 +128,13 @@ class Numeric(Base):
         }
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         if not self.answers:
-            return Verdict(score == 1, score, (parts[ONLY].says,))
+            only = parts[ONLY]
+            return Verdict(score == 1, score, (only.says,), mistake=only.mistake)
         titles = {name: self.title_of(name, seed) for name in self._asked}
         says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(f"Still empty: {'; '.join(missing)}.")
-        return Verdict(score == 1, score, tuple(says), parts)
+        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
 
     def title_of(self, name: str, seed: int) -> str:
         """What the answer called *name* is on the page."""

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from app.errors import AnswerError, nearest
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.runner import Runner
 
@@ -139,8 +140,9 @@ class Order(Base):
         missing = [key for key in self.items if key not in keys]
         if not (wrong or guests or missing):
             return Verdict(True, 1.0, ("Right: every step comes after those that it needs.",))
-        says = [self.fill(self.says[p], drawn) for p in self.says if _pair(p) in wrong]
-        says += [self.fill(self.strangers[key].says, drawn) for key in guests]
+        told = [self.says[pair] for pair in self.says if _pair(pair) in wrong]
+        told += [self.strangers[key].says for key in guests]
+        says = [self.fill(text, drawn) for text in told]
         if missing:
             says.append(
                 f"{len(missing)} {'step is' if len(missing) == 1 else 'steps are'} missing."
@@ -149,7 +151,8 @@ class Order(Base):
             early, late = min(wrong, key=lambda pair: keys.index(pair[0]))
             texts = (self.fill(self.items[key].text, drawn) for key in (early, late))
             says = ["“{}” cannot come before “{}”.".format(*texts)]
-        return Verdict(False, self._score(keys, wrong), tuple(says))
+        mistake = key_of(told[0]) if told else ""
+        return Verdict(False, self._score(keys, wrong), tuple(says), mistake=mistake)
 
     def _score(self, keys: Sequence[str], wrong: frozenset[tuple[str, str]]) -> float:
         """The share of the pairs that must be in one order and are, less that of strangers."""

@@ -11,6 +11,7 @@ from app.expressions import ExpressionError, Names, Quantity, evaluate, read_ans
 from app.kinds.answers import PartVerdict
 from app.kinds.base import Strict, UnitName
 from app.kinds.common_mistakes import common_mistake, in_another_unit
+from app.kinds.diagnosed import key_told
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 
@@ -169,7 +170,8 @@ class AnswerKey:
             return PartVerdict(True, self._praise + self.asked.echo(reading))
         says = self.blame(reading)
         is_said = says.startswith(self.asked.shown(reading.value))
-        return PartVerdict(False, says if is_said else says + self.asked.echo(reading))
+        told = key_told(says, (text for _, text in self.mistakes), self.asked.mistakes.values())
+        return PartVerdict(False, says if is_said else says + self.asked.echo(reading), told)
 
     def shown(self) -> str:
         """The right value as a person writes it, to as many figures as count as right."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import delete, exists
+from sqlalchemy import and_, delete, exists, not_, or_
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
@@ -11,7 +11,7 @@ from app.db.people import ClassRow, IdentityRow, MemberRow, PersonRow, SessionRo
 from app.db.personal import delete_learners
 from app.db.tables import TokenRow, now
 from app.people.classes import Role, number_of
-from app.people.members import in_parts
+from app.people.members import INVENTED, in_parts
 
 
 def delete_class(session: Session, row: ClassRow) -> int:
@@ -21,7 +21,7 @@ def delete_class(session: Session, row: ClassRow) -> int:
     So do its students who are nowhere else, with their answers; see `_only_here`.
     """
     class_id = number_of(row)
-    gone = _only_here(session, class_id, demo=row.demo)
+    gone = _only_here(session, class_id)
     for learners in in_parts(gone.values()):
         delete_learners(session, learners)
     for persons in in_parts(gone):
@@ -32,29 +32,28 @@ def delete_class(session: Session, row: ClassRow) -> int:
     return len(gone)
 
 
-def _only_here(session: Session, class_id: int, *, demo: bool) -> Mapping[int, str]:
+def _only_here(session: Session, class_id: int) -> Mapping[int, str]:
     """The students who are in no other class, are signed in nowhere, and sign in no other way.
 
-    Their learners, by person. The students of a *demo* are invented: they go in any case.
+    Their learners, by person. Those who were invented for a demo go in any case.
     """
     other = aliased(MemberRow)
+    person = col(MemberRow.person)
+    elsewhere = (
+        exists().where(col(other.person) == person, col(other.class_id) != class_id),
+        exists().where(col(SessionRow.person) == person, col(SessionRow.until) > now()),
+        exists().where(col(IdentityRow.person) == person),
+    )
+    invented = exists().where(
+        col(IdentityRow.person) == person, col(IdentityRow.issuer) == INVENTED
+    )
+    only_student = and_(
+        col(MemberRow.role) == Role.STUDENT.word, *(not_(found) for found in elsewhere)
+    )
     statement = (
         columns(col(PersonRow.id), col(PersonRow.learner))
-        .join_from(MemberRow, PersonRow, col(PersonRow.id) == col(MemberRow.person))
-        .where(
-            col(MemberRow.class_id) == class_id,
-            col(MemberRow.role) == Role.STUDENT.word,
-            ~exists().where(
-                col(other.person) == col(MemberRow.person), col(other.class_id) != class_id
-            ),
-        )
+        .join_from(MemberRow, PersonRow, col(PersonRow.id) == person)
+        .where(col(MemberRow.class_id) == class_id, or_(invented, only_student))
     )
-    if not demo:
-        statement = statement.where(
-            ~exists().where(
-                col(SessionRow.person) == col(MemberRow.person), col(SessionRow.until) > now()
-            ),
-            ~exists().where(col(IdentityRow.person) == col(MemberRow.person)),
-        )
     rows = session.connection().execute(statement)
     return {row.id or 0: row.learner for row in rows}

@@ -17,14 +17,19 @@ from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.people import (
+    assigning,
     assignment,
     classes,
     elsewhere,
+    extensions,
+    importing,
     joining,
     me,
     overview,
+    roster,
     settings,
     signing,
+    slips,
 )
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
@@ -60,6 +65,11 @@ PARTS = (
     signing,
     elsewhere,
     me,
+    assigning,
+    roster,
+    importing,
+    slips,
+    extensions,
     authoring,
     docs,
     api,

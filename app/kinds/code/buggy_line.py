@@ -31,6 +31,7 @@ from app.kinds.code.mutation import (
     equally_guilty,
     mended_elsewhere,
 )
+from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.execution import Returned
 from app.sandbox.runner import Runner
@@ -192,7 +193,8 @@ class BuggyLine(CodeExercise):
         if line == bug.line:
             return Verdict(True, 1.0, (self.fill(bug.says, drawn), self.reveal(seed)))
         if line in self.elsewhere:
-            return Verdict(False, 0.0, (self.fill(self.elsewhere[line], drawn),))
+            says = self.elsewhere[line]
+            return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=key_of(says))
         return Verdict(False, 0.0, (f"Line {line} is correct as written.",))
 
     def _line(self, answer: Answer) -> int:

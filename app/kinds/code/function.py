@@ -29,6 +29,7 @@ from app.kinds.code.feedback import (
     trial_run,
     was_stopped,
 )
+from app.kinds.diagnosed import key_of
 from app.sandbox.execution import Execution, Outcome, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of
@@ -163,9 +164,11 @@ class Function(CodeExercise):
         if all(passed) and len(passed) == len(calls):
             return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
         says = [hidden.says_of(passed.index(False), report.outcomes)]
-        if diagnosis := await self._diagnosis(seed, hidden, report, runner):
-            says.append(diagnosis)
-        return Verdict(False, sum(passed) / len(calls), tuple(says))
+        diagnosis = await self._diagnosis(seed, hidden, report, runner)
+        if diagnosis:
+            says.append(self.fill(diagnosis, self.draw(seed)))
+        known = key_of(diagnosis) if diagnosis else ""
+        return Verdict(False, sum(passed) / len(calls), tuple(says), mistake=known)
 
     async def try_out(self, seed: int, source: str, runner: Runner, learner: str = "") -> Trial:
         """Run the visible examples.
@@ -193,14 +196,14 @@ class Function(CodeExercise):
         return report
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
-        """Feedback on the listed mistake with the same results, or on a common one."""
+        """The wording of the listed mistake with the same results, or of a common one."""
         if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
             return ""
         calls = hidden.always or hidden.drawn
         outcomes = report.outcomes[-len(calls) :]
         for foreseen, says in await self._wrong_outcomes(seed, calls, runner):
             if same_results(outcomes, foreseen):
-                return self.fill(says, self.draw(seed))
+                return says
         return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
 
     async def _wrong_outcomes(

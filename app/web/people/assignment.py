@@ -68,7 +68,7 @@ async def assignment_page(
         with open_session(site.engine) as session:
             one = mine(session, site, member, found)
         page = _page(site, member, one)
-        return render("people/assignment.html", frame(request, found.title, here="classes"), page)
+        return render("people/assigned.html", frame(request, found.title, here="classes"), page)
 
     return await aside(shown)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.kinds.design import Design, KnobRow
+from app.kinds.design import Design
+from app.kinds.knob import KnobRow
 from app.site import Site
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed

@@ -1,0 +1,47 @@
+"""The key of a diagnosis: a digest of its text, so that it survives a reorder of the file."""
+
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from hashlib import blake2s
+
+from app.kinds.answers import PartVerdict
+from app.kinds.common_mistakes import common_wordings
+
+_BYTES = 6
+_REMEMBERED = 8_192
+
+
+@lru_cache(_REMEMBERED)
+def key_of(wording: str) -> str:
+    """The key of a diagnosis with this *wording*, before any value is filled in.
+
+    >>> key_of("Is a factor of {ranks} missing?")
+    'cc4f9172394f'
+    """
+    return blake2s(wording.strip().encode(), digest_size=_BYTES).hexdigest()
+
+
+def key_told(says: str, filled: Iterable[str], wordings: Iterable[str]) -> str:
+    """The key of the one of *wordings* that, *filled* in, is what was said; else of a common one.
+
+    Empty for what is no known mistake, such as "70 ms is too large".
+    """
+    for told, wording in zip(filled, wordings, strict=True):
+        if told == says:
+            return key_of(wording)
+    return key_of(says) if key_of(says) in _common() else ""
+
+
+def first_mistake(parts: Iterable[PartVerdict]) -> str:
+    """The key of the first mistake in *parts*."""
+    return next((part.mistake for part in parts if part.mistake), "")
+
+
+def common_diagnosis(key: str) -> str:
+    """The sentence about a common mistake with that *key*; empty if there is none."""
+    return _common().get(key, "")
+
+
+@cache
+def _common() -> dict[str, str]:
+    return {key_of(says): says for says in common_wordings()}

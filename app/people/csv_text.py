@@ -1,0 +1,117 @@
+"""CSV as text: any encoding and separator in, and cells that no spreadsheet runs out."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.errors import InputError
+
+FILE_LIMIT = 8 << 20  # bytes
+_BOM = "\ufeff"
+_SEPARATORS = ",;\t"
+_COLUMNS = 2_000
+# A formula begins a cell, or what a program that expects another separator takes for one.
+_FORMULA = "=+\\-@\t\r\uff1d\uff0b\uff0d\uff20"
+_BEGINS = r'((?:^|[,;\t\r\n])[ "]*)'
+_UNSAFE = re.compile(f"{_BEGINS}('*[{_FORMULA}])")
+_GUARDED = re.compile(f"{_BEGINS}'('*[{_FORMULA}])")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The cells of a row, and the line of the file on which it ends."""
+
+    number: int
+    cells: tuple[str, ...]
+
+
+def guarded(text: str) -> str:
+    """*text* as a cell that no spreadsheet takes for a formula: an apostrophe comes first.
+
+    Source:
+        OWASP, CSV Injection.
+
+    >>> guarded("=HYPERLINK(1)"), guarded("Ada"), guarded("'=1")
+    ("'=HYPERLINK(1)", 'Ada', "''=1")
+    """
+    return _UNSAFE.sub(r"\1'\2", text)
+
+
+def unguarded(cell: str) -> str:
+    """The text that `guarded` was given.
+
+    >>> unguarded("'=HYPERLINK(1)"), unguarded("'tis"), unguarded("''=1")
+    ('=HYPERLINK(1)', "'tis", "'=1")
+    """
+    return _GUARDED.sub(r"\1\2", cell)
+
+
+def written(rows: Iterable[Sequence[str]]) -> str:
+    """*rows* as CSV (RFC 4180), each cell guarded."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([guarded(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def lines_of(content: bytes | str) -> Iterator[Line]:
+    """The rows of a CSV file that are not blank, with what guards a cell taken off.
+
+    Raises:
+        InputError: it is empty, too large, binary, or not CSV; the message names the line.
+    """
+    text = content if isinstance(content, str) else decoded(content)
+    if len(text) > FILE_LIMIT:
+        raise InputError(f"this file is larger than {FILE_LIMIT >> 20} MiB, the limit")
+    if "\0" in text:
+        raise InputError("this is not a text file; save the table as CSV")
+    text, separator = _separated(text.removeprefix(_BOM))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    yield from _rows(reader)
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file in UTF-8, UTF-16 or, as older programs write, Windows-1252.
+
+    Raises:
+        InputError: it is too large.
+    """
+    if len(content) > FILE_LIMIT:
+        raise InputError(f"this file is larger than {FILE_LIMIT >> 20} MiB, the limit")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", "replace")
+    if b"\0" in content[:200] and len(content) % 2 == 0:
+        # Half of the bytes of European text in UTF-16 are 0: the high ones.
+        order = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
+        return content.decode(order, "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return content.decode("cp1252")
+    except UnicodeDecodeError:  # it leaves five bytes undefined
+        return content.decode("latin-1")
+
+
+def _separated(text: str) -> tuple[str, str]:
+    """*text* without a line such as `sep=;`, and its separator."""
+    lines = text.lstrip("\r\n").splitlines()
+    first = lines[0] if lines else ""
+    if re.fullmatch(r"sep=[,;\t]", first):
+        return text.lstrip("\r\n")[len(first) :], first[-1]
+    outside = re.sub(r'"[^"]*"', "", first)
+    return text, max(_SEPARATORS, key=outside.count)
+
+
+def _rows(reader: "csv._reader") -> Iterator[Line]:
+    try:
+        for row in reader:
+            if len(row) > _COLUMNS:
+                raise InputError(f"line {reader.line_num}: more than {_COLUMNS:,} columns")
+            cells = tuple(unguarded(cell.strip()) for cell in row)
+            if any(cells):
+                yield Line(reader.line_num, cells)
+    except csv.Error as error:
+        raise InputError(f"line {reader.line_num}: this is not CSV ({error})") from None

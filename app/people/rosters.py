@@ -1,0 +1,235 @@
+"""A roster of a class against what is stored: the difference is shown first, then applied."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import insert
+from sqlmodel import Session, col, select
+
+from app.db.people import MemberRow, PersonRow
+from app.db.signing import new_learner
+from app.db.tables import now
+from app.errors import InputError
+from app.people.classes import Member, Role
+from app.people.csv_files import Listed
+from app.people.members import remove_members
+
+MOST_MEMBERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A member, and how a roster lists them."""
+
+    member: Member
+    listed: Listed
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """A line of a roster that is left out, because an earlier one is the same person."""
+
+    listed: Listed
+    first: Listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What a roster would change.
+
+    *found* are members without an id who have the name of one on the roster: they get the id.
+    *missing* are students who are not on it; they stay, unless they are removed on purpose.
+    """
+
+    added: tuple[Listed, ...]
+    changed: tuple[Changed, ...]
+    found: tuple[Changed, ...]
+    missing: tuple[Member, ...]
+    doubled: tuple[Doubled, ...]
+    same: int
+
+    @property
+    def digest(self) -> str:
+        """A short text that is another for another difference, wherever its lines are."""
+        changes = [
+            (one.member, replace(one.listed, line=0)) for one in (*self.changed, *self.found)
+        ]
+        said = repr(([replace(one, line=0) for one in self.added], changes, self.missing))
+        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change, unless those who are missing are removed."""
+        return not (self.added or self.changed or self.found)
+
+
+def difference(members: Sequence[Member], roster: Sequence[Listed]) -> Difference:
+    """What *roster* would change among the *members* of a class.
+
+    A person is found by the id of the other system; without one, by a name that only one has.
+
+    Raises:
+        InputError: the class would have too many members.
+    """
+    once, doubled = _without_doubles(roster)
+    find = _Finder(members, once)
+    added: list[Listed] = []
+    changed: list[Changed] = []
+    found: list[Changed] = []
+    same = 0
+    claimed: dict[int, Listed] = {}
+    for one in once:
+        member, by_name = find.member(one)
+        if member is None:
+            added.append(one)
+        elif member.person in claimed:
+            doubled.append(Doubled(one, claimed[member.person]))
+        else:
+            claimed[member.person] = one
+            differs = _differs(member, one)
+            same += not differs
+            if differs:
+                (found if by_name and one.outside_id else changed).append(Changed(member, one))
+    if len(members) + len(added) > MOST_MEMBERS:
+        total = len(members) + len(added)
+        raise InputError(f"a class has at most {MOST_MEMBERS:,} members; this would make {total:,}")
+    return Difference(
+        added=tuple(added),
+        changed=tuple(changed),
+        found=tuple(found),
+        missing=tuple(
+            one for one in members if one.person not in claimed and one.role is Role.STUDENT
+        ),
+        doubled=tuple(doubled),
+        same=same,
+    )
+
+
+def apply(
+    session: Session, class_id: int, found: Difference, *, remove_missing: bool = False
+) -> None:
+    """Make a class as the roster of *found* says; not committed.
+
+    Raises:
+        InputError: the class would have no teacher.
+    """
+    _add(session, class_id, found.added)
+    changes = {one.member.person: one.listed for one in (*found.changed, *found.found)}
+    if changes:
+        rows = select(MemberRow).where(
+            MemberRow.class_id == class_id, col(MemberRow.left).is_(None)
+        )
+        for row in session.exec(rows):
+            if listed := changes.get(row.person):
+                row.label = listed.name
+                row.outside_id = listed.outside_id or row.outside_id
+                row.role = listed.role.word if listed.role else row.role
+                session.add(row)
+        session.flush()
+        _keep_a_teacher(session, class_id)
+    if remove_missing:
+        remove_members(session, class_id, [member.person for member in found.missing])
+
+
+def _keep_a_teacher(session: Session, class_id: int) -> None:
+    teachers = select(MemberRow.person).where(
+        MemberRow.class_id == class_id,
+        MemberRow.role == Role.TEACHER.word,
+        col(MemberRow.left).is_(None),
+    )
+    if session.exec(teachers).first() is None:
+        raise InputError("with this roster the class would have no teacher; nothing was changed")
+
+
+def _add(session: Session, class_id: int, added: Sequence[Listed]) -> None:
+    """Make a person and a member for each who is new, all with two statements."""
+    added = _take_up_again(session, class_id, added)
+    if not added:
+        return
+    made = now()
+    persons = [
+        {"learner": new_learner(), "name": one.name, "made": made, "deleted": None} for one in added
+    ]
+    statement = insert(PersonRow).returning(col(PersonRow.id), sort_by_parameter_order=True)
+    numbers = session.connection().execute(statement, persons).scalars()
+    session.connection().execute(
+        insert(MemberRow),
+        [
+            {
+                "class_id": class_id,
+                "person": number,
+                "role": (one.role or Role.STUDENT).word,
+                "label": one.name,
+                "outside_id": one.outside_id,
+                "code_digest": None,
+                "joined": made,
+                "left": None,
+            }
+            for number, one in zip(numbers, added, strict=True)
+        ],
+    )
+
+
+def _take_up_again(session: Session, class_id: int, added: Sequence[Listed]) -> Sequence[Listed]:
+    """Let those of *added* in again who have left the class; the others."""
+    listed = {one.outside_id: one for one in added if one.outside_id}
+    left = select(MemberRow).where(
+        MemberRow.class_id == class_id, col(MemberRow.left).is_not(None), MemberRow.outside_id != ""
+    )
+    for row in session.exec(left):
+        if one := listed.pop(row.outside_id, None):
+            row.left, row.label = None, one.name
+            row.role = (one.role or Role.STUDENT).word
+            session.add(row)
+    session.flush()
+    return [one for one in added if not one.outside_id or one.outside_id in listed]
+
+
+class _Finder:
+    """Finds the member whom a line of a roster is about."""
+
+    def __init__(self, members: Sequence[Member], roster: Sequence[Listed]) -> None:
+        self._ids = {member.outside_id: member for member in members if member.outside_id}
+        self._names = _unique_names(members)
+        self._listed = Counter(one.name.casefold() for one in roster)
+
+    def member(self, listed: Listed) -> tuple[Member | None, bool]:
+        """The member, and whether it is the name that they have in common."""
+        if listed.outside_id in self._ids:
+            return self._ids[listed.outside_id], False
+        name = listed.name.casefold()
+        namesake = self._names.get(name) if self._listed[name] == 1 else None
+        if namesake and listed.outside_id and namesake.outside_id:
+            return None, False  # two persons with one name
+        return namesake, True
+
+
+def _without_doubles(roster: Sequence[Listed]) -> tuple[list[Listed], list[Doubled]]:
+    """The first line of each person, and the others. Namesakes with ids of their own are two."""
+    first: dict[str, Listed] = {}
+    doubled = []
+    for one in roster:
+        key = f"id {one.outside_id}" if one.outside_id else f"name {one.name.casefold()}"
+        if key in first:
+            doubled.append(Doubled(one, first[key]))
+        else:
+            first[key] = one
+    return list(first.values()), doubled
+
+
+def _unique_names(members: Sequence[Member]) -> Mapping[str, Member]:
+    """The members whose name nobody else has."""
+    counts = Counter(member.name.casefold() for member in members)
+    return {
+        member.name.casefold(): member for member in members if counts[member.name.casefold()] == 1
+    }
+
+
+def _differs(member: Member, listed: Listed) -> bool:
+    return (
+        member.name != listed.name
+        or (listed.role is not None and listed.role is not member.role)
+        or bool(listed.outside_id and listed.outside_id != member.outside_id)
+    )

@@ -1,0 +1,80 @@
+"""The exercises to choose from for an assignment: by chapter, each with its points."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.content.catalog import Catalog, Topic
+from app.kinds import Exercise
+from app.people.assignments import Entry
+from app.web.urls import exercise_url
+
+CHOSEN, POINTS = "exercise", "points:"  # names of fields; an exercise's id follows POINTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An exercise in the list, and whether it is chosen."""
+
+    id: str
+    href: str
+    title: str
+    about: str
+    chosen: bool
+    points: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The exercises of a chapter; *chosen* of them are."""
+
+    id: str
+    title: str
+    choices: tuple[Choice, ...]
+
+    @property
+    def chosen(self) -> int:
+        """How many are chosen."""
+        return sum(choice.chosen for choice in self.choices)
+
+
+def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[Chapter, ...]:
+    """Every chapter; the exercises in *points* are chosen, with those points.
+
+    Chosen exercises that the site does not have anymore are in a chapter of their own.
+    """
+    found = [
+        Chapter(
+            topic.id,
+            topic.title,
+            tuple(_choice(one, points.get(one.id)) for one in topic.exercises),
+        )
+        for topic in catalog.topics
+    ]
+    gone = tuple(
+        Choice(id=name, href="", title=name, about="not on this server", chosen=True, points=worth)
+        for name, worth in points.items()
+        if name not in catalog.by_id
+    )
+    return (*found, Chapter("", "No longer on this server", gone)) if gone else tuple(found)
+
+
+def points_of(entries: tuple[Entry, ...]) -> Mapping[str, str]:
+    """The points of *entries* by exercise, as they are typed."""
+    return {entry.exercise: f"{entry.points:g}" for entry in entries}
+
+
+def path_points(topic: Topic) -> Mapping[str, str]:
+    """One point for each exercise of the path of a chapter."""
+    return {exercise.id: "1" for exercise in topic.path}
+
+
+def _choice(exercise: Exercise, points: str | None) -> Choice:
+    core = ", core" if exercise.core else ""
+    return Choice(
+        id=exercise.id,
+        href=exercise_url(exercise.id),
+        title=exercise.title,
+        about=f"{exercise.kind_title}, level {exercise.level}, {exercise.minutes:g} min{core}",
+        chosen=points is not None,
+        points=points or "1",
+    )

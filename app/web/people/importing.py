@@ -1,0 +1,101 @@
+"""A roster from a file or pasted: first what it would change, then the change."""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData, UploadFile
+
+from app.db.session import open_session, open_writing_session
+from app.errors import InputError, sentence
+from app.people.classes import Role, members_of
+from app.people.csv_files import MOST_LINES, read_roster
+from app.people.csv_text import decoded
+from app.people.rosters import Difference, apply, difference
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, class_url, head_of
+
+router = APIRouter(prefix="/classes/{class_id:int}/people/roster")
+_SHOWN = 50  # of a group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RosterPage:
+    """The form for a roster, and once one was sent, what it would change."""
+
+    head: ClassHead
+    text: str = ""
+    found: Difference | None = None
+    shown: int = _SHOWN
+    most: int = MOST_LINES
+    problem: str = ""
+    moved: bool = False
+
+
+@router.get("")
+async def roster(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """The form for a roster."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    return _shown(request, member, RosterPage(head=head_of(member, "People")))
+
+
+@router.post("", dependencies=[FromHere])
+async def compare(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """What a roster would change; nothing is changed yet."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    limit = site.settings.body_limit
+    async with request.form(max_files=1, max_fields=4, max_part_size=limit) as sent:
+        content = await _content(sent)
+    return await aside(_compared, request, site, member, decoded(content))
+
+
+@router.post("/apply", dependencies=[FromHere])
+async def take(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """Change the class as was shown; if the difference is another by now, it is shown again."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    limit = site.settings.body_limit
+    async with request.form(max_files=0, max_fields=4, max_part_size=limit) as sent:
+        text, digest = str(sent.get("text", "")), str(sent.get("digest", ""))
+        removes = sent.get("remove") == "yes"
+    if not await aside(_taken, site, class_id, text, digest, removes=removes):
+        return await aside(_compared, request, site, member, text, moved=True)
+    return RedirectResponse(f"{class_url(class_id)}/people", 303)
+
+
+async def _content(sent: FormData) -> bytes:
+    file = sent.get("file")
+    content = await file.read() if isinstance(file, UploadFile) else b""
+    return content or str(sent.get("text", "")).encode("utf-8", "replace")
+
+
+def _compared(
+    request: Request, site: Site, member: Membership, text: str, *, moved: bool = False
+) -> Response:
+    head = head_of(member, "People")
+    try:
+        with open_session(site.engine) as session:
+            found = difference(members_of(session, member.class_id), read_roster(text))
+    except InputError as error:
+        problem = sentence(str(error))
+        return _shown(request, member, RosterPage(head=head, text=text, problem=problem))
+    return _shown(request, member, RosterPage(head=head, text=text, found=found, moved=moved))
+
+
+def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) -> bool:
+    """Whether the class was changed: only if the difference is still the one with *digest*."""
+    with open_writing_session(site.engine) as session:
+        found = difference(members_of(session, class_id), read_roster(text))
+        if found.digest != digest:
+            return False
+        apply(session, class_id, found, remove_missing=removes)
+        session.commit()
+    return True
+
+
+def _shown(request: Request, member: Membership, page: RosterPage) -> Response:
+    around = frame(request, f"Roster of {member.row.name}", here="classes")
+    return render("people/roster.html", around, page, 422 if page.problem else 200)

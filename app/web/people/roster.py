@@ -1,0 +1,243 @@
+"""/classes/ID/people: who is in a class, how one joins it, and what each may do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.db.people import ClassRow
+from app.db.session import open_session, open_writing_session
+from app.errors import InputError, sentence
+from app.people.classes import Member, Role, class_with, members_of, renew_join_link
+from app.people.local_time import how_far
+from app.people.members import change_role, last_seen, member_row, remove_members, rename_member
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, class_url, head_of
+from app.web.people.join_link import JoinLink, join_link
+
+router = APIRouter(prefix="/classes/{class_id:int}/people")
+_AT_ONCE = 300  # members on a page
+_JOINING = ("open", "roster", "closed")
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberLine:
+    """A member in the roster; a student's name leads to their path through the class."""
+
+    name: str
+    href: str
+    edit: str
+    role: str
+    outside_id: str
+    seen: str
+    has_code: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeoplePage:
+    """The people of a class: those on this page, and how many there are."""
+
+    head: ClassHead
+    teaches: bool
+    link: JoinLink
+    lines: tuple[MemberLine, ...]
+    total: int
+    students: int
+    without_code: int
+    sought: str
+    place: int
+    places: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberPage:
+    """A member, to be changed or removed; *codes*: the teacher may make a code for them."""
+
+    head: ClassHead
+    href: str
+    name: str
+    outside_id: str
+    role: str
+    has_code: bool
+    is_visitor: bool
+    problem: str
+
+
+@router.get("")
+async def people(
+    request: Request, site: Here, visiting: Visiting, class_id: int, q: str = "", page: str = "1"
+) -> Response:
+    """Everyone in a class, or those whose name or id contains *q*."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    place = int(page) if page.isascii() and page.isdecimal() and len(page) < len("9999") else 1
+    return await aside(_people, request, site, member, " ".join(q.split())[:100], place)
+
+
+@router.post("/link", dependencies=[FromHere])
+async def link(
+    request: Request, site: Here, visiting: Visiting, class_id: int, do: Annotated[str, Form()] = ""
+) -> Response:
+    """Renew the join link, or say who may join by it."""
+    await in_class(request, site, visiting, class_id, Role.TEACHER)
+    await aside(_change_link, site, class_id, do)
+    return RedirectResponse(f"{class_url(class_id)}/people#link", 303)
+
+
+@router.get("/{person:int}/edit")
+async def edit(
+    request: Request, site: Here, visiting: Visiting, class_id: int, person: int
+) -> Response:
+    """A member's name, id and role."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    return await aside(_member, request, site, member, person)
+
+
+@router.post("/{person:int}/edit", dependencies=[FromHere])
+async def change(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    person: int,
+    name: Annotated[str, Form()] = "",
+    outside_id: Annotated[str, Form()] = "",
+    role: Annotated[str, Form()] = "",
+) -> Response:
+    """Change a member's name, id and role."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    try:
+        await aside(_change, site, class_id, person, name, outside_id, role)
+    except InputError as error:
+        return await aside(_member, request, site, member, person, sentence(str(error)))
+    return RedirectResponse(f"{class_url(class_id)}/people", 303)
+
+
+@router.post("/{person:int}/remove", dependencies=[FromHere])
+async def remove(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    person: int,
+    sure: Annotated[str, Form()] = "",
+) -> Response:
+    """Take a member out of the class."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    if sure != "yes":
+        says = "Nobody was removed: tick the box to confirm, then remove again."
+        return await aside(_member, request, site, member, person, says)
+    try:
+        await aside(_remove, site, class_id, person)
+    except InputError as error:
+        return await aside(_member, request, site, member, person, sentence(str(error)))
+    return RedirectResponse(f"{class_url(class_id)}/people", 303)
+
+
+def matching(members: Sequence[Member], sought: str) -> Sequence[Member]:
+    """Those of *members* whose name or id contains *sought*."""
+    words = sought.casefold()
+    return [one for one in members if words in f"{one.name} {one.outside_id}".casefold()]
+
+
+def _people(request: Request, site: Site, member: Membership, sought: str, place: int) -> Response:
+    now = site.clock()
+    zone = ZoneInfo(member.row.zone)
+    with open_session(site.engine) as session:
+        members = sorted(members_of(session, member.class_id), key=lambda one: -one.role)
+        found = matching(members, sought) if sought else members
+        places = max(1, -(-len(found) // _AT_ONCE))
+        place = min(max(1, place), places)
+        shown = found[(place - 1) * _AT_ONCE : place * _AT_ONCE]
+        seen = last_seen(session, shown)
+    students = [one for one in members if one.role is Role.STUDENT]
+    page = PeoplePage(
+        head=head_of(member, "People"),
+        teaches=member.teaches,
+        link=join_link(request, site, member),
+        lines=tuple(
+            _line(one, how_far(seen[one.person], zone, now) if one.person in seen else "never")
+            for one in shown
+        ),
+        total=len(found),
+        students=len(students),
+        without_code=sum(not one.has_code for one in students),
+        sought=sought,
+        place=place,
+        places=places,
+    )
+    around = frame(request, f"People of {member.row.name}", here="classes")
+    return render("people/people.html", around, page)
+
+
+def _line(one: Member, seen: str) -> MemberLine:
+    href = f"{class_url(one.class_id)}/people/{one.person}"
+    return MemberLine(
+        name=one.name,
+        href=href if one.role is Role.STUDENT else "",
+        edit=f"{href}/edit",
+        role=one.role.word,
+        outside_id=one.outside_id,
+        seen=seen,
+        has_code=one.has_code,
+    )
+
+
+def _member(
+    request: Request, site: Site, member: Membership, person: int, problem: str = ""
+) -> Response:
+    with open_session(site.engine) as session:
+        member_row(session, member.class_id, person)
+        everyone = members_of(session, member.class_id)
+    one = next(other for other in everyone if other.person == person)
+    page = MemberPage(
+        head=head_of(member, "People"),
+        href=f"{class_url(member.class_id)}/people/{person}",
+        name=one.name,
+        outside_id=one.outside_id,
+        role=one.role.word,
+        has_code=one.has_code,
+        is_visitor=person == member.person.person,
+        problem=problem,
+    )
+    status = 422 if problem else 200
+    return render("people/member.html", frame(request, one.name, here="classes"), page, status)
+
+
+def _change(site: Site, class_id: int, person: int, name: str, outside_id: str, role: str) -> None:
+    with open_writing_session(site.engine) as session:
+        rename_member(session, class_id, person, name, outside_id)
+        change_role(session, class_id, person, Role.read(role))
+        session.commit()
+
+
+def _remove(site: Site, class_id: int, person: int) -> None:
+    with open_writing_session(site.engine) as session:
+        remove_members(session, class_id, [person])
+        session.commit()
+
+
+def _change_link(site: Site, class_id: int, do: str) -> None:
+    with open_writing_session(site.engine) as session:
+        row = class_with(session, class_id)
+        _apply(row, do)
+        if do == "renew":
+            renew_join_link(session, site.secret, row)
+        session.add(row)
+        session.commit()
+
+
+def _apply(row: ClassRow, do: str) -> None:
+    if do in _JOINING:
+        if row.archived and do != "closed":
+            raise InputError("this class is archived; take it out of the archive first")
+        row.joining = do
+    elif do != "renew":
+        raise InputError(f"the link can be {', '.join(_JOINING)} or renewed, not {do[:20]!r}")
