@@ -87,6 +87,12 @@ def delete_everything(session: Session, learner: str) -> int:
     return count
 
 
+def delete_learners(session: Session, learners: Sequence[str]) -> None:
+    """Delete everything stored about *learners*, a few hundred at most; not committed."""
+    for table in _TABLES.values():
+        session.connection().execute(delete(table).where(col(table.learner).in_(learners)))
+
+
 def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
     """Store those of *rows* that are not stored about *learner* yet: all of them, or none.
 

@@ -140,9 +140,12 @@ def enroll(
 ) -> MemberRow:
     """The membership of *person*, made or taken up again; not committed.
 
-    A role that the person already has is never lowered.
+    A role that the person already has is never lowered. A person who enters a class loses the
+    seat codes of other classes: their teachers may know them, and would see this class too.
     """
     row = session.get(MemberRow, (class_id, person))
+    if row is None or row.left is not None:
+        _forget_codes(session, person)
     if row is None:
         row = MemberRow(class_id=class_id, person=person, role=role.word)
     row.left = None
@@ -152,6 +155,12 @@ def enroll(
     session.add(row)
     session.flush()
     return row
+
+
+def _forget_codes(session: Session, person: int) -> None:
+    for row in session.exec(select(MemberRow).where(MemberRow.person == person)):
+        row.code_digest = None
+        session.add(row)
 
 
 def renew_seat_code(session: Session, row: MemberRow) -> str:

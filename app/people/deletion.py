@@ -1,0 +1,60 @@
+"""The end of a class: everything that is stored only because of it is deleted."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import delete, exists
+from sqlalchemy import select as columns
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from app.db.people import ClassRow, IdentityRow, MemberRow, PersonRow, SessionRow
+from app.db.personal import delete_learners
+from app.db.tables import TokenRow, now
+from app.people.classes import Role, number_of
+from app.people.members import in_parts
+
+
+def delete_class(session: Session, row: ClassRow) -> int:
+    """Delete a class, and return how many persons were deleted with it; not committed.
+
+    Its members, assignments, extensions, points given by hand, tokens and links to platforms go.
+    So do its students who are nowhere else, with their answers; see `_only_here`.
+    """
+    class_id = number_of(row)
+    gone = _only_here(session, class_id, demo=row.demo)
+    for learners in in_parts(gone.values()):
+        delete_learners(session, learners)
+    for persons in in_parts(gone):
+        session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
+    session.connection().execute(delete(TokenRow).where(col(TokenRow.class_id) == class_id))
+    session.connection().execute(delete(ClassRow).where(col(ClassRow.id) == class_id))
+    session.expire_all()
+    return len(gone)
+
+
+def _only_here(session: Session, class_id: int, *, demo: bool) -> Mapping[int, str]:
+    """The students who are in no other class, are signed in nowhere, and sign in no other way.
+
+    Their learners, by person. The students of a *demo* are invented: they go in any case.
+    """
+    other = aliased(MemberRow)
+    statement = (
+        columns(col(PersonRow.id), col(PersonRow.learner))
+        .join_from(MemberRow, PersonRow, col(PersonRow.id) == col(MemberRow.person))
+        .where(
+            col(MemberRow.class_id) == class_id,
+            col(MemberRow.role) == Role.STUDENT.word,
+            ~exists().where(
+                col(other.person) == col(MemberRow.person), col(other.class_id) != class_id
+            ),
+        )
+    )
+    if not demo:
+        statement = statement.where(
+            ~exists().where(
+                col(SessionRow.person) == col(MemberRow.person), col(SessionRow.until) > now()
+            ),
+            ~exists().where(col(IdentityRow.person) == col(MemberRow.person)),
+        )
+    rows = session.connection().execute(statement)
+    return {row.id or 0: row.learner for row in rows}

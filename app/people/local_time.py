@@ -1,0 +1,108 @@
+"""Dates as people write and read them: on the calendar and the clock of a time zone."""
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from app.errors import InputError
+
+_TYPED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
+_FIRST, _LAST = 2000, 2200  # years
+_HOUR, _MINUTE = 3600, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time; *note* says what was decided where clocks are changed."""
+
+    at: datetime
+    note: str = ""
+
+
+def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
+    """The moment that clocks in *zone* show as *text*, such as 2026-10-02T23:59.
+
+    A time that clocks skip is as far after the change as it was meant to be. Of a time that comes
+    twice, what *ends* takes the second, and what begins the first: nobody loses an hour.
+
+    Raises:
+        InputError: it is not such a time.
+    """
+    typed = _typed(text)
+    if not _FIRST <= typed.year < _LAST:
+        raise InputError(f"the year must be from {_FIRST} to {_LAST - 1}, not {typed.year}")
+    early, late = (typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    if early.utcoffset() == late.utcoffset():
+        return Moment(early.astimezone(UTC))
+    moved = early.astimezone(UTC).astimezone(zone)
+    if moved.replace(tzinfo=None) != typed:
+        says = f"clocks in {zone.key} skip {typed:%H:%M} on {_day(typed)}: {moved:%H:%M} is used"
+        return Moment(moved.astimezone(UTC), says)
+    which, chosen = ("second", late) if ends else ("first", early)
+    says = (
+        f"clocks in {zone.key} show {typed:%H:%M} twice on {_day(typed)}: the {which} is used, "
+        f"which is {chosen.astimezone(UTC):%H:%M} UTC"
+    )
+    return Moment(chosen.astimezone(UTC), says)
+
+
+def _typed(text: str) -> datetime:
+    if _TYPED.fullmatch(text):
+        with suppress(ValueError):  # such as February 30
+            return datetime.fromisoformat(text)
+    raise InputError(f"cannot read {text[:40]!r} as a date and time; write it as 2026-10-02T23:59")
+
+
+def field_text(at: datetime | None, zone: ZoneInfo) -> str:
+    """*at* as a field for a date and time holds it; empty if there is none."""
+    return f"{at.astimezone(zone):%Y-%m-%dT%H:%M}" if at else ""
+
+
+def in_words(at: datetime, zone: ZoneInfo, now: datetime) -> str:
+    """*at* with its day of the week, and how far away it is.
+
+    >>> now = datetime(2026, 9, 26, 9, 0, tzinfo=UTC)
+    >>> in_words(datetime(2026, 10, 2, 21, 59, tzinfo=UTC), ZoneInfo("Europe/Berlin"), now)
+    'Friday, Oct 2, 23:59, in 6 days'
+    """
+    return f"{on_the_calendar(at, zone, now)}, {how_far(at, zone, now)}"
+
+
+def on_the_calendar(at: datetime, zone: ZoneInfo, now: datetime) -> str:
+    """*at* with its day of the week; with the year, if it is another than that of *now*."""
+    local = at.astimezone(zone)
+    year = "" if local.year == now.astimezone(zone).year else f", {local.year}"
+    return f"{local:%A, %b} {local.day}{year}, {local:%H:%M}"
+
+
+def how_far(at: datetime, zone: ZoneInfo, now: datetime) -> str:
+    """How far *at* is from *now*: by the calendar from a day on, else by the clock.
+
+    >>> now = datetime(2026, 9, 26, 9, 0, tzinfo=UTC)
+    >>> how_far(now + timedelta(hours=3), ZoneInfo("UTC"), now)
+    'in 3 hours'
+    >>> how_far(now - timedelta(days=1), ZoneInfo("UTC"), now)
+    'yesterday'
+    """
+    days = (at.astimezone(zone).date() - now.astimezone(zone).date()).days
+    apart = (at - now).total_seconds()
+    if abs(apart) < timedelta(hours=12).total_seconds() or days == 0:
+        return _by_the_clock(apart)
+    if abs(days) == 1:
+        return "tomorrow" if days > 0 else "yesterday"
+    return f"in {days:,} days" if days > 0 else f"{-days:,} days ago"
+
+
+def _by_the_clock(seconds: float) -> str:
+    size = abs(seconds)
+    if size < _MINUTE:
+        return "now"
+    one, count = ("hour", size // _HOUR) if size >= _HOUR else ("minute", size // _MINUTE)
+    amount = f"{count:.0f} {one}" + ("" if count == 1 else "s")
+    return f"in {amount}" if seconds > 0 else f"{amount} ago"
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%A, %b} {at.day}, {at.year}"

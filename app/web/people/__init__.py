@@ -1,0 +1,1 @@
+"""The pages of classes: for teachers, assistants and students."""
