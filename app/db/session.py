@@ -53,6 +53,17 @@ def open_session(engine: Engine) -> Iterator[Session]:
         yield session
 
 
+@contextmanager
+def open_writing_session(engine: Engine) -> Iterator[Session]:
+    """A session in which what is read still holds when it writes.
+
+    A transaction on SQLite that begins with a read fails at its first write, if another has
+    written meanwhile; this one waits for its turn at the start.
+    """
+    with open_session(engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})) as session:
+        yield session
+
+
 def _parsed(database: str) -> URL:
     try:
         url = make_url(database)

@@ -15,9 +15,9 @@ from sqlalchemy import Engine, update
 from sqlmodel import col
 
 from app.db.platforms import LinkRow
-from app.db.session import open_session
+from app.db.session import open_session, open_writing_session
 from app.db.tables import now
-from app.errors import RefusedError, UnavailableError
+from app.errors import AppError, RefusedError, UnavailableError
 from app.federation import outbox
 from app.federation.changes import Changes
 from app.federation.lti.platforms import Platform, platform_with
@@ -61,8 +61,9 @@ class Courier:
                 await asyncio.sleep(pause)
                 try:
                     await self.look()
-                except UnavailableError as error:
-                    _log.warning("scores wait: %s (%s)", error, error.cause)
+                except AppError as error:
+                    cause = error.cause if isinstance(error, UnavailableError) else ""
+                    _log.warning("scores wait: %s (%s)", error, cause)
         finally:
             for task in self._under_way.values():
                 task.cancel()
@@ -93,8 +94,11 @@ class Courier:
                 self._everything_at = at
             else:
                 changed = self._changes.since(session, at)
-            for assignment, persons in changed.items():
-                outbox.post(session, self._secret, assignment, at, persons)
+        for assignment, persons in changed.items():
+            with open_session(self._engine) as session:  # computed without the lock of a writer
+                shares = outbox.shares_of(session, self._secret, assignment, at, persons)
+            with open_writing_session(self._engine) as session:
+                outbox.post(session, assignment, shares, at)
 
     def _waiting(self) -> Sequence[int]:
         with open_session(self._engine) as session:
@@ -107,7 +111,7 @@ class Courier:
                 platform, some = found
                 if not await self._sent(platform, some):
                     return
-        except (RefusedError, UnavailableError) as error:
+        except AppError as error:
             _log.warning("scores of platform %d wait: %s", number, error)
 
     def _due(self, number: int) -> tuple[Platform, Sequence[Due]] | None:
@@ -171,7 +175,7 @@ class Courier:
             return found
 
     def _taken(self, one: Due) -> Link | None:
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             row = session.get(LinkRow, one.link)
             if row is None or not outbox.take(session, one, self._clock()):
                 return None
@@ -192,19 +196,19 @@ class Courier:
             return row.lineitem_url if row else ""
 
     def _store_line_item(self, link: int, url: str) -> None:
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             changed = update(LinkRow).where(col(LinkRow.id) == link).values(lineitem_url=url)
             session.connection().execute(changed)
             session.commit()
 
     def _arrived(self, one: Due, sent: datetime) -> None:
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             outbox.arrived(session, one, sent)
 
     def _failed(self, one: Due, why: str, refused: bool) -> None:
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             outbox.failed(session, one, why, self._clock(), refused=refused)
 
     def _postpone(self, some: Sequence[Due]) -> None:
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             outbox.postpone(session, some, self._clock() + _DOWN)

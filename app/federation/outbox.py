@@ -16,8 +16,8 @@ from sqlmodel import Session, col, select
 from app.db.people import AssignmentRow, IdentityRow
 from app.db.platforms import LinkRow, OutboxRow, PlatformRow
 from app.federation.lti.platforms import identities_of
-from app.people.assignments import Assignment, assignment_with, dates_for
-from app.people.classes import Member, members_of
+from app.people.assignments import assignment_with, dates_for
+from app.people.classes import members_of
 from app.people.gradebook import cells_of, total
 
 LEASE = timedelta(minutes=3)  # longer than a score takes on its way
@@ -48,22 +48,38 @@ def linked_assignments(session: Session) -> Sequence[int]:
     return sorted(session.exec(select(LinkRow.assignment).distinct()))
 
 
-def post(
+def shares_of(
     session: Session,
     secret: str,
     assignment: int,
     at: datetime,
     persons: Collection[int] | None = None,
-) -> int:
-    """Put the points of *persons*, or everyone, in an assignment into the outbox; the changes.
+) -> Mapping[int, float]:
+    """The share of the points, 0 to 1, of *persons*, or everyone, as platforms should have it.
 
     A person without an answer has no score yet. Points that students do not see before the due
-    date are not sent before it either. Commits.
+    date are not sent before it either.
     """
     found = assignment_with(session, assignment)
     everyone = members_of(session, found.class_id)
     members = [one for one in everyone if persons is None or one.person in persons]
-    shares = _shares(session, secret, found, members, at)
+    cells, most = cells_of(session, secret, found, members), found.points
+    shares = {
+        person: min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0
+        for person in {person for person, _ in cells}
+    }
+    if found.policy.show_points:
+        return shares
+    dates = {person: dates_for(session, found, person).due for person in shares}
+    return {
+        person: share
+        for person, share in shares.items()
+        if (due_date := dates[person]) is not None and at > due_date
+    }
+
+
+def post(session: Session, assignment: int, shares: Mapping[int, float], at: datetime) -> int:
+    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits."""
     links = session.exec(select(LinkRow).where(LinkRow.assignment == assignment)).all()
     changes = sum(_post_link(session, link, shares, at) for link in links)
     session.commit()
@@ -183,34 +199,6 @@ def wait_after(tries: int) -> timedelta:
     """
     doubled = int(2 ** min(tries, _DOUBLINGS))
     return min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
-
-
-def _shares(
-    session: Session,
-    secret: str,
-    assignment: Assignment,
-    members: Sequence[Member],
-    at: datetime,
-) -> Mapping[int, float]:
-    """The share of the points that each of *members* has, 0 to 1; none without an answer."""
-    cells = cells_of(session, secret, assignment, members)
-    most = assignment.points
-    shares = {
-        person: min(1.0, max(0.0, total(cells, person, assignment) / most)) if most else 0.0
-        for person in {person for person, _ in cells}
-    }
-    if assignment.policy.show_points:
-        return shares
-    return {
-        person: share
-        for person, share in shares.items()
-        if _is_shown(session, assignment, person, at)
-    }
-
-
-def _is_shown(session: Session, assignment: Assignment, person: int, at: datetime) -> bool:
-    due_date = dates_for(session, assignment, person).due
-    return due_date is not None and at > due_date
 
 
 def _post_link(session: Session, link: LinkRow, shares: Mapping[int, float], at: datetime) -> int:

@@ -23,6 +23,7 @@ _SALT = "wallclock.lti.state"
 _BYTES = 24
 _NAME_LENGTH = 16
 _LONGEST_HINT = 8_000  # characters; Canvas sends a token
+_REMEMBERED = 1_000  # characters of hints that travel along, to begin again in a window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +38,15 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The launch that a state was sent with."""
+    """The launch that a state was sent with; with its *hint* it can be begun again."""
 
     platform: int
     nonce: str
     browser: str
     stored: bool
     name: str
+    hint: str
+    message: str
 
 
 def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) -> Opening:
@@ -57,7 +60,9 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
         raise RefusedError(f"{platform.name} must send a login_hint, of at most 8,000 characters")
     target = asked.get("lti_storage_target", "")[:100]
     nonce, browser = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
-    state = _serializer(secret).dumps([platform.id, nonce, digest_of(browser), bool(target)])
+    hints = [hint, message] if len(hint) + len(message) <= _REMEMBERED else ["", ""]
+    values = [platform.id, nonce, digest_of(browser), bool(target), *hints]
+    state = _serializer(secret).dumps(values)
     query = {
         "scope": "openid",
         "response_type": "id_token",
@@ -83,28 +88,26 @@ def state_of(secret: str, state: str) -> State:
     """
     try:
         found = _serializer(secret).loads(state, max_age=round(OPENING_LIFE.total_seconds()))
-        platform, nonce, browser, stored = found
+        platform, nonce, browser, stored, hint, message = found
     except (BadData, TypeError, ValueError):
         raise RefusedError(
             "this launch was begun more than ten minutes ago, or elsewhere; go back to the course "
             "and open it again"
         ) from None
     return State(
-        platform=int(platform), nonce=nonce, browser=browser, stored=stored, name=_name(state)
+        platform=int(platform),
+        nonce=nonce,
+        browser=browser,
+        stored=stored,
+        name=_name(state),
+        hint=hint,
+        message=message,
     )
 
 
-def check_browser(state: State, browser: str) -> None:
-    """Refuse a launch that another browser began.
-
-    Raises:
-        RefusedError: *browser* is not the number that was given to it.
-    """
-    if not hmac.compare_digest(digest_of(browser), state.browser):
-        raise RefusedError(
-            "this browser did not begin this launch, or it stores no cookies for pages inside "
-            "other pages; open the link of the course in a new window, or allow cookies here"
-        )
+def is_same_browser(state: State, browser: str) -> bool:
+    """Whether *browser* is the number that was given to the browser that began a launch."""
+    return hmac.compare_digest(digest_of(browser), state.browser)
 
 
 def origin_of(url: str) -> str:

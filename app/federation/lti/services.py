@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from sqlalchemy import Engine
 
-from app.db.session import open_session
+from app.db.session import open_writing_session
 from app.errors import RefusedError, UnavailableError
 from app.federation.lti.keys import signed, signing_key
 from app.federation.lti.platforms import Platform
@@ -109,7 +109,7 @@ class Services:
         return _Token(text, self._clock() + max(0.0, seconds - _SPARE))
 
     def _assertion(self, platform: Platform) -> str:
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             key = signing_key(session)
         claims = {
             "iss": platform.client_id,

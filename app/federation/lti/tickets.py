@@ -1,5 +1,6 @@
 """What may be used once: a launch is sealed into a ticket, which opens a window."""
 
+import secrets
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
@@ -14,16 +15,19 @@ from app.errors import RefusedError
 from app.federation.lti.launching import Launch, launch_of
 from app.people.codes import digest_of
 
-TICKET_LIFE = timedelta(minutes=10)
+TICKET_LIFE = timedelta(minutes=10)  # a page of a course is read before its link is opened
+CHOICE_LIFE = timedelta(hours=2)  # a teacher may make an assignment first
+_BYTES = 12
 _SALT = "wallclock.lti.ticket"
 
 
 def sealed(secret: str, launch: Launch) -> str:
-    """A ticket for *launch*."""
-    return URLSafeTimedSerializer(secret, salt=_SALT).dumps(asdict(launch))
+    """A ticket for *launch*: another one each time."""
+    serial = secrets.token_urlsafe(_BYTES)
+    return URLSafeTimedSerializer(secret, salt=_SALT).dumps([serial, asdict(launch)])
 
 
-def unsealed(secret: str, ticket: str) -> Launch:
+def unsealed(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> Launch:
     """The launch that a ticket was made for; the ticket is not used up.
 
     Raises:
@@ -31,9 +35,10 @@ def unsealed(secret: str, ticket: str) -> Launch:
     """
     opener = URLSafeTimedSerializer(secret, salt=_SALT)
     try:
-        return launch_of(opener.loads(ticket, max_age=round(TICKET_LIFE.total_seconds())))
+        _, values = opener.loads(ticket, max_age=round(life.total_seconds()))
+        return launch_of(values)
     except (BadData, TypeError, ValueError):
-        minutes = round(TICKET_LIFE.total_seconds() / 60)
+        minutes = round(life.total_seconds() / 60)
         raise RefusedError(
             f"this page was opened more than {minutes} minutes ago; reload the page of the course "
             "and open it again"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Engine
 
 from app.config import Settings
-from app.db.session import open_session
+from app.db.session import open_session, open_writing_session
 from app.errors import UnavailableError
 from app.federation.delivery import Courier
 from app.federation.lti.choosing import answer_with
@@ -45,7 +45,7 @@ class Tool:
 
     def key_set(self) -> object:
         """Our public keys, as a JSON Web Key Set."""
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             return key_set(session)
 
     async def launched(self, state: State, token: str) -> Launch:
@@ -66,7 +66,7 @@ class Tool:
             nonce=state.nonce,
         )
         launch = read_launch(platform.id, claims, self.address)
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             check_deployment(session, platform, launch.deployment)
             use_once(session, f"launch:{state.nonce}", 2 * OPENING_LIFE)
         return launch
@@ -77,7 +77,7 @@ class Tool:
         Raises:
             RefusedError: the platform is not active anymore.
         """
-        with open_session(self._engine) as session:
+        with open_writing_session(self._engine) as session:
             platform = platform_with(session, launch.platform)
             key = signing_key(session)
         return answer_with(key, platform, launch, chosen, self.address)
