@@ -79,7 +79,7 @@ class Courier:
     async def settle(self) -> None:
         """Look, and wait until everything that is due now has been tried."""
         await self.look()
-        await asyncio.gather(*self._under_way.values())
+        await asyncio.gather(*(task for task in self._under_way.values() if not task.done()))
 
     def _post(self) -> None:
         at = self._clock()

@@ -51,7 +51,9 @@ def environment() -> Path:
             ):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
-                    raise RuntimeError(f"{' '.join(PACKAGES)} could not be installed: {done.stderr[-800:]}")
+                    raise RuntimeError(
+                        f"{' '.join(PACKAGES)} could not be installed: {done.stderr[-800:]}"
+                    )
             (folder / "ready").touch()
     return python
 

@@ -1,3 +1,5 @@
+# ruff: noqa: ANN001, ANN002, ANN201
+# mypy: ignore-errors
 """Open edX's own LTI 1.3 platform, served alone, in an environment of its own.
 
 What the LMS around it would answer (who may, who is enrolled, where grades go) is a stub here; the
@@ -95,7 +97,9 @@ for name in (
 ):  # fmt: skip
     setattr(compat, name, lambda: SimpleNamespace(is_enabled=lambda key=None: False))
 compat.load_enough_xblock = compat.load_block_as_user = lambda *a, **k: BLOCK
-compat.user_has_studio_write_access = compat.user_course_access = compat.user_has_access = lambda *a, **k: True
+compat.user_has_studio_write_access = compat.user_course_access = compat.user_has_access = (
+    lambda *a, **k: True
+)
 compat.get_course_by_id = lambda key: None
 compat.get_user_from_external_user_id = lambda one: one
 compat.get_course_members = lambda key: {number: dict(one) for number, one in PEOPLE.items()}
@@ -120,7 +124,9 @@ views.LtiNrpsContextMembershipViewSet.attach_external_user_ids = lambda self, pe
 
 def setup():
     call_command("migrate", verbosity=0)
-    passport = models.Lti1p3Passport.objects.create(name="wallclock", lti_1p3_tool_keyset_url=f"{TOOL}/lti/jwks")
+    passport = models.Lti1p3Passport.objects.create(
+        name="wallclock", lti_1p3_tool_keyset_url=f"{TOOL}/lti/jwks"
+    )
     return models.LtiConfiguration.objects.create(
         version="lti_1p3", config_store="CONFIG_ON_DB", lti_1p3_passport=passport,
         location=UsageKey.from_string("block-v1:Uni+WC1+2026+type@lti_consumer+block@one"),
@@ -182,9 +188,16 @@ def config(request):
 
 
 def grades(request):
-    items = models.LtiAgsLineItem.objects.values("id", "label", "score_maximum", "resource_id", "resource_link_id", "tag")
+    items = models.LtiAgsLineItem.objects.values(
+        "id", "label", "score_maximum", "resource_id", "resource_link_id", "tag"
+    )
     scores = [
-        {"user": one.user_id, "given": one.score_given, "of": one.score_maximum, "at": one.timestamp.timestamp()}
+        {
+            "user": one.user_id,
+            "given": one.score_given,
+            "of": one.score_maximum,
+            "at": one.timestamp.timestamp(),
+        }
         for one in models.LtiAgsScore.objects.all()
     ]
     content = [item.attributes for item in models.LtiDlContentItem.objects.all()]
@@ -220,4 +233,6 @@ class Quiet(WSGIRequestHandler):
 if __name__ == "__main__":
     from django.core.handlers.wsgi import WSGIHandler
 
-    make_server("127.0.0.1", PORT, WSGIHandler(), server_class=Server, handler_class=Quiet).serve_forever()
+    make_server(
+        "127.0.0.1", PORT, WSGIHandler(), server_class=Server, handler_class=Quiet
+    ).serve_forever()
