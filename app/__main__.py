@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.options import add_schedule, add_search
+from app.commands.options import add_platform, add_schedule, add_search
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -122,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add_search(_command(commands, "search", "find the best layouts of a model on a cluster"))
     _add_lab(_command(commands, "lab", "list, run, prepare or show measurements"))
     _add_token(_command(commands, "token", "create, list or revoke API tokens"))
+    add_platform(_command(commands, "platform", "connect learning platforms (LTI 1.3)"))
     schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
     schema.add_argument(
         "file", nargs="?", choices=("exercise", "topic"), default="exercise",
