@@ -181,7 +181,10 @@ def _given(arguments: Namespace, settings: Settings) -> Platform:
         name=arguments.name,
         client_id=arguments.client,
         token_audience=arguments.audience,
-        **values,
+        issuer=values["issuer"],
+        auth_url=values["auth_url"],
+        token_url=values["token_url"],
+        jwks_url=values["jwks_url"],
     )
 
 

@@ -68,18 +68,14 @@ class Courier:
             for task in self._under_way.values():
                 task.cancel()
 
-    async def look(self) -> None:
-        """Post what has changed, and start to send what is due."""
+    async def look(self) -> Sequence[asyncio.Task[None]]:
+        """Post what has changed, and start to send what is due: the tasks that do."""
         await asyncio.to_thread(self._post)
         for platform in await asyncio.to_thread(self._waiting):
             task = self._under_way.get(platform)
             if task is None or task.done():
                 self._under_way[platform] = asyncio.create_task(self._empty(platform))
-
-    async def settle(self) -> None:
-        """Look, and wait until everything that is due now has been tried."""
-        await self.look()
-        await asyncio.gather(*(task for task in self._under_way.values() if not task.done()))
+        return [task for task in self._under_way.values() if not task.done()]
 
     def _post(self) -> None:
         at = self._clock()

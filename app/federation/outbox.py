@@ -1,7 +1,7 @@
 """The scores that platforms should have: one row per link and person, overwritten.
 
 Points are computed, never stored here alone: a row says what a platform has, and what it should
-have. A row with a time in `next` is due then, on any server; whoever changes that time first
+have. A row with a time in `next` is due then, on any server; the one that changes that time first
 sends it.
 """
 

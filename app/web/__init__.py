@@ -16,7 +16,7 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
-from app.web.lti import choosing, launching, registering
+from app.web.lti import choosing, course, launching, registering
 from app.web.lti.delivering import delivering
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
@@ -52,6 +52,7 @@ PARTS = (
     launching,
     choosing,
     registering,
+    course,
     theme,
     static,
 )

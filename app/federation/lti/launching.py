@@ -26,7 +26,7 @@ _TEACHERS = frozenset({"Instructor", "Administrator", "ContentDeveloper"})
 _ASSISTANT = "Instructor#TeachingAssistant"
 _MOST = 100  # roles that are read
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")  # nothing that a header would misread
-_LONGEST_DATA = 16_000  # characters that a platform wants back from a choice
+_LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def role_of(given: object) -> Role:
         [one for one in given if isinstance(one, str)][:_MOST] if isinstance(given, list) else []
     )
     names = {one.removeprefix(_MEMBERSHIP).lstrip("#/") for one in roles}
-    if _ASSISTANT in names:  # platforms name an assistant an instructor as well
+    if _ASSISTANT in names:  # platforms list it beside the role of an instructor
         return Role.ASSISTANT
     return Role.TEACHER if names & _TEACHERS else Role.STUDENT
 

@@ -114,7 +114,7 @@ def deliver(service: Service, clock: timedelta = timedelta(0)) -> None:
         courier = Courier(
             service.site.engine, service.site.secret, service.tool.services, lambda: now() + clock
         )
-        await courier.settle()
+        await asyncio.gather(*await courier.look())
 
     asyncio.run(settle())
 

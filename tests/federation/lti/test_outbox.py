@@ -58,6 +58,11 @@ def platform(server: FakePlatform) -> FakePlatform:
     return server
 
 
+async def settle(courier: Courier) -> None:
+    """Look once, and wait until everything that is due has been tried."""
+    await asyncio.gather(*await courier.look())
+
+
 @dataclass
 class Course:
     """A class of *people* that a link of the platform opens, and a clock that a test sets."""
@@ -76,7 +81,7 @@ class Course:
         return Courier(self.engine, SECRET, services, lambda: self.now)
 
     def settle(self, courier: Courier | None = None) -> None:
-        self.loop.run_until_complete((courier or self.courier()).settle())
+        self.loop.run_until_complete(settle(courier or self.courier()))
 
     def answer(self, place: int, score: float = 1.0) -> int:
         learner = self.learners[place]
@@ -229,7 +234,7 @@ def test_two_servers_send_each_score_once(
         held.answer(place)
 
     async def both() -> None:
-        await asyncio.gather(held.courier().settle(), held.courier().settle())
+        await asyncio.gather(settle(held.courier()), settle(held.courier()))
 
     held.loop.run_until_complete(both())
     assert sorted(one["userId"] for one in platform.scores) == sorted(f"s{n}" for n in range(40))
