@@ -41,7 +41,7 @@ MAY: dict[str, set[str]] = {
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds"},
-    "federation": {"config", "db", "errors", "people"},
+    "federation": {"config", "db", "errors", "network", "people"},
     "published": {"errors", "formulas", "units", "yaml_file"},
     "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
     "searching": {"formulas", "units"},

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "7f2a90c4d1e6"
-down_revision = "d0130defa7fd"
+down_revision = "a4e09d17c3b8"
 
 
 def upgrade() -> None:

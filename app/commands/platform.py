@@ -130,14 +130,14 @@ def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
 def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     try:
         from app.federation.lti.services import Services
-        from app.federation.lti.testing import Trial, trials
+        from app.federation.lti.testing import Tried, trials
         from app.federation.outgoing import Outgoing
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     with open_session(engine) as session:
         platform = platform_named(session, arguments.name)
 
-    async def tried() -> Sequence[Trial]:
+    async def tried() -> Sequence[Tried]:
         outgoing = Outgoing(private=settings.private_hosts)
         services = Services(outgoing, engine)
         return [trial async for trial in trials(outgoing, services, platform)]

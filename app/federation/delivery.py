@@ -21,7 +21,7 @@ from app.errors import AppError, RefusedError, UnavailableError
 from app.federation import outbox
 from app.federation.changes import Changes
 from app.federation.lti.platforms import Platform, platform_with
-from app.federation.lti.scores import Link, Score, line_item, send_score
+from app.federation.lti.scores import ResourceLink, Score, line_item, send_score
 from app.federation.lti.services import Services
 from app.federation.outbox import Due
 from app.people.assignments import assignment_with
@@ -148,7 +148,7 @@ class Courier:
             await asyncio.to_thread(self._arrived, one, sent)
         return True
 
-    async def _send(self, platform: Platform, link: Link, score: Score) -> None:
+    async def _send(self, platform: Platform, link: ResourceLink, score: Score) -> None:
         """Send a score to the line item of a link; one that is gone is looked for again."""
         known = link.lineitem or await self._found(platform, link)
         try:
@@ -161,7 +161,7 @@ class Courier:
                 raise
             await send_score(self._services, platform, link, another, score)
 
-    async def _found(self, platform: Platform, link: Link) -> str:
+    async def _found(self, platform: Platform, link: ResourceLink) -> str:
         async with self._finding[link.id]:
             stored = await asyncio.to_thread(self._line_item, link.id)
             if stored != link.lineitem and stored:
@@ -170,13 +170,13 @@ class Courier:
             await asyncio.to_thread(self._store_line_item, link.id, found)
             return found
 
-    def _taken(self, one: Due) -> Link | None:
+    def _taken(self, one: Due) -> ResourceLink | None:
         with open_writing_session(self._engine) as session:
             row = session.get(LinkRow, one.link)
             if row is None or not outbox.take(session, one, self._clock()):
                 return None
             assignment = assignment_with(session, row.assignment)
-            return Link(
+            return ResourceLink(
                 id=one.link,
                 resource_link=row.resource_link,
                 assignment=row.assignment,

@@ -13,11 +13,11 @@ from app.db.people import AssignmentRow
 from app.db.platforms import ContextRow, LinkRow, OutboxRow, PlatformRow
 from app.people.classes import members_of
 
-State = Literal["arrived", "waiting", "refused"]
+Arrived = Literal["arrived", "waiting", "refused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Receipt:
     """Whether a platform has the points of a person in an assignment.
 
     *share* is the share of the points that it should have, 0 to 1, and *sent* the one that it
@@ -25,7 +25,7 @@ class Standing:
     """
 
     platform: str
-    state: State
+    state: Arrived
     share: float
     sent: float | None
     at: datetime | None
@@ -62,10 +62,10 @@ class Unsent:
     name: str
     assignment: int
     title: str
-    standing: Standing
+    receipt: Receipt
 
 
-def standings(session: Session, assignment: int, person: int) -> Sequence[Standing]:
+def receipts(session: Session, assignment: int, person: int) -> Sequence[Receipt]:
     """What each platform knows of the points of a person; empty if none has to know them."""
     statement = (
         select(OutboxRow, PlatformRow)
@@ -77,7 +77,7 @@ def standings(session: Session, assignment: int, person: int) -> Sequence[Standi
         )
         .order_by(col(OutboxRow.link))
     )
-    return [_standing(row, platform.name) for row, platform in session.exec(statement)]
+    return [_receipt(row, platform.name) for row, platform in session.exec(statement)]
 
 
 def ties_of(session: Session, class_id: int) -> Sequence[Tie]:
@@ -137,14 +137,14 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Unsent]:
             name=names.get(row.person, "a former member"),
             assignment=assignment.id or 0,
             title=assignment.title,
-            standing=_standing(row, platform.name),
+            receipt=_receipt(row, platform.name),
         )
         for row, platform, assignment in session.exec(statement)
     ]
 
 
-def _standing(row: OutboxRow, platform: str) -> Standing:
-    return Standing(
+def _receipt(row: OutboxRow, platform: str) -> Receipt:
+    return Receipt(
         platform=platform,
         state=_state(row),
         share=row.points,
@@ -155,7 +155,7 @@ def _standing(row: OutboxRow, platform: str) -> Standing:
     )
 
 
-def _state(row: OutboxRow) -> State:
+def _state(row: OutboxRow) -> Arrived:
     if row.next is not None:
         return "waiting"
     return "refused" if row.said else "arrived"

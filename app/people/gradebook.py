@@ -89,6 +89,7 @@ def _rows(session: Session, assignment: Assignment, persons: Mapping[str, int]) 
         .where(
             col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
             col(AttemptRow.learner).in_(list(persons)),
+            ~col(AttemptRow.carried),
         )
         .order_by(col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.id))
     )

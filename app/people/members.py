@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import func
+from sqlalchemy import Executable, func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -154,12 +154,12 @@ def last_seen(session: Session, members: Iterable[Member]) -> Mapping[int, datet
             .correlate(PersonRow)
             .scalar_subquery()
         )
-        answered = (
+        answered: Executable = (
             columns(col(PersonRow.id).label("person"), col(AttemptRow.at).label("at"))
             .join_from(PersonRow, AttemptRow, col(AttemptRow.id) == newest)
             .where(col(PersonRow.id).in_([member.person for member in some]))
         )
-        signed = (
+        signed: Executable = (
             columns(
                 col(SessionRow.person).label("person"), func.max(col(SessionRow.made)).label("at")
             )

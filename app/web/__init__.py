@@ -18,6 +18,16 @@ from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
 from app.web.lti.delivering import delivering
+from app.web.people import (
+    assignment,
+    classes,
+    elsewhere,
+    joining,
+    me,
+    overview,
+    settings,
+    signing,
+)
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -44,6 +54,14 @@ PARTS = (
     run,
     errata,
     progress_page,
+    classes,
+    overview,
+    settings,
+    assignment,
+    joining,
+    signing,
+    elsewhere,
+    me,
     authoring,
     docs,
     api,

@@ -37,7 +37,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class Begun:
     """The launch that a state was sent with; with its *hint* it can be begun again."""
 
     platform: int
@@ -80,7 +80,7 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     return Opening(address=address, name=_name(state), browser=browser, target=target)
 
 
-def state_of(secret: str, state: str) -> State:
+def state_of(secret: str, state: str) -> Begun:
     """The launch that was begun with *state*.
 
     Raises:
@@ -94,7 +94,7 @@ def state_of(secret: str, state: str) -> State:
             "this launch was begun more than ten minutes ago, or elsewhere; go back to the course "
             "and open it again"
         ) from None
-    return State(
+    return Begun(
         platform=int(platform),
         nonce=nonce,
         browser=browser,
@@ -105,7 +105,7 @@ def state_of(secret: str, state: str) -> State:
     )
 
 
-def is_same_browser(state: State, browser: str) -> bool:
+def is_same_browser(state: Begun, browser: str) -> bool:
     """Whether *browser* is the number that was given to the browser that began a launch."""
     return hmac.compare_digest(digest_of(browser), state.browser)
 

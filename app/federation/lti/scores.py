@@ -24,7 +24,7 @@ _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class ResourceLink:
     """A link of a course, the assignment that it opens, and where its scores go."""
 
     id: int
@@ -45,7 +45,7 @@ class Score:
     at: datetime
 
 
-async def line_item(services: Services, platform: Platform, link: Link) -> str:
+async def line_item(services: Services, platform: Platform, link: ResourceLink) -> str:
     """The address of the line item of a link, which is found, or made if there is none.
 
     Raises:
@@ -70,7 +70,7 @@ async def line_item(services: Services, platform: Platform, link: Link) -> str:
 
 
 async def send_score(
-    services: Services, platform: Platform, link: Link, lineitem: str, score: Score
+    services: Services, platform: Platform, link: ResourceLink, lineitem: str, score: Score
 ) -> None:
     """Send a score; the platform has it when this returns.
 
@@ -118,7 +118,7 @@ def stamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-async def _made(services: Services, platform: Platform, link: Link) -> str:
+async def _made(services: Services, platform: Platform, link: ResourceLink) -> str:
     body = {
         "scoreMaximum": link.points or 1.0,
         "label": link.title,

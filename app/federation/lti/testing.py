@@ -12,7 +12,7 @@ from app.federation.outgoing import Outgoing
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Tried:
     """One thing that was tried with a platform, and what came out."""
 
     what: str
@@ -22,19 +22,19 @@ class Trial:
 
 async def trials(
     outgoing: Outgoing, services: Services, platform: Platform
-) -> AsyncIterator[Trial]:
+) -> AsyncIterator[Tried]:
     """Try what a launch and a score need, one after the other."""
     try:
-        yield Trial("keys", right=True, says=await _keys(outgoing, platform))
+        yield Tried("keys", right=True, says=await _keys(outgoing, platform))
     except AppError as error:
-        yield Trial("keys", right=False, says=_said(error))
+        yield Tried("keys", right=False, says=_said(error))
     for scope in SCOPES:
         name = f"token for {scope.rpartition('/')[2]}"
         try:
             await services.token(platform, scope)
-            yield Trial(name, right=True, says=f"given by {platform.token_url}")
+            yield Tried(name, right=True, says=f"given by {platform.token_url}")
         except AppError as error:
-            yield Trial(name, right=False, says=_said(error))
+            yield Tried(name, right=False, says=_said(error))
 
 
 async def _keys(outgoing: Outgoing, platform: Platform) -> str:

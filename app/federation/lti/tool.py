@@ -11,7 +11,7 @@ from app.federation.delivery import Courier
 from app.federation.lti.choosing import answer_with
 from app.federation.lti.keys import key_set, signing_key
 from app.federation.lti.launching import Launch, read_launch
-from app.federation.lti.opening import OPENING_LIFE, State, origin_of
+from app.federation.lti.opening import OPENING_LIFE, Begun, origin_of
 from app.federation.lti.platforms import Platform, check_deployment, platform_with
 from app.federation.lti.roster import Participant, participants
 from app.federation.lti.services import Services
@@ -48,7 +48,7 @@ class Tool:
         with open_writing_session(self._engine) as session:
             return key_set(session)
 
-    async def launched(self, state: State, token: str) -> Launch:
+    async def launched(self, state: Begun, token: str) -> Launch:
         """The launch that *token* is the message of; it can be used once.
 
         Raises:

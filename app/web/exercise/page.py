@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from app.db.queries import SOLUTION, Revealed, revealed
 from app.db.session import open_session
@@ -14,8 +15,10 @@ from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
 from app.site import Here, Site, site_in
+from app.web.exercise.assigned import Assigned, assigned
 from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
-from app.web.exercise.view import ExercisePage, begun_at, exercise_page, unavailable, unreadable
+from app.web.exercise.results import refused, unavailable, unreadable
+from app.web.exercise.view import Asked, ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -36,8 +39,11 @@ async def show(
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    page = await _page(site, exercise, seed_of(seed), visiting.learner, {}, ActionResult())
-    return _response(request, page)
+    rules = assigned(site, visiting.person, exercise.id, seed_of(seed))
+    if rules.before:
+        return RedirectResponse(rules.before, 303)
+    asked = Asked(exercise, seed_of(seed), visiting.learner)
+    return _response(request, await _page(site, asked, ActionResult(), rules))
 
 
 @router.get("/{topic}/{slug}/another")
@@ -58,25 +64,28 @@ async def answer(
     given = await _fields(request)
     posted = Posted(seed=seed_of(seed), learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
+    rules = assigned(site, visiting.person, exercise.id, posted.seed)
+    if rules.before:
+        return RedirectResponse(rules.before, 303)
     try:
-        result = await _act(site, exercise, posted)
+        result = refused(rules.refusal(posted.action)) or await _act(site, exercise, posted)
     except (AnswerError, TooLongError) as error:
         result = unreadable(error)
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
         result = unavailable(error)
-    page = await _page(site, exercise, posted.seed, learner, given, result)
+    if rules.strips and result.verdict:
+        rules = assigned(site, visiting.person, exercise.id, posted.seed)  # one try less
+    page = await _page(site, Asked(exercise, posted.seed, learner, given), result, rules)
     response = _response(request, page, result.status)
     remember(request, response, learner, site.secret)
     return response
 
 
-async def _page(
-    site: Site, exercise: Exercise, seed: int, learner: str, given: Fields, result: ActionResult
-) -> ExercisePage:
-    if view_of(exercise).is_slow:
-        return await aside(exercise_page, site, exercise, seed, learner, given, result)
-    return exercise_page(site, exercise, seed, learner, given, result)
+async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned) -> ExercisePage:
+    if view_of(asked.exercise).is_slow:
+        return await aside(exercise_page, site, asked, result, rules)
+    return exercise_page(site, asked, result, rules)
 
 
 async def _act(site: Site, exercise: Exercise, posted: Posted) -> ActionResult:

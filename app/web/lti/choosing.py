@@ -40,7 +40,7 @@ _MOST = 50  # assignments that are added at once
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Offer:
     """An assignment, or a chapter that would become one."""
 
     value: str
@@ -54,8 +54,8 @@ class ChoosePage:
 
     course: str
     several: bool
-    assignments: tuple[Choice, ...]
-    chapters: tuple[Choice, ...]
+    assignments: tuple[Offer, ...]
+    chapters: tuple[Offer, ...]
     ticket: str
     window: str
     problem: str
@@ -105,9 +105,9 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
     page = ChoosePage(
         course=launch.title or "your course",
         several=launch.several,
-        assignments=tuple(Choice(str(one.id), one.title, len(one.entries)) for one in own),
+        assignments=tuple(Offer(str(one.id), one.title, len(one.entries)) for one in own),
         chapters=tuple(
-            Choice(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
+            Offer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
         ),
         ticket=sealed(site.secret, launch),
         window=sealed(site.secret, launch),

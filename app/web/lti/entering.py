@@ -31,7 +31,7 @@ _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assign
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Candidate:
     """A class or an assignment to choose."""
 
     value: str
@@ -45,7 +45,7 @@ class AskPage:
 
     heading: str
     lead: str
-    options: tuple[Option, ...]
+    options: tuple[Candidate, ...]
     ticket: str
     button: str
 
@@ -103,9 +103,9 @@ def _opened(session: Session, launch: Launch, arrival: Arrival, chosen: str) -> 
 def _which_class(session: Session, site: Site, launch: Launch, person: int | None) -> AskPage:
     """The question which class a course is: a new one, or one that the teacher has here."""
     own = classes_of(session, person) if person is not None else ()
-    options = [Option(_NEW, f"A new class: {launch.title or 'A course'}")]
+    options = [Candidate(_NEW, f"A new class: {launch.title or 'A course'}")]
     options += [
-        Option(f"{_CLASS}{number_of(row)}", row.name, "you teach it here")
+        Candidate(f"{_CLASS}{number_of(row)}", row.name, "you teach it here")
         for row, role in own
         if role is Role.TEACHER and row.archived is None and not row.demo
     ]
@@ -133,14 +133,14 @@ def _tie(session: Session, site: Site, launch: Launch, chosen: str, person: int 
 def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
     """The question what a link opens that does not say it."""
     options = [
-        Option(f"{_ASSIGNMENT}{one.id}", one.title, f"{len(one.entries)} exercises")
+        Candidate(f"{_ASSIGNMENT}{one.id}", one.title, f"{len(one.entries)} exercises")
         for one in assignments_of(session, arrival.class_id)
     ]
     return AskPage(
         heading="Which assignment does this link open?",
         lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
         "students go where you say now.",
-        options=(*options, Option(_NONE, "None: the page of the class, this time")),
+        options=(*options, Candidate(_NONE, "None: the page of the class, this time")),
         ticket=sealed(site.secret, launch),
         button="Continue",
     )

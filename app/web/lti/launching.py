@@ -16,8 +16,8 @@ from app.errors import AppError, RefusedError
 from app.federation.lti.launching import Launch
 from app.federation.lti.opening import (
     OPENING_LIFE,
+    Begun,
     Opening,
-    State,
     begun,
     is_same_browser,
     origin_of,
@@ -170,7 +170,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
     return render("lti/storing.html", frame(request, "Opening"), page)
 
 
-async def _asked_for(request: Request, site: Site, sent: State, token: str, state: str) -> Response:
+async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
     """The page that asks the platform's page what it remembers, then sends the message again."""
     platform = await aside(_platform_with, site, sent.platform)
     page = Storing(
@@ -187,7 +187,7 @@ async def _asked_for(request: Request, site: Site, sent: State, token: str, stat
     return render("lti/storing.html", frame(request, "Opening"), page)
 
 
-async def _elsewhere(request: Request, site: Site, sent: State) -> Response:
+async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
     """The page for a browser that has no cookie here: a window of its own may have one."""
     platform = await aside(_platform_with, site, sent.platform)
     fields = {

@@ -28,7 +28,7 @@ router = APIRouter(prefix="/lti")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectPage:
+class PlatformsPage:
     """The addresses that a platform asks for; *missing*: why none can be connected yet."""
 
     address: str
@@ -57,7 +57,7 @@ async def connect(request: Request, site: Here) -> Response:
             site.settings.address.rstrip("/") or "https://wallclock.example.org",
             str(error),
         )
-    page = ConnectPage(address=address, missing=missing)
+    page = PlatformsPage(address=address, missing=missing)
     return render("lti/connect.html", frame(request, "Connect a learning platform"), page)
 
 

@@ -18,7 +18,7 @@ from app.federation.delivery import Courier
 from app.federation.lti.enrolling import apply_difference, difference
 from app.federation.lti.platforms import Platform, add_platform, allow_deployment, platform_named
 from app.federation.lti.testing import trials
-from app.federation.standing import standings, ties_of
+from app.federation.standing import receipts, ties_of
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.persons import known_person
@@ -322,8 +322,8 @@ def test_points_reach_the_gradebook_and_rise(
         person = known_person(session, platform_named(session, NAME).identities, "u7")
         assert person
         assert person.id
-        (standing,) = standings(session, linked, person.id)
-    assert (standing.state, standing.sent, standing.said) == ("arrived", 1.0, "")
+        (receipt,) = receipts(session, linked, person.id)
+    assert (receipt.state, receipt.sent, receipt.said) == ("arrived", 1.0, "")
 
 
 def test_a_teacher_may_name_the_assignment_of_a_link_that_says_none(

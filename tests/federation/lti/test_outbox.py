@@ -22,7 +22,7 @@ from app.federation.lti.platforms import Platform, add_platform, platforms
 from app.federation.lti.roster import participants
 from app.federation.lti.services import Services
 from app.federation.outgoing import Outgoing
-from app.federation.standing import sending_of, standings, unsent_of
+from app.federation.standing import receipts, sending_of, unsent_of
 from app.people.assignments import Entry, create_assignment
 from app.people.classes import create_class, enroll, number_of
 from app.people.persons import new_person
@@ -168,15 +168,15 @@ def test_of_300_scores_of_which_the_seventh_is_refused_299_arrive(
         (unsent,) = unsent_of(session, held.class_id, 10)
         assert (found.arrived, found.waiting) == (299, 1)
         assert unsent.name == "Student 006"
-        assert "422" in unsent.standing.said
-        assert "this user is not in the course" in unsent.standing.said
+        assert "422" in unsent.receipt.said
+        assert "this user is not in the course" in unsent.receipt.said
     for _ in range(5):  # it is tried again, and then it rests
         held.now += timedelta(minutes=5)
         held.settle()
     with open_session(engine) as session:
         assert sending_of(session, held.class_id).refused == 1
-        (standing,) = standings(session, held.assignment, held.persons[6])
-        assert (standing.state, standing.next) == ("refused", None)
+        (receipt,) = receipts(session, held.assignment, held.persons[6])
+        assert (receipt.state, receipt.next) == ("refused", None)
         platform.refused = set()
         assert outbox.send_again(session, held.assignment, held.persons[6], held.now) == 1
     held.settle()
@@ -425,8 +425,8 @@ def test_a_score_that_changes_on_its_way_is_sent_again(
         assert not outbox.take(session, one, held.now), "another server may not take it"
         outbox.post(session, held.assignment, {held.persons[0]: 0.5}, held.now)
         outbox.arrived(session, one, held.now)
-        (standing,) = standings(session, held.assignment, held.persons[0])
-    assert (standing.state, standing.share, standing.sent) == ("waiting", 0.5, 0.25)
+        (receipt,) = receipts(session, held.assignment, held.persons[0])
+    assert (receipt.state, receipt.share, receipt.sent) == ("waiting", 0.5, 0.25)
 
 
 def test_a_page_of_the_roster_elsewhere_does_not_get_our_token(

@@ -1,0 +1,52 @@
+"""How far a class is with each of its assignments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from app.people.assignments import Assignment
+from app.people.classes import Member, Role
+from app.people.gradebook import Cell, Key, cells_of, total
+
+
+@dataclass(frozen=True, slots=True)
+class Turnout:
+    """The students who have *begun* an assignment, and who have answered *all* of it.
+
+    *mean*: the share of its points that those who began have, 0 to 1.
+    """
+
+    students: int
+    begun: int
+    all: int
+    mean: float
+
+
+def turnouts(
+    session: Session, secret: str, assignments: Sequence[Assignment], members: Sequence[Member]
+) -> Mapping[int, Turnout]:
+    """The turnout of each of *assignments*, by its number."""
+    students = [member for member in members if member.role is Role.STUDENT]
+    return {
+        one.id: _turnout(one, students, cells_of(session, secret, one, students))
+        for one in assignments
+    }
+
+
+def _turnout(
+    assignment: Assignment, students: Sequence[Member], cells: Mapping[Key, Cell]
+) -> Turnout:
+    answered = {
+        member.person: sum((member.person, entry.exercise) in cells for entry in assignment.entries)
+        for member in students
+    }
+    begun = [person for person, count in answered.items() if count]
+    earned = sum(total(cells, person, assignment) for person in begun)
+    possible = len(begun) * assignment.points
+    return Turnout(
+        students=len(students),
+        begun=len(begun),
+        all=sum(count == len(assignment.entries) for count in answered.values()),
+        mean=earned / possible if possible else 0.0,
+    )

@@ -1,0 +1,31 @@
+"""The link by which students join a class."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from fastapi import Request
+
+from app.people.classes import join_code_of
+from app.site import Site
+from app.web.people.guard import Membership
+
+
+@dataclass(frozen=True, slots=True)
+class JoinLink:
+    """The address, and as it is read from a slide; *joining*: open, roster or closed."""
+
+    href: str
+    shown: str
+    joining: str
+
+
+def join_link(request: Request, site: Site, member: Membership) -> JoinLink:
+    """The link of a class, for its teachers and assistants."""
+    href = f"{root_of(request, site)}/join/{join_code_of(site.secret, member.row)}"
+    parts = urlsplit(href)
+    return JoinLink(href, parts.netloc + parts.path, member.row.joining)
+
+
+def root_of(request: Request, site: Site) -> str:
+    """The address of the site: as configured, else as the browser of a teacher reached it."""
+    return (site.settings.address or str(request.base_url)).rstrip("/")

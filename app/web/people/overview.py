@@ -1,0 +1,132 @@
+"""/classes/ID: the assignments of a class, for those who teach it; and its link on a slide."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Request, Response
+
+from app.db.session import open_session
+from app.people.assignments import Assignment, assignments_of
+from app.people.classes import Member, Role, members_of
+from app.people.local_time import in_words
+from app.people.overview import Turnout, turnouts
+from app.people.policy import dates_of
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import Visiting
+from app.web.people.due import due_page
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, assignment_url, head_of
+from app.web.people.join_link import JoinLink, join_link
+
+router = APIRouter(prefix="/classes/{class_id:int}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentCard:
+    """An assignment as its teachers see it: when it counts, and how far the class is."""
+
+    title: str
+    href: str
+    exercises: int
+    points: float
+    state: str
+    dates: tuple[str, ...]
+    exam: int
+    turnout: Turnout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassPage:
+    """A class, as those see it who teach it.
+
+    *code_is_missing*: only this browser is signed in as its teacher, and there is no code for
+    another one.
+    """
+
+    head: ClassHead
+    teaches: bool
+    link: JoinLink
+    cards: tuple[AssignmentCard, ...]
+    students: int
+    code_is_missing: bool
+    code_form: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlidePage:
+    """The join link, large."""
+
+    head: ClassHead
+    link: JoinLink
+
+
+@router.get("")
+async def class_page(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """A class: its assignments for those who teach it, and what is due for a student."""
+    member = await in_class(request, site, visiting, class_id, Role.STUDENT)
+    if member.role is Role.STUDENT:
+        return await due_page(request, site, member)
+    return await aside(_taught, request, site, member)
+
+
+@router.get("/slide")
+async def slide(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """The join link, to show in a classroom."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    page = SlidePage(head_of(member), join_link(request, site, member))
+    around = frame(request, f"Join {member.row.name}", here="classes")
+    return render("people/slide.html", around, page)
+
+
+def _taught(request: Request, site: Site, member: Membership) -> Response:
+    with open_session(site.engine) as session:
+        members = members_of(session, member.class_id)
+        assignments = assignments_of(session, member.class_id)
+        found = turnouts(session, site.secret, assignments, members)
+    now = site.clock()
+    page = ClassPage(
+        head=head_of(member, "Assignments"),
+        teaches=member.teaches,
+        link=join_link(request, site, member),
+        cards=tuple(_card(one, found[one.id], now) for one in assignments),
+        students=sum(one.role is Role.STUDENT for one in members),
+        code_is_missing=not any(_has_code(one, member) for one in members),
+        code_form=f"/classes/{member.class_id}/people/{member.person.person}/code",
+    )
+    return render("people/class_page.html", frame(request, member.row.name, here="classes"), page)
+
+
+def _has_code(one: Member, member: Membership) -> bool:
+    return one.person == member.person.person and one.has_code
+
+
+def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> AssignmentCard:
+    policy = assignment.policy
+    phase = dates_of(policy).phase(now, policy.grace)
+    words = {"before": "not open yet", "unstarted": "open", "late": "past due"}
+    return AssignmentCard(
+        title=assignment.title,
+        href=assignment_url(assignment.id),
+        exercises=len(assignment.entries),
+        points=assignment.points,
+        state=words.get(phase, phase),
+        dates=tuple(_dates(assignment, policy.zone, now)),
+        exam=policy.sitting,
+        turnout=turnout,
+    )
+
+
+def _dates(assignment: Assignment, zone: ZoneInfo, now: datetime) -> list[str]:
+    """The dates that matter now, in words."""
+    policy = assignment.policy
+    if policy.opens and now < policy.opens:
+        first = [f"opens {in_words(policy.opens, zone, now)}"]
+    else:
+        first = []
+    due = [f"due {in_words(policy.due, zone, now)}"] if policy.due else ["no due date"]
+    ends = policy.closes and policy.closes != policy.due
+    last = [f"closes {in_words(policy.closes, zone, now)}"] if policy.closes and ends else []
+    return [*first, *due, *last]

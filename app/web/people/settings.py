@@ -1,0 +1,142 @@
+"""/classes/ID/settings: the name and the time zone of a class, its archive and its end."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from zoneinfo import available_timezones
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.db.session import open_writing_session
+from app.db.tables import now
+from app.errors import InputError, sentence
+from app.people.classes import Role, class_with, zone_named
+from app.people.deletion import delete_class
+from app.people.persons import clean_name
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.guard import Membership, in_class
+from app.web.people.head import ClassHead, class_url, head_of
+
+router = APIRouter(prefix="/classes/{class_id:int}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsPage:
+    """The settings of a class, as they are or as they were sent."""
+
+    head: ClassHead
+    name: str
+    zone: str
+    pseudonyms: bool
+    zones: tuple[str, ...]
+    problem: str = ""
+
+
+@router.get("/settings")
+async def settings(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """The settings of a class."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    return _shown(request, member, (member.row.name, member.row.zone, member.row.pseudonyms))
+
+
+@router.post("/settings", dependencies=[FromHere])
+async def change(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    name: Annotated[str, Form()] = "",
+    zone: Annotated[str, Form()] = "",
+    pseudonyms: Annotated[str, Form()] = "",
+) -> Response:
+    """Change the settings of a class."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    try:
+        await aside(_change, site, class_id, name, zone, pseudonyms=bool(pseudonyms))
+    except InputError as error:
+        sent = (name, zone, bool(pseudonyms))
+        return _shown(request, member, sent, sentence(str(error)))
+    return RedirectResponse(class_url(class_id), 303)
+
+
+@router.post("/archive", dependencies=[FromHere])
+async def archive(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    archived: Annotated[str, Form()] = "",
+) -> Response:
+    """Archive a class, or take it out of the archive."""
+    await in_class(request, site, visiting, class_id, Role.TEACHER)
+    await aside(_archive, site, class_id, archived=archived == "yes")
+    return RedirectResponse(class_url(class_id), 303)
+
+
+@router.post("/delete", dependencies=[FromHere])
+async def delete(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    sure: Annotated[str, Form()] = "",
+) -> Response:
+    """Delete a class with everything in it, once its name is typed."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    refuse_other_name(sure, member.row.name)
+    await aside(_delete, site, class_id)
+    return RedirectResponse("/classes", 303)
+
+
+def refuse_other_name(typed: str, name: str) -> None:
+    """Refuse to delete what is called *name* unless that was typed.
+
+    Raises:
+        InputError: something else was typed.
+    """
+    if " ".join(typed.split()).casefold() != name.casefold():
+        found = f"not {typed[:40]!r}" if typed.strip() else "and the field was empty"
+        raise InputError(f"nothing was deleted: to confirm, type the name {name!r}, {found}")
+
+
+def _shown(
+    request: Request, member: Membership, sent: tuple[str, str, bool], problem: str = ""
+) -> Response:
+    name, zone, pseudonyms = sent
+    page = SettingsPage(
+        head=head_of(member, "Settings"),
+        name=name,
+        zone=zone,
+        pseudonyms=pseudonyms,
+        zones=tuple(sorted(available_timezones())),
+        problem=problem,
+    )
+    around = frame(request, f"Settings of {member.row.name}", here="classes")
+    return render("people/settings.html", around, page, 422 if problem else 200)
+
+
+def _change(site: Site, class_id: int, name: str, zone: str, *, pseudonyms: bool) -> None:
+    with open_writing_session(site.engine) as session:
+        row = class_with(session, class_id)
+        row.name, row.zone = clean_name(name), zone_named(zone.strip()).key
+        row.pseudonyms = pseudonyms
+        session.add(row)
+        session.commit()
+
+
+def _archive(site: Site, class_id: int, *, archived: bool) -> None:
+    with open_writing_session(site.engine) as session:
+        row = class_with(session, class_id)
+        row.archived = (row.archived or now()) if archived else None
+        row.joining = "closed" if archived else row.joining
+        session.add(row)
+        session.commit()
+
+
+def _delete(site: Site, class_id: int) -> None:
+    with open_writing_session(site.engine) as session:
+        delete_class(session, class_with(session, class_id))
+        session.commit()

@@ -1,0 +1,65 @@
+// Pages of classes: the time zone of the browser, copying, dates in words, and what is chosen in a list.
+const zone = document.querySelector("[data-zone]");
+if (zone) {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...zone.list.options].some((option) => option.value === here)) zone.value = here;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-copies]");
+  if (!button) return;
+  const before = button.textContent;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copies);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Select the text to copy it";
+  }
+  setTimeout(() => (button.textContent = before), 2000);
+});
+
+// A date in words beside its field, as the server reads it in the zone of the class.
+for (const field of document.querySelectorAll("[data-words]")) {
+  const says = document.getElementById(field.dataset.says);
+  let asked = 0;
+  field.addEventListener("input", async () => {
+    const number = ++asked;
+    if (!field.value) return says.replaceChildren();
+    const question = new URLSearchParams({ at: field.value, ends: field.dataset.ends });
+    try {
+      const answer = await fetch(`${field.dataset.words}?${question}`);
+      if (answer.ok && number === asked) says.textContent = await answer.text();
+    } catch {
+      // No connection: the page says it when the form is sent.
+    }
+  });
+}
+
+// How many are chosen, and their points.
+const chooser = document.querySelector("[data-chooser]");
+const sum = document.querySelector("[data-sum]");
+function total() {
+  const chosen = [...chooser.querySelectorAll("[type=checkbox]:checked")];
+  const points = chosen
+    .map((box) => Number(box.closest("[data-entry]").querySelector("[type=number]")?.value || 0))
+    .reduce((all, one) => all + one, 0);
+  const count = `${chosen.length} chosen`;
+  sum.textContent = chooser.querySelector("[type=number]")
+    ? `${count}, ${Math.round(points * 100) / 100} points`
+    : count;
+}
+if (chooser && sum) {
+  chooser.addEventListener("input", total);
+  total();
+}
+
+document.querySelector("[data-print]")?.addEventListener("click", () => print());
+
+// The clock of an exam: minutes until it ends.
+function tick() {
+  const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it
+  const left = Math.ceil((new Date(clock.dataset.endsAt) - Date.now()) / 60_000);
+  clock.textContent = left > 0 ? `${left} min left` : "Time is up";
+  if (left > 0) setTimeout(tick, 5_000);
+}
+if (document.querySelector("[data-ends-at]")) tick();
