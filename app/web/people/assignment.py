@@ -94,9 +94,7 @@ async def begin(request: Request, site: Here, visiting: Visiting, assignment: in
     return RedirectResponse(assignment_url(assignment), 303)
 
 
-def _page(
-    site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]
-) -> AssignmentPage:
+def _page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) -> AssignmentPage:
     assignment, teaches = one.assignment, member.role > Role.STUDENT
     phase = "open" if teaches and one.phase in ("before", "unstarted") else one.phase
     opened = phase in ("open", "late", "closed")
