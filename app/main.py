@@ -111,7 +111,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site.writer.start()
     await site.runner.start()
     site.labs.start()
-    async with web.indexing(app):
+    async with web.indexing(app), web.delivering(app):
         with _calm_collector():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
