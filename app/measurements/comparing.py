@@ -1,4 +1,4 @@
-"""A test beside the wire and the formulas: how much of the hardware it reached, and why not more."""
+"""A test beside the wire and the formulas: how much of the hardware it reached, and why."""
 
 import re
 from dataclasses import dataclass
