@@ -74,6 +74,7 @@ _SETTINGS = {
 _GPU = re.compile(
     r"(?:capacity:|hardware:|device_name\W+|Device name:?)\s*(.{3,80})", re.IGNORECASE
 )
+_AFTER_NAME = re.compile(r" with |[,;'\")(]")
 _EIGHT_BITS = re.compile(
     r"\bfp8(?:_\w+)?[ .:='\"]+(?:hybrid|e4m3|true|delayed|tensorwise|blockwise|mxfp8)",
     re.IGNORECASE,
@@ -142,7 +143,7 @@ class LogReader:
             if match := form.search(line):
                 self.settings.setdefault(name, int(match[1]))
         if not self.gpu and (gpu := _GPU.search(line)):
-            self.gpu = gpu[1].strip()
+            self.gpu = _AFTER_NAME.split(gpu[1])[0].strip()
         self.eight_bits = self.eight_bits or bool(_EIGHT_BITS.search(line))
         return False
 
