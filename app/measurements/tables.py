@@ -26,6 +26,11 @@ _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d{1,18})")
 _VALUE = re.compile(r"^(?:\d[\d.]*(?:e[+-]?\d+)?|N/A|nan|inf|-?nan)$", re.IGNORECASE)
 _WHOLE = re.compile(r"^-?\d+$")
+# Words without which a line is of no use.
+_WORDS = (
+    "float", "half", "double", "int8", "int32", "int64", "int ", "char", "bf16", "f8", "fp8", "ank",
+    "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds",
+)  # fmt: skip
 _VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
 _MOST_GPUS = 8  # different names that are kept
 
@@ -41,6 +46,8 @@ class TableReader:
 
     def take(self, line: str) -> bool:
         """Read *line*; whether it was one of nccl-tests."""
+        if not (self._begun or any(word in line for word in _WORDS)):
+            return False
         line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
         if row := _ROW.search(line):
             self._take_row(row, row[4].split())
