@@ -152,7 +152,7 @@ class LogReader:
         return True
 
     def _take_setting(self, line: str) -> bool:
-        if self.steps:  # what a step prints is no setting
+        if self.steps:  # settings are printed before the steps
             return False
         for name, form in _SETTINGS.items():
             if match := form.search(line):
