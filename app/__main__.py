@@ -10,7 +10,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.options import add_platform, add_regrade, add_schedule, add_search
+from app.commands.options import (
+    add_measured,
+    add_platform,
+    add_regrade,
+    add_schedule,
+    add_search,
+)
 from app.commands.people_options import add_class, add_grades, add_results, add_roster, add_token
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
@@ -112,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         _command(commands, "answers", "write right answers and known mistakes, to test grading")
     )
     _add_predict(_command(commands, "predict", "predict the time and memory of training steps"))
+    add_measured(_command(commands, "measured", "read what your own job printed or recorded"))
     formula = _command(commands, "formula", "evaluate a formula, or list all formulas")
     formula.add_argument(
         "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"

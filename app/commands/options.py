@@ -116,3 +116,16 @@ def add_platform(parser: ArgumentParser) -> None:
     allowing.add_argument("deployment", nargs="?", default="", metavar="DEPLOYMENT")
     for action in (listing, testing):
         action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_measured(parser: ArgumentParser) -> None:
+    """The options of `wallclock measured`."""
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE",
+        help="output of nccl-tests or rccl-tests, a profiler trace or a training log; -: standard"
+        " input",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)'
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, in base units")
