@@ -17,6 +17,7 @@ SERVER = CORE | {
     "explorers",
     "labs",
     "learning",
+    "measurements",
     "people",
     "published",
     "site",
@@ -45,6 +46,7 @@ MAY: dict[str, set[str]] = {
     "searching": {"formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
+    "measurements": {"errors", "formulas", "units"},
     "predicting": {"errors", "formulas", "units"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "people", "sandbox"},

@@ -1,0 +1,72 @@
+"""Results of rccl-tests as it writes them to a file: a record for each size, CSV or JSON lines."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from app.measurements.table import RawRow, Table, named
+
+# nodes, ranks, ranks per node, GPUs per rank; without MPI the GPUs alone. The title has one less.
+_CSV = re.compile(
+    r"^\s*(?P<name>\w+)\s*,\s*(?P<world>\d{1,7}(?:\s*,\s*\d{1,7}){0,3})\s*,\s*(?P<size>\d{1,18})\s*,"
+    r"\s*(?P<type>[a-z]\w*)\s*,\s*(?P<redop>\w+)\s*,\s*(?P<inPlace>[01])\s*,\s*(?P<time>\S+?)\s*,"
+    r"\s*(?P<algBw>\S+?)\s*,\s*(?P<busBw>\S+?)\s*,\s*(?P<wrong>\S+?)\s*$"
+)
+_MPI = 4  # numbers that say how many took part
+
+
+@dataclass(slots=True)
+class FlatReader:
+    """Takes records one by one; `tables` has one for each collective, type and world."""
+
+    _tables: dict[tuple[str, ...], Table] = field(default_factory=dict)
+    _rows: dict[tuple[str, ...], dict[int, dict[bool, Mapping[str, object]]]] = field(
+        default_factory=dict
+    )
+
+    def take_line(self, line: str) -> bool:
+        """Read *line* if it is one of a CSV file; whether it was."""
+        if "," not in line or not (found := _CSV.match(line)) or not named(found["name"]):
+            return False
+        world = [int(text) for text in found["world"].split(",")]
+        ranks = world[1] * world[3] if len(world) == _MPI else world[0]
+        self.take({**found.groupdict(), "gpus": ranks})
+        return True
+
+    def take(self, record: Mapping[str, object]) -> None:
+        """Keep *record*, whose keys are those of rccl-tests."""
+        ranks = _ranks_of(record)
+        size = _whole(record.get("size"))
+        if size is None:
+            return
+        key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
+        if key not in self._tables:
+            self._tables[key] = Table(collective=named(key[0]), said=ranks)
+            self._rows[key] = {}
+        place = str(record.get("inPlace", 0)) in {"1", "True"}
+        self._rows[key].setdefault(size, {})[place] = record
+
+    def finish(self) -> Iterable[Table]:
+        """The tables."""
+        for key, table in self._tables.items():
+            for size, places in self._rows[key].items():
+                out, inside = _values(places.get(False)), _values(places.get(True))
+                table.add(RawRow(size, 0, key[1], key[2], None, out, inside))
+        return self._tables.values()
+
+
+def _values(record: Mapping[str, object] | None) -> tuple[str, ...]:
+    if record is None:
+        return ()
+    return tuple(str(record.get(name, "")) for name in ("time", "algBw", "busBw", "wrong"))
+
+
+def _ranks_of(record: Mapping[str, object]) -> int | None:
+    ranks, gpus = _whole(record.get("ranks")), _whole(record.get("gpusPerRank"))
+    return ranks * (gpus or 1) if ranks else _whole(record.get("gpus"))
+
+
+def _whole(value: object) -> int | None:
+    """A number of bytes or ranks; None for anything else."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None  # noqa: PLR2004 (digits)

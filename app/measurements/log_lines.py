@@ -1,0 +1,177 @@
+"""The lines of training logs: which family prints them, which step, and the numbers on them."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+
+MOST_STEPS = 200_000
+_COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_N = r"[:=]?\s*(\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)"
+FAMILIES = {
+    "torchtitan": re.compile(r"\bstep:\s*(\d{1,15})\s+loss:"),
+    "maxtext": re.compile(r"\bcompleted step:\s*(\d{1,15})"),
+    "deepspeed": re.compile(
+        r"\bglobal_step=(\d{1,15}), *RunningAvgSamplesPerSec|\bstop\] +(?:\d{1,15}/)?(\d{1,15}), *"
+        r"(?:RunningAvg)?SamplesPerSec|\bsteps: *(\d{1,15}) +loss:|\bstep=(\d{1,15}), skipped="
+    ),
+    "megatron": re.compile(
+        r"\biteration:?\s+(\d{1,15})\s*/\s*(?:\d+|infinity)"
+        r"|\bglobal_step[:=] *(\d{1,15})(?:\.0)?\b(?=.*train_step_timing)"
+    ),
+}
+_TERA, _MILLI = 1e12, 1e-3
+_FIELDS: dict[str, tuple[tuple[str, float], ...]] = {
+    "step_time": (
+        (r"elapsed time per iteration \(ms\)" + _N, _MILLI),
+        (r"elapsed time per iteration(?: \(s\))?" + _N, 1.0),
+        (r"train_step_timing(?: in s)?" + _N, 1.0),
+        (r"\biter time \(s\)" + _N, 1.0),
+        (r"\bcompleted step.*?\bseconds" + _N, 1.0),
+        (r"\bStep Time *" + _N + r" ?s\b", 1.0),
+        (r"time_metrics/end_to_end\(s\)\W*" + _N, 1.0),
+    ),
+    "flops_per_gpu": (
+        (r"throughput per GPU \(TFLOP/s/GPU\)" + _N, _TERA),
+        (r"approx flops per GPU" + _N + r"\s*TFLOPS", _TERA),
+        (r"TFLOP/s(?:/device|/GPU)?" + _N, _TERA),
+        (r"\bGPU utilization" + _N + r"\s*MODEL_TFLOP", _TERA),
+        (r"(\d[\d,]*(?:\.\d+)?) *MODEL_TFLOP/s/GPU", _TERA),
+        (r"\bTFLOPS_per_GPU" + _N, _TERA),
+        (r"\btflops_per_sec_per_gpu" + _N, _TERA),
+        (r"\btflops(?:/s)?(?:[ /_]*(?:per[ _]|/)?(?:gpu|device))?" + _N, _TERA),
+    ),
+    "tokens_per_second_per_gpu": (
+        (r"\btokens per gpu per second(?: \(tgs\))?" + _N, 1.0),
+        (r"tokens?[_ /]*per[_ ]sec(?:ond)?[_ ]per[_ ]gpu" + _N, 1.0),
+        (r"\(tokens?/s(?:ec)?/GPU\)" + _N, 1.0),
+        (r"\btokens?/s(?:ec)?/(?:device|gpu)" + _N, 1.0),
+        (r"(\d[\d,]*(?:\.\d+)?) *tok(?:ens)?/s(?:ec)?/gpu", 1.0),
+        (r"\b(?:tps|wps|tgs)" + _N, 1.0),
+    ),
+    "samples_per_second": (
+        (r"\bCurrSamplesPerSec" + _N, 1.0),
+        (r"(?<!Avg)\bSamplesPerSec" + _N, 1.0),
+        (r"\bsamples(?: per second|/sec)" + _N, 1.0),
+    ),
+    "mfu": ((r"\bmfu(?: \(%\))?" + _N + r" *%", 0.01), (r"\bmfu[:=] *(0?\.\d+)\b(?! *%)", 1.0)),
+    "global_batch": ((r"\bglobal[ _]batch[ _]size" + _N, 1.0),),
+}
+_PATTERNS = {
+    name: [(re.compile(pattern, re.IGNORECASE), scale) for pattern, scale in forms]
+    for name, forms in _FIELDS.items()
+}
+# Settings that are printed once, before the steps.
+_SETTINGS = {
+    "global_batch": re.compile(
+        r"\b(?:global_batch_size|train_batch_size|global batch size)\b[ .:=]*(\d{1,9})\b"
+    ),
+    "sequence": re.compile(
+        r"\b(?:seq_(?:length|len)|sequence[_ ]length|max_target_length)\b[ .:=]*(\d{1,9})\b"
+    ),
+    "world": re.compile(r"\b(?:world_size|world size|num_devices)\b[ .:=]*(\d{1,7})\b"),
+}
+_GPU = re.compile(
+    r"(?:capacity:|hardware:|device_name\W+|Device name:?)\s*(.{3,80})", re.IGNORECASE
+)
+_EIGHT_BITS = re.compile(
+    r"\bfp8(?:_\w+)?[ .:='\"]+(?:hybrid|e4m3|true|delayed|tensorwise|blockwise|mxfp8)",
+    re.IGNORECASE,
+)
+_SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
+_LARGEST = 1e18
+
+
+@dataclass(slots=True)
+class Step:
+    """One step as it was logged, in base units."""
+
+    number: int
+    at: float | None
+    values: dict[str, float]
+
+
+@dataclass(slots=True)
+class LogReader:
+    """Takes the lines of a text one by one. Every rank may print the same step."""
+
+    family: str = ""
+    steps: dict[int, Step] = field(default_factory=dict)
+    unnumbered: list[Step] = field(default_factory=list)  # lines that do not say which step
+    settings: dict[str, int] = field(default_factory=dict)
+    gpu: str = ""
+    eight_bits: bool = False
+    left_out: int = 0
+    coarse: bool = True  # the clock has whole seconds
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was that of a step."""
+        line = _COLOR.sub("", line)
+        found = next(
+            ((name, match) for name, form in FAMILIES.items() if (match := form.search(line))), None
+        )
+        if found is None:
+            return self._take_unnumbered(line) or self._take_setting(line)
+        family, match = found
+        self.family = self.family or family
+        number = int(next(group for group in match.groups() if group))
+        if number not in self.steps and len(self.steps) >= MOST_STEPS:
+            self.left_out += 1
+            return True
+        step = self.steps.setdefault(number, Step(number, self._clock(line), {}))
+        for name, value in values_in(line).items():
+            step.values.setdefault(name, value)
+        return True
+
+    def _take_unnumbered(self, line: str) -> bool:
+        if series := _SERIES.search(line):
+            times = [word for word in series[1].split(",") if word.strip()]
+            self.unnumbered += [
+                Step(0, None, {"step_time": value}) for word in times if (value := _number(word))
+            ]
+        elif "Step Time" in line and len(self.unnumbered) < MOST_STEPS:
+            self.unnumbered.append(Step(0, self._clock(line), values_in(line)))
+        else:
+            return False
+        return True
+
+    def _take_setting(self, line: str) -> bool:
+        if self.steps:  # what a step prints is no setting
+            return False
+        for name, form in _SETTINGS.items():
+            if match := form.search(line):
+                self.settings.setdefault(name, int(match[1]))
+        if not self.gpu and (gpu := _GPU.search(line)):
+            self.gpu = gpu[1].strip()
+        self.eight_bits = self.eight_bits or bool(_EIGHT_BITS.search(line))
+        return False
+
+    def _clock(self, line: str) -> float | None:
+        """When the line was written, in seconds."""
+        if not (stamp := _STAMP.search(line)):
+            return None
+        try:
+            whole = datetime.fromisoformat(f"{stamp[1]}T{stamp[2]}+00:00").timestamp()
+        except ValueError:  # no such day
+            return None
+        self.coarse = self.coarse and not stamp[3]
+        return whole + float(f"0.{stamp[3] or 0}")
+
+
+def values_in(line: str) -> dict[str, float]:
+    """The numbers on a line of a step, by name."""
+    found = {}
+    for name, forms in _PATTERNS.items():
+        for form, scale in forms:
+            if (match := form.search(line)) and (value := _number(match[1])) is not None:
+                found[name] = value * scale
+                break
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text.strip().replace(",", ""))
+    except ValueError:
+        return None
+    return value if 0 < value < _LARGEST else None

@@ -1,0 +1,66 @@
+"""Which kind of file it is, by what is in it; its name does not count."""
+
+import re
+from enum import Enum
+from pathlib import Path
+
+from app.errors import InputError
+from app.measurements.opening import head_of
+
+_SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
+_JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\{\]])")
+_TRACE = re.compile(
+    rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:'
+)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_OTHERS = {
+    b"\x80\x02": "a pickle, such as a snapshot of memory",
+    b"\x80\x03": "a pickle, such as a snapshot of memory",
+    b"\x80\x04": "a pickle, such as a snapshot of memory",
+    b"\x80\x05": "a pickle, such as a snapshot of memory",
+    b"PK": "a zip archive",
+    b"SQLite format 3": "a SQLite database",
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8": "a picture",
+    b"\x28\xb5\x2f\xfd": "packed by zstd",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x7fELF": "a program",
+}
+
+
+class Content(Enum):
+    """What a file holds, as far as its beginning says."""
+
+    TRACE = "a trace of the PyTorch profiler"
+    TESTS_AS_JSON = "nccl-tests or rccl-tests as JSON"
+    TEXT = "text: tables of nccl-tests, training logs, or both"
+
+
+def content_of(path: Path) -> Content:
+    """What *path* holds.
+
+    Raises:
+        InputError: it is empty or of a kind that is not read.
+    """
+    head = head_of(path, _SNIFFED)
+    _check(path.name, head)
+    if not _JSON.match(head):
+        return Content.TEXT
+    if _TRACE.search(head):
+        return Content.TRACE
+    return Content.TESTS_AS_JSON
+
+
+def _check(name: str, head: bytes) -> None:
+    if not head.strip():
+        raise InputError(f"{name} is empty")
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputError(f"{name} is {what}; expected {_READ}")
+    if b"\0" in head[:1024] and not head.startswith(_UTF16):
+        raise InputError(f"{name} is not text; expected {_READ}")
+
+
+_READ = "output of nccl-tests or rccl-tests, a trace of the PyTorch profiler, or a training log"

@@ -1,0 +1,131 @@
+"""A table of nccl-tests as it is read: what was said of it, and its rows before they are judged."""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from app.measurements.reports import COLLECTIVES, SizeRow
+
+MOST_ROWS = 20_000
+_MICRO, _MILLI, _GIGA = 1e-6, 1e-3, 1e9
+_LARGEST = 2**53
+_SIZES = {
+    "double": 8, "int64": 8, "uint64": 8, "float": 4, "float32": 4, "int32": 4, "uint32": 4,
+    "int": 4, "half": 2, "float16": 2, "bfloat16": 2, "bf16": 2, "int8": 1, "uint8": 1, "char": 1,
+}  # fmt: skip
+_NAMES = {
+    "allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
+    "alltoall": "alltoall", "alltoallsingle": "alltoall", "all2all": "alltoall",
+    "alltoallv": "alltoallv", "sendrecv": "sendrecv", "sendreceive": "sendrecv",
+    "sendandrecv": "sendrecv", "pointtopoint": "sendrecv", "broadcast": "broadcast",
+    "bcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
+    "hypercube": "hypercube", "allreducebias": "all_reduce", "allreducegroup": "all_reduce",
+}  # fmt: skip
+_PLAIN = re.compile(r"[^a-z0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class RawRow:
+    """A row as it was printed; *count* elements of *type*, reduced by *redop* if it says."""
+
+    size: int
+    count: int
+    type: str
+    redop: str
+    root: int | None
+    out_of_place: tuple[str, ...]  # time, algorithm bandwidth, bus bandwidth, wrong values
+    in_place: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Table:
+    """What was read of one test. What was *said* of the ranks may be wrong."""
+
+    collective: str | None = None
+    said: int | None = None
+    nodes: int | None = None
+    hosts: set[str] = field(default_factory=set)
+    gpus: list[str] = field(default_factory=list)
+    hardware: str = ""
+    in_milliseconds: bool = False
+    average: float | None = None
+    wrong: int = 0
+    rows: list[RawRow] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+    def add(self, row: RawRow) -> None:
+        """Keep *row*; of more than MOST_ROWS, the first."""
+        if len(self.rows) < MOST_ROWS:
+            self.rows.append(row)
+        else:
+            self.left_out += 1
+
+
+def named(text: str) -> str | None:
+    """The collective called *text* in any spelling, such as "AllReduce"; None if it is none.
+
+    >>> named("AllToAll"), named("all-reduce"), named("memcpy")
+    ('alltoall', 'all_reduce', None)
+    """
+    name = text if text in COLLECTIVES else _NAMES.get(_PLAIN.sub("", text.lower()))
+    return name if name in COLLECTIVES else None
+
+
+def number(text: str | float | None) -> float | None:
+    """A finite number that is not negative; None for anything else."""
+    try:
+        value = float(text) if text is not None else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return value if 0 <= value < 1e15 else None  # noqa: PLR2004 (more than any of them can be)
+
+
+def sound_rows(table: Table) -> list[SizeRow]:
+    """The rows that are measurements: out of place, and in place where there is nothing else."""
+    values = [(row.size, _values(row.out_of_place) or _values(row.in_place)) for row in table.rows]
+    found = [(s, v, row) for (s, v), row in zip(values, table.rows, strict=True) if v]
+    unit = (
+        _MILLI
+        if table.in_milliseconds or _are_milliseconds([(s, v) for s, v, _ in found])
+        else _MICRO
+    )
+    return [
+        SizeRow(size, v[0] * unit, v[1] * _GIGA, v[2] * _GIGA, _rounding(row) * _GIGA)
+        for size, v, row in found
+        if 0 < size < _LARGEST
+    ]
+
+
+def _values(printed: tuple[str, ...]) -> tuple[float, float, float] | None:
+    numbers = [number(text) for text in printed[:3]]
+    time, algbw, busbw = numbers if len(numbers) == 3 else (None,) * 3  # noqa: PLR2004 (columns)
+    if not time or algbw is None or busbw is None:
+        return None
+    return time, algbw, busbw
+
+
+def _rounding(row: RawRow) -> float:
+    """Half a unit of the last digit that is printed of a bandwidth."""
+    printed = (row.out_of_place if _values(row.out_of_place) else row.in_place)[1:3]
+    return max(0.5 * 10.0 ** -_decimals(text) for text in printed)
+
+
+def _decimals(text: str) -> int:
+    mantissa, _, exponent = text.lower().partition("e")
+    return len(mantissa.partition(".")[2]) - (int(exponent) if exponent else 0)
+
+
+def _are_milliseconds(values: Iterable[tuple[int, tuple[float, float, float]]]) -> bool:
+    """Whether size over time is the printed bandwidth only if the time is in milliseconds."""
+    ratios = [s / v[0] / 1e3 / v[1] for s, v in values if v[1] > 1]
+    middle = sorted(ratios)[len(ratios) // 2] if ratios else 1.0
+    return 900 < middle < 1100  # noqa: PLR2004 (a thousand)
+
+
+def element_size(kind: str) -> int | None:
+    """Bytes of an element of a type as nccl-tests names it; None if it is not known."""
+    if kind.startswith(("fp8", "f8")):
+        return 1
+    return _SIZES.get(kind)

@@ -1,0 +1,171 @@
+"""Tables of nccl-tests and rccl-tests in a text, whatever a launcher wrote into its lines."""
+
+import re
+from dataclasses import dataclass, field
+
+from app.measurements.table import RawRow, Table, named, number
+
+_COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
+# Intel MPI; also inside of a line, as nccl-tests prints a row in parts.
+_TAG = re.compile(r"\[(?:[\w.-]+@)?\d+(?:,\d+)*\](?:<std(?:out|err)>:?)?")
+_TYPES = r"float(?:8|16|32|64)?\w*|double|half|b?float16|bf16|fp8\w*|f8\w*|u?int(?:8|32|64)?|char"
+_ROW = re.compile(rf"(?<![\w.])(\d{{1,18}})\s+(\d{{1,18}})\s+({_TYPES})(?=\s|$)(.*)$")
+_HEADER = re.compile(r"\b(?:size\s+count|bytes\s+N)\s+type\b")
+_UNITS = re.compile(r"\(elements\).*\((ms|us)\)")
+_RANK = re.compile(
+    r"\bRank\s+(\d{1,7})\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\s+\d+"
+    r"\s*(?:\[[^\]]*\])?\s*(.*)$"
+)
+_PROGRAM = re.compile(r"\b(\w+?)_perf(?:_mpi)?\b")
+_SAID = re.compile(r"^\s*#\s*(collective|ranks|nodes|hardware):\s*(.*\S)\s*$")
+_OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
+_COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
+_AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)")
+_WRONG = re.compile(r"Out of bounds values\s*:\s*(\d{1,18})")
+_VALUE = re.compile(r"^(?:\d[\d.]*(?:e[+-]?\d+)?|N/A|nan|inf|-?nan)$", re.IGNORECASE)
+_WHOLE = re.compile(r"^-?\d+$")
+_VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
+_MOST_GPUS = 8  # different names that are kept
+
+
+@dataclass(slots=True)
+class TableReader:
+    """Takes the lines of a text one by one; `tables` are the tests in it."""
+
+    tables: list[Table] = field(default_factory=list)
+    _now: Table = field(default_factory=Table)
+    _columns: int | None = None  # between the type and the first time
+    _begun: tuple[re.Match[str], list[str]] | None = None  # a row whose values are to come
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was one of nccl-tests."""
+        line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
+        if row := _ROW.search(line):
+            self._take_row(row, row[4].split())
+            return True
+        if self._begun and self._goes_on(line):
+            return True
+        self._begun = None
+        return self._take_header(line) or self._take_rank(line) or self._take_other(line)
+
+    def finish(self) -> list[Table]:
+        """The tables that have rows."""
+        self._next()
+        return [table for table in self.tables if table.rows]
+
+    def _next(self) -> None:
+        """What follows is of the next test."""
+        if self._now.rows:
+            self.tables.append(self._now)
+            self._now = Table()
+            self._columns = None
+
+    def _take_row(self, start: re.Match[str], rest: list[str]) -> None:
+        row = _row_of(start, rest, self._columns)
+        self._begun = None if row else (start, rest)
+        if row:
+            self._now.add(row)
+
+    def _goes_on(self, line: str) -> bool:
+        """Whether *line* has nothing but values of the row that a launcher broke in parts."""
+        words = line.split()
+        if not words or self._begun is None or not all(map(_VALUE.match, words)):
+            return False
+        start, before = self._begun
+        self._take_row(start, [*before, *words][: 3 + 2 * _VALUES])
+        return True
+
+    def _take_header(self, line: str) -> bool:
+        if header := _HEADER.search(line):
+            self._next()
+            words = line[header.end() :].split()
+            times = [i for i, word in enumerate(words) if word in {"time", "cputime"}]
+            self._columns = times[0] if times else None
+            return True
+        if units := _UNITS.search(line):
+            self._now.in_milliseconds = units[1] == "ms"
+            return True
+        return False
+
+    def _take_rank(self, line: str) -> bool:
+        if rank := _RANK.search(line):
+            self._next()
+            now, gpu = self._now, rank[3].strip()
+            now.said = max(now.said or 0, int(rank[1]) + 1)
+            now.hosts.add(rank[2])
+            if gpu and gpu not in now.gpus and len(now.gpus) < _MOST_GPUS:
+                now.gpus.append(gpu)
+            return True
+        return False
+
+    def _take_other(self, line: str) -> bool:
+        if said := _SAID.match(line):
+            self._next()
+            self._take_said(said[1], said[2])
+            return True
+        if average := _AVERAGE.search(line):
+            self._now.average = number(average[1])
+            return True
+        if wrong := _WRONG.search(line):
+            self._now.wrong = int(wrong[1])
+            return True
+        return self._take_start(line)
+
+    def _take_start(self, line: str) -> bool:
+        """What is printed before a test: its program, its options, the size of a communicator."""
+        if _OPTIONS.search(line):
+            self._next()
+            return True
+        if (program := _PROGRAM.search(line)) and (name := named(program[1])):
+            if "concluded" not in line:
+                self._next()
+                self._now.collective = self._now.collective or name
+            return True
+        if not self._now.said and (ranks := _COMMUNICATOR.search(line)):
+            self._now.said = int(ranks[1])
+        return False
+
+    def _take_said(self, what: str, says: str) -> None:
+        now = self._now
+        if what == "collective":
+            now.collective = named(says) or now.collective
+        elif what == "hardware":
+            now.hardware = says[:200]
+        elif _WHOLE.match(says):
+            now.said, now.nodes = (
+                (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
+            )
+
+
+def _row_of(start: re.Match[str], rest: list[str], columns: int | None) -> RawRow | None:
+    """The row that begins with *start*; None while values are missing."""
+    words = rest[:columns] if columns is not None else []
+    if columns is None or not _fits(rest[columns : columns + 3]):
+        columns = _columns_of(rest)
+        words = rest[:columns]
+    values = tuple(rest[columns : columns + 2 * _VALUES])
+    if not _fits(list(values[:3])):
+        return None
+    return RawRow(
+        size=int(start[1]),
+        count=int(start[2]),
+        type=start[3],
+        redop=next((word for word in words if not _WHOLE.match(word)), ""),
+        root=next((int(word) for word in words if _WHOLE.match(word)), None),
+        out_of_place=values[:_VALUES],
+        in_place=values[_VALUES:],
+    )
+
+
+def _fits(values: list[str]) -> bool:
+    return len(values) == _VALUES - 1 and all(map(_VALUE.match, values))
+
+
+def _columns_of(rest: list[str]) -> int:
+    """How many words precede the values: a reduction, a root, or both."""
+    count = 0
+    while count < len(rest) and not _VALUE.match(rest[count]):
+        count += 1
+    values = len(rest) - count
+    return count + (values % _VALUES == 1 and bool(_WHOLE.match(rest[count])))
