@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from app.errors import InputError
 from app.measurements.trace.unpacking import CutOffError, blocks
 
 _LONGEST = 16 << 20  # bytes of one event, and of what stands before the list
@@ -78,7 +79,7 @@ class EventFile:
         """The events, in the order of the file.
 
         Raises:
-            ValueError: the file is not a trace, or is too large.
+            InputError: the file is not a trace, or is too large.
         """
         source = self._blocks()
         self._find_list(source)
@@ -89,7 +90,7 @@ class EventFile:
             if self._ended:
                 break
             if len(self._rest) > _LONGEST:
-                raise ValueError(f"an event is longer than {_LONGEST >> 20} MiB")
+                raise InputError(f"an event is longer than {_LONGEST >> 20} MiB")
         if not self._ended and (found := self._last_piece()):
             yield found
         if self._ended:
@@ -117,7 +118,7 @@ class EventFile:
                 return
             if len(self._rest) > _LONGEST:
                 break
-        raise ValueError("not a trace of the PyTorch profiler: it has no list of traceEvents")
+        raise InputError("not a trace of the PyTorch profiler: it has no list of traceEvents")
 
     def _piece(self) -> list[Event]:
         """The events that are complete; the rest stays."""
@@ -179,16 +180,6 @@ class EventFile:
 _LIST = msgspec.json.Decoder(list[Event], strict=False)
 _ONE = msgspec.json.Decoder(Event, strict=False)
 _JOB = msgspec.json.Decoder(Job)
-
-
-def is_trace(head: bytes) -> bool:
-    """Whether *head*, the unpacked beginning of a file, is that of a trace."""
-    bare = head.lstrip(_BLANK)
-    if bare[:1] == b"[":
-        return re.search(rb'^\[\s*\{[^{}]{0,4096}"ph"\s*:', bare) is not None
-    return bare[:1] == b"{" and any(
-        key in head for key in (b'"traceEvents"', b'"schemaVersion"', b'"distributedInfo"')
-    )
 
 
 def _ends(text: bytes, start: int) -> list[re.Match[bytes]]:

@@ -41,7 +41,7 @@ def read_trace(paths: Sequence[Path]) -> tuple[TraceReport, ...]:
 
     Raises:
         OSError: a file cannot be opened.
-        ValueError: a file is not a trace of a GPU.
+        InputError: a file is not a trace of a GPU.
     """
     ranks = []
     for path in paths:
@@ -56,7 +56,7 @@ def read_rank(
     """The trace of one rank.
 
     Raises:
-        ValueError: it is not a trace of a GPU.
+        InputError: it is not a trace of a GPU.
     """
     source, activity = read_activity(file, communicates)
     window = whole_steps(activity)
@@ -82,7 +82,7 @@ def read_activity(
     """The events of the GPU in *file*.
 
     Raises:
-        ValueError: it is not a trace.
+        InputError: it is not a trace.
     """
     source, collector = EventFile(file), Collector(communicates=communicates)
     for events in source.events():

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from app.measurements.reports import Json
 from app.measurements.trace.communication import Call
 from app.measurements.trace.tolls import Tolls
 from app.units import Bytes, BytesPerSecond, Seconds
@@ -69,10 +70,10 @@ class TraceReport:
     last: tuple[int, int] | None  # the rank that most often arrives last, its percent
     doubts: tuple[str, ...]
 
-    def plain(self) -> dict[str, object]:
-        """The report as JSON."""
+    def record(self) -> dict[str, Json]:
+        """As `wallclock measured --json` prints it."""
         tolls = self.tolls
-        found: dict[str, object] = {
+        found: dict[str, Json] = {
             "kind": "trace",
             "ranks": self.ranks,
             "steps": self.steps,

@@ -40,7 +40,7 @@ def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> Slimmed:
     """Write the trace *source* to *target* without what is private; *packed* with gzip.
 
     Raises:
-        ValueError: *source* is not a trace.
+        InputError: *source* is not a trace.
     """
     if not packed:
         return _write(EventFile(source), target)

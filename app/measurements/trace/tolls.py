@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from heapq import merge
 from math import inf, isnan, nan
 
+from app.errors import InputError
 from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY, Activity, ordered
 from app.units import Seconds
 
@@ -67,7 +68,7 @@ def tolls_of(activity: Activity, window: Window) -> Tolls:
     """The tolls of the events in the *window*.
 
     Raises:
-        ValueError: there are none.
+        InputError: there are none.
     """
     sweep = _Sweep()
     for event in in_order(activity, window):
@@ -75,7 +76,7 @@ def tolls_of(activity: Activity, window: Window) -> Tolls:
         end = begin + activity.duration[event]
         sweep.pass_work(begin, end, activity.sort[event], activity.launched[event])
     if sweep.first == inf:
-        raise ValueError("no GPU activity in this trace: profile with ProfilerActivity.CUDA")
+        raise InputError("no GPU activity in this trace: profile with ProfilerActivity.CUDA")
     return sweep.tolls()
 
 

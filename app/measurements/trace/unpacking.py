@@ -4,8 +4,10 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from app.errors import InputError
+from app.measurements.opening import UNPACKED_LIMIT
+
 BLOCK = 4 << 20  # bytes
-LARGEST = 2 << 30  # bytes of a trace once it is unpacked
 _PACKED = 256 << 10  # bytes read at once from a compressed file
 _GZIP = 31  # zlib's window bits for a gzip header
 _MAGIC = b"\x1f\x8b"
@@ -15,11 +17,11 @@ class CutOffError(Exception):
     """A compressed file ends early or is damaged; the blocks before are good."""
 
 
-def blocks(file: BinaryIO, largest: int = LARGEST) -> Iterator[bytes]:
+def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
     """The contents of *file*, unpacked if it is gzip.
 
     Raises:
-        ValueError: it is larger than *largest* bytes.
+        InputError: it is larger than *largest* bytes.
         CutOffError: the compressed data does not end, or is damaged.
     """
     total = 0
@@ -28,7 +30,7 @@ def blocks(file: BinaryIO, largest: int = LARGEST) -> Iterator[bytes]:
     for block in source:
         total += len(block)
         if total > largest:
-            raise ValueError(f"the trace is larger than {largest / (1 << 30):g} GiB unpacked")
+            raise InputError(f"the trace is larger than {largest / (1 << 30):g} GiB unpacked")
         yield block
 
 

@@ -19,14 +19,14 @@ def work(
     launched: float | None = None,
     cat: str = "kernel",
     stream: int = 7,
-    **args: object,
+    said: Mapping[str, object] = {},
 ) -> list[Event]:
     """An event of the GPU, and the call that launched it if that is known."""
     correlation = int(begin * 1000) + 7 * stream + sum(map(ord, name))
     found: list[Event] = [
         {
             "ph": "X", "cat": cat, "name": name, "pid": 0, "tid": stream, "ts": begin, "dur": end - begin,
-            "args": {"device": 0, "stream": stream, "correlation": correlation, **args},
+            "args": {"device": 0, "stream": stream, "correlation": correlation, **said},
         }
     ]  # fmt: skip
     if launched is not None:
@@ -39,13 +39,15 @@ def work(
     return found
 
 
-def collective(begin: float, end: float, elements: int = 1000, **args: object) -> list[Event]:
+def collective(
+    begin: float, end: float, elements: int = 1000, said: Mapping[str, object] = {}
+) -> list[Event]:
     """An all-reduce of bfloat16 over four ranks."""
-    said: dict[str, object] = {
+    known: dict[str, object] = {
         "Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements,
         "Group size": 4, "dtype": "BFloat16",
     }  # fmt: skip
-    return work(begin, end, ALL_REDUCE, launched=begin - 1, stream=20, **(said | args))
+    return work(begin, end, ALL_REDUCE, launched=begin - 1, stream=20, said={**known, **said})
 
 
 def step(number: int, begin: float, end: float) -> Event:

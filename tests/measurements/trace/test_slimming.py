@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from app.errors import InputError
 from app.measurements.trace.reading import read_rank, reports
 from app.measurements.trace.samples import SAMPLES
 from app.measurements.trace.slimming import slim
@@ -23,8 +24,8 @@ SECRET: list[Event] = [
     {"ph": "X", "cat": "cpu_op", "name": "secret::op", "ts": 1, "dur": 2, "args": {"External id": 4}},
     {"ph": "X", "cat": "user_annotation", "name": "secret phase", "ts": 1, "dur": 2},
     {"ph": "M", "name": "process_name", "pid": 1, "ts": 0, "args": {"name": "secret-host"}},
-    *work(10, 20, "kernel /home/secret/model.py", launched=5, **{"Call stack": "secret", "Kernel": "secret"}),
-    *collective(30, 40, **{"Process Group Name": "secret_group", "Process Group Ranks": "[0, 1]",
+    *work(10, 20, "kernel /home/secret/model.py", launched=5, said={"Call stack": "secret", "Kernel": "secret"}),
+    *collective(30, 40, said={"Process Group Name": "secret_group", "Process Group Ranks": "[0, 1]",
                            "Process Group Description": "secret"}),
     {**step(3, 1, 90), "name": "ProfilerStep#3 secret"},
     {"ph": "X", "cat": "cuda_runtime", "name": "cudaEventQuery", "ts": 3, "dur": 1, "args": {"correlation": 9}},
@@ -68,5 +69,5 @@ def test_an_empty_list_stays_a_trace() -> None:
 
 
 def test_what_is_not_a_trace_is_refused() -> None:
-    with pytest.raises(ValueError, match="not a trace"):
+    with pytest.raises(InputError, match="not a trace"):
         slimmed(b"hello")
