@@ -61,3 +61,16 @@ def add_search(parser: ArgumentParser) -> None:
         "--recipe", default="", help="bytes of each kind of number, such as Megatron or FSDP2"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
+
+
+def add_measured(parser: ArgumentParser) -> None:
+    """The options of `wallclock measured`."""
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE",
+        help="output of nccl-tests or rccl-tests, a profiler trace or a training log; -: standard"
+        " input",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)'
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, in base units")

@@ -90,8 +90,10 @@ def _collective_of(found: Mapping[str, object], config: Mapping[str, object]) ->
             name = program.rsplit("/", 1)[-1]
             if "_perf" in name and (collective := named(name.partition("_perf")[0])):
                 return collective
-    said = config.get("collective") or found.get("collective") or found.get("test")
-    return named(str(said).removesuffix("_perf")) if said else None
+    results = found.get("results")
+    first = _object(results[0]) if isinstance(results, list) and results else {}
+    said = config.get("collective") or found.get("collective") or first.get("experiment_name")
+    return named(str(said)) if said else None
 
 
 def _take_devices(table: Table, devices: object, config: Mapping[str, object]) -> None:

@@ -16,6 +16,7 @@ _CLIFF = 2.5  # a time that grows so much more than the size
 _SLOW = 1e-3  # seconds, above which a jump is no noise
 _FEWEST = 3
 _GIGA = 1e9
+_UNNAMED = "no line names the collective"
 # The columns of each collective: it reduces, its array is shared out, it has a root.
 _COLUMNS = {
     (True, True, True): ("reduce_scatter",),
@@ -37,7 +38,7 @@ def judged(table: Table) -> CollectiveTest:
     ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
     rows, resized = _whole_arrays(rows, ranks)
     lines = pieces([(row.size, row.time) for row in rows])
-    hardware = table.hardware or ", ".join(table.gpus)
+    hardware = "".join(filter(str.isprintable, table.hardware or ", ".join(table.gpus)))
     return CollectiveTest(
         collective=collective,
         ranks=ranks,
@@ -63,11 +64,20 @@ def _collective(table: Table, rows: Sequence[SizeRow]) -> tuple[str | None, str]
     """The collective that is named, or the one that the columns tell; and a doubt."""
     guesses = _guesses(table, rows)
     if table.collective or not guesses:
-        return table.collective, "" if table.collective else "nothing names the collective"
+        return table.collective, _misnamed(table) if table.collective else _UNNAMED
     others = f", or {' or '.join(guesses[1:])}" if guesses[1:] else ""
     return guesses[
         0
     ], f"no line names the collective; its columns are those of {guesses[0]}{others}"
+
+
+def _misnamed(table: Table) -> str:
+    """A doubt where the name is of a collective that reduces, and the rows are not, or reversed."""
+    operations = {row.redop for row in table.rows if row.redop}
+    reduces = table.collective in {"all_reduce", "reduce", "reduce_scatter"}
+    if not operations or (operations != {"none"}) == reduces:
+        return ""
+    return f"named {table.collective}, but the rows reduce by {', '.join(sorted(operations))}"
 
 
 def _guesses(table: Table, rows: Sequence[SizeRow]) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ _FIELDS: dict[str, tuple[tuple[str, float], ...]] = {
     ),
     "tokens_per_second_per_gpu": (
         (r"\btokens per gpu per second(?: \(tgs\))?" + _N, 1.0),
-        (r"tokens?[_ /]*per[_ ]sec(?:ond)?[_ ]per[_ ]gpu" + _N, 1.0),
+        (r"tokens?[_ /]*per[_ ]sec\w*[_ ]per[_ ]gpu" + _N, 1.0),
         (r"\(tokens?/s(?:ec)?/GPU\)" + _N, 1.0),
         (r"\btokens?/s(?:ec)?/(?:device|gpu)" + _N, 1.0),
         (r"(\d[\d,]*(?:\.\d+)?) *tok(?:ens)?/s(?:ec)?/gpu", 1.0),

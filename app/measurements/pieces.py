@@ -16,6 +16,7 @@ Point = tuple[Bytes, Seconds]
 MOST = 3  # lines
 _FEWEST = 3  # points of a line
 _CUTS = 64  # places where lines may meet
+_EXACT = 1e-3  # a relative error that comes from the digits that are printed
 _HALF = 0.5  # what a further line must leave of the error
 
 
@@ -67,7 +68,7 @@ def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
     before = math.inf
     for ends, squares in _best(ordered, cuts):
         error = math.sqrt(squares / len(ordered))
-        if error < before * _HALF:
+        if error < before * _HALF and before > _EXACT:
             chosen, before = ends, error
     parts = [ordered[first:last] for first, last in zip(chosen, chosen[1:], strict=False)]
     return tuple(piece for part in parts if (piece := _piece(part)))

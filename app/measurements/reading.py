@@ -2,22 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from app.errors import InputError
 from app.measurements.json_output import from_json
 from app.measurements.recognizing import Content, content_of
-from app.measurements.reports import Json, Unread
+from app.measurements.reports import CollectiveTest, TrainingLog, Unread
 from app.measurements.texts import from_text
 from app.measurements.trace.reading import read_rank, reports
 from app.measurements.trace.report import Rank
 
-
-class Report(Protocol):
-    """What a reader returns: a test, a log, a trace, or why there is none."""
-
-    def record(self) -> dict[str, Json]:
-        """As `wallclock measured --json` prints it."""
+# What the readers return; each has `record`, which is what `wallclock measured --json` prints.
+REPORTS = (CollectiveTest, TrainingLog, Unread)
+Report: TypeAlias = CollectiveTest | TrainingLog | Unread
 
 
 def measured(paths: Sequence[Path]) -> list[Report]:

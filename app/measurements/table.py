@@ -66,9 +66,10 @@ class Table:
 def named(text: str) -> str | None:
     """The collective called *text* in any spelling, such as "AllReduce"; None if it is none.
 
-    >>> named("AllToAll"), named("all-reduce"), named("memcpy")
-    ('alltoall', 'all_reduce', None)
+    >>> named("AllToAll"), named("all-reduce"), named("sendrecv_perf"), named("memcpy")
+    ('alltoall', 'all_reduce', 'sendrecv', None)
     """
+    text = text.removesuffix("_perf")
     name = text if text in COLLECTIVES else _NAMES.get(_PLAIN.sub("", text.lower()))
     return name if name in COLLECTIVES else None
 

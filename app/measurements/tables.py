@@ -14,10 +14,11 @@ _ROW = re.compile(rf"(?<![\w.])(\d{{1,18}})\s+(\d{{1,18}})\s+({_TYPES})(?=\s|$)(
 _HEADER = re.compile(r"\b(?:size\s+count|bytes\s+N)\s+type\b")
 _UNITS = re.compile(r"\(elements\).*\((ms|us)\)")
 _RANK = re.compile(
-    r"\bRank\s+(\d{1,7})\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\s+\d+"
-    r"\s*(?:\[[^\]]*\])?\s*(.*)$"
+    r"\b(?:Rank\s+(?P<rank>\d{1,7})\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?(?:uses|on\s+(?P<host>\S+))"
+    r"\s+device\s+\d+|Device\s+(?P<device>\d{1,7})\s+->\s+\d+)\s*(?:\[[^\]]*\])?\s*(?P<gpu>.*)$"
 )
-_PROGRAM = re.compile(r"\b(\w+?)_perf(?:_mpi)?\b")
+_PROGRAM = re.compile(r"\b(\w+?)_(?:perf|test)(?:_mpi)?(?:\.exe)?\b")
+_CALL = re.compile(r"\bstarting\b|\s-[befgn]\s*\d")  # it is run here, and not only named
 _SAID = re.compile(r"^\s*#\s*(collective|ranks|nodes|hardware):\s*(.*\S)\s*$")
 _OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
 _COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
@@ -89,15 +90,16 @@ class TableReader:
         return False
 
     def _take_rank(self, line: str) -> bool:
-        if rank := _RANK.search(line):
-            self._next()
-            now, gpu = self._now, rank[3].strip()
-            now.said = max(now.said or 0, int(rank[1]) + 1)
-            now.hosts.add(rank[2])
-            if gpu and gpu not in now.gpus and len(now.gpus) < _MOST_GPUS:
-                now.gpus.append(gpu)
-            return True
-        return False
+        if not (found := _RANK.search(line)):
+            return False
+        self._next()
+        now, gpu = self._now, found["gpu"].strip()
+        now.said = max(now.said or 0, int(found["rank"] or found["device"]) + 1)
+        if found["host"]:
+            now.hosts.add(found["host"])
+        if gpu and gpu not in now.gpus and len(now.gpus) < _MOST_GPUS:
+            now.gpus.append(gpu)
+        return True
 
     def _take_other(self, line: str) -> bool:
         if said := _SAID.match(line):
@@ -120,7 +122,8 @@ class TableReader:
         if (program := _PROGRAM.search(line)) and (name := named(program[1])):
             if "concluded" not in line:
                 self._next()
-                self._now.collective = self._now.collective or name
+                called = _CALL.search(line)
+                self._now.collective = name if called else self._now.collective or name
             return True
         if not self._now.said and (ranks := _COMMUNICATOR.search(line)):
             self._now.said = int(ranks[1])

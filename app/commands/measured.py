@@ -1,0 +1,136 @@
+"""`wallclock measured`: what a job printed or recorded, in base units or beside the formulas."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.commands.files import STANDARD
+from app.errors import InputError, sentence
+from app.formulas.presets import Cluster
+from app.measurements.apart import measured_apart
+from app.measurements.comparing import compared
+from app.measurements.opening import UNPACKED_LIMIT
+from app.measurements.reading import Report
+from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.units import (
+    BYTE_PER_SECOND,
+    FLOP_PER_SECOND,
+    RATIO,
+    SECOND,
+    show,
+    show_size,
+)
+
+_PIECE = 1 << 20
+_SHOWN = 12  # rows of a table; the figure has all
+_MOST_FILES = 1024
+
+
+def run(arguments: Namespace) -> int:
+    """Print what is in the files; 1 if one of them cannot be read."""
+    cluster = Cluster.read(arguments.cluster) if arguments.cluster else None
+    if len(arguments.file) > _MOST_FILES:
+        raise InputError(f"at most {_MOST_FILES} files can be read at once")
+    with _paths(arguments.file) as paths:
+        found = _reports(paths)
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps([one.record() for one in found], indent=1)}\n")
+    else:
+        parts = ["\n".join(_lines(one, cluster)) for one in found]
+        sys.stdout.write("\n\n".join(parts) + "\n")
+    return 1 if any(isinstance(one, Unread) for one in found) else 0
+
+
+@contextmanager
+def _paths(names: Sequence[str]) -> Iterator[list[Path]]:
+    """The files; standard input becomes one."""
+    if STANDARD not in names:
+        yield [Path(name) for name in names]
+        return
+    with TemporaryDirectory(prefix="wallclock-") as folder:
+        spooled = Path(folder, "standard input")
+        _spool(spooled)
+        yield [spooled if name == STANDARD else Path(name) for name in names]
+
+
+def _spool(target: Path) -> None:
+    left = UNPACKED_LIMIT
+    with target.open("wb") as file:
+        while piece := sys.stdin.buffer.read(_PIECE):
+            left -= len(piece)
+            if left < 0:
+                raise InputError(f"standard input holds more than {UNPACKED_LIMIT >> 20} MiB")
+            file.write(piece)
+
+
+def _reports(paths: Sequence[Path]) -> list[Report]:
+    """The reports; if all together are too much, each file by itself."""
+    try:
+        return measured_apart(paths)
+    except InputError as error:
+        if len(paths) == 1:
+            return [Unread(f"{paths[0].name}: {error}")]
+    return [one for path in paths for one in _reports([path])]
+
+
+def _lines(report: Report, cluster: Cluster | None) -> Iterator[str]:
+    match report:
+        case CollectiveTest():
+            yield from _test(report, cluster)
+        case TrainingLog():
+            yield from _log(report)
+        case _:
+            yield f"not read: {report.error}"
+            return
+    for doubt in report.doubts:
+        yield f"  doubt: {sentence(doubt)}"
+
+
+def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
+    ranks = f"{test.ranks:,} ranks" if test.ranks else "unknown ranks"
+    hardware = f" ({test.hardware})" if test.hardware else ""
+    yield f"{test.collective or 'unknown collective'} on {ranks}{hardware}, {len(test.rows)} sizes"
+    yield f"  {'size':>10}  {'time':>10}  {'algbw':>12}  {'busbw':>12}"
+    stride = -(-len(test.rows) // _SHOWN)
+    for row in list(test.rows)[::-1][::stride][::-1]:
+        yield _row(row)
+    for piece in test.pieces:
+        yield (
+            f"  {show_size(piece.first)} to {show_size(piece.last)}:"
+            f" {show(piece.alpha, SECOND, 3)} + size / {show(piece.bandwidth, BYTE_PER_SECOND, 3)}"
+        )
+    if found := compared(test, cluster):
+        wire = show(found.wire, BYTE_PER_SECOND, 3)
+        yield (
+            f"  reached {show(found.row.busbw, BYTE_PER_SECOND, 3)}:"
+            f" {100 * found.share:.0f} % of {found.which}, {wire} ({found.cluster.name})"
+        )
+        if found.predicted is not None:
+            yield (
+                f"  {show_size(found.row.size)} in {show(found.row.time, SECOND)}; the formula on"
+                f" that wire says {show(found.predicted, SECOND)} without latency"
+            )
+        if found.cause:
+            yield f"  likely cause: {found.cause}"
+
+
+def _row(row: SizeRow) -> str:
+    bandwidths = "".join(f"  {show(v, BYTE_PER_SECOND, 3):>12}" for v in (row.algbw, row.busbw))
+    return f"  {show_size(row.size):>10}  {show(row.time, SECOND, 3):>10}{bandwidths}"
+
+
+def _log(log: TrainingLog) -> Iterator[str]:
+    yield f"training log of {log.family}, {log.steps:,} {'step' if log.steps == 1 else 'steps'}"
+    if log.step_time is not None:
+        yield f"  step        {show(log.step_time, SECOND)}, the median after warm-up"
+    if log.tokens_per_second_per_gpu is not None:
+        tokens = show(log.tokens_per_second_per_gpu, RATIO)
+        yield f"  throughput  {tokens} tokens per second and GPU"
+    if log.flops_per_gpu is not None:
+        yield f"  per GPU     {show(log.flops_per_gpu, FLOP_PER_SECOND)}"
+    if log.mfu is not None:
+        yield f"  MFU         {100 * log.mfu:.1f} % of the dense peak"

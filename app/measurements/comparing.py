@@ -1,0 +1,114 @@
+"""A test beside the wire and the formulas: how much of the hardware it reached, and why."""
+
+import re
+from dataclasses import dataclass
+
+from app.formulas.collectives import (
+    all_to_all_time,
+    ring_all_gather_time,
+    ring_all_reduce_time,
+    ring_reduce_scatter_time,
+)
+from app.formulas.presets import CLUSTERS, Cluster
+from app.measurements.reports import CollectiveTest, SizeRow
+from app.units import BYTE_PER_SECOND, BytesPerSecond, Ratio, Seconds, show
+
+_GPU = re.compile(r"\b(A100|H100|H200|B200|B300|GB200|GB300)\b")
+_OTHER_BOARDS = re.compile(r"\b(?:PCIe|NVL\b|MIG)")
+_LOW = 0.7  # of the wire
+_SOCKETS = 0.1
+_NEAR = 0.2
+_LARGE = 64 * 2**20  # bytes from which bandwidth counts, not latency
+_FORMULAS = {
+    "all_reduce": ring_all_reduce_time,
+    "all_gather": ring_all_gather_time,
+    "reduce_scatter": ring_reduce_scatter_time,
+    "alltoall": all_to_all_time,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The largest size of a test beside the *wire*, which is one direction of one rank."""
+
+    cluster: Cluster
+    nodes: int
+    wire: BytesPerSecond
+    which: str
+    row: SizeRow
+    predicted: Seconds | None  # by the formula of the collective on that wire, without latency
+    cause: str
+
+    @property
+    def share(self) -> Ratio:
+        """Bus bandwidth over the wire; above 1 where a switch computes or NVLink carries most."""
+        return self.row.busbw / self.wire
+
+
+def cluster_of(test: CollectiveTest) -> Cluster | None:
+    """The cluster whose GPU the test names; None if it names none of which the links are known."""
+    found = _GPU.search(test.hardware)
+    if found is None or _OTHER_BOARDS.search(test.hardware.replace("NVL72", "")):
+        return None
+    return CLUSTERS.get(f"DGX-{found[1]}")
+
+
+def compared(test: CollectiveTest, cluster: Cluster | None = None) -> Comparison | None:
+    """*test* beside *cluster*, by default that of its GPU; None without ranks or a cluster."""
+    cluster = cluster or cluster_of(test)
+    if cluster is None or not test.ranks or test.ranks < 2 or not test.rows or not test.collective:  # noqa: PLR2004
+        return None
+    row = max(test.rows, key=lambda row: row.size)
+    nodes = test.hosts or -(-test.ranks // cluster.gpus_per_node)
+    wire, which = _wire(test.collective, test.ranks, nodes, cluster)
+    formula = _FORMULAS.get(test.collective)
+    return Comparison(
+        cluster=cluster,
+        nodes=nodes,
+        wire=wire,
+        which=which,
+        row=row,
+        predicted=formula(row.size, test.ranks, wire) if formula else None,
+        cause=_cause(row, nodes, wire, cluster),
+    )
+
+
+def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[BytesPerSecond, str]:
+    """What limits the bus bandwidth of *collective*, and its name."""
+    inside, card = cluster.intra_bandwidth, cluster.inter_bandwidth
+    if nodes <= 1:
+        return inside, "NVLink of a GPU"
+    each = max(1, ranks // nodes)
+    if collective in {"alltoall", "alltoallv"}:
+        return min(inside, card * (ranks - 1) / (ranks - each)), "the network card of a GPU"
+    if collective == "sendrecv":
+        return min(inside, card), "the network card of a GPU"
+    if card * each > inside:
+        return inside, "NVLink of a GPU"
+    return card * each, f"the {each} network cards of a node" if each > 1 else "a network card"
+
+
+def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> str:
+    """The usual cause of a bus bandwidth that is low; empty if it is not."""
+    share = row.busbw / wire
+    if share >= _LOW:
+        return ""
+    if row.size < _LARGE:
+        return "The largest size is so small that latency counts more than bandwidth."
+    if nodes <= 1:
+        return (
+            "GPUs that reach each other over PCIe instead of NVLink: look for P2P and NVLS in what"
+            " NCCL_DEBUG=INFO prints, and at `nvidia-smi topo -m`."
+        )
+    if share < _SOCKETS and row.busbw < cluster.inter_bandwidth * (1 - _NEAR):
+        return (
+            "TCP sockets instead of RDMA: the network plugin is not loaded, or NCCL_DEBUG=INFO"
+            " prints NET/Socket instead of NET/IB or NET/OFI."
+        )
+    if abs(row.busbw / cluster.inter_bandwidth - 1) < _NEAR and wire > cluster.inter_bandwidth:
+        card = show(cluster.inter_bandwidth, BYTE_PER_SECOND)
+        return f"One network card in use of several: its {card} are what was reached (NCCL_IB_HCA)."
+    return (
+        "GPUDirect RDMA that is off (NCCL_NET_GDR_LEVEL), PCIe access control (ACS), network cards"
+        " left out (NCCL_IB_HCA), or a fabric of less bandwidth than one card per GPU."
+    )

@@ -1,0 +1,232 @@
+"""Tables of nccl-tests and rccl-tests, as their versions and many launchers print them."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.measurements.reading import measured
+from app.measurements.reports import CollectiveTest, Unread
+from tests.measurements.printing import (
+    ALPHA,
+    BANDWIDTH,
+    FACTORS,
+    SIZES,
+    in_2016,
+    in_2020,
+    rows,
+    time_of,
+    today,
+)
+
+
+def read(tmp_path: Path, text: str | bytes) -> list[CollectiveTest]:
+    path = tmp_path / "pasted"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = measured([path])
+    assert all(isinstance(one, CollectiveTest) for one in found), found
+    return [one for one in found if isinstance(one, CollectiveTest)]
+
+
+def check(
+    test: CollectiveTest, collective: str, ranks: int, count: int = len(SIZES), near: float = 2e-3
+) -> None:
+    """The numbers are those that were printed, and what is fitted is what made them."""
+    assert (test.collective, test.ranks) == (collective, ranks)
+    assert len(test.rows) == count
+    for row in test.rows:
+        assert row.time == pytest.approx(time_of(int(row.size)), rel=near)
+        assert row.algbw == pytest.approx(row.size / time_of(int(row.size)), abs=0.006e9)
+        assert row.busbw == pytest.approx(FACTORS[collective](ranks) * row.algbw, abs=0.016e9)
+    (line,) = test.pieces
+    assert line.alpha == pytest.approx(ALPHA, rel=5 * near)
+    assert line.bandwidth == pytest.approx(BANDWIDTH, rel=near)
+    assert test.doubts == ()
+
+
+@pytest.mark.parametrize("collective", FACTORS)
+@pytest.mark.parametrize("ranks", [3, 16])
+def test_every_collective_is_read(tmp_path: Path, collective: str, ranks: int) -> None:
+    (test,) = read(tmp_path, today(collective, ranks))
+    check(test, collective, ranks)
+    assert test.hardware == "NVIDIA H100 80GB HBM3"
+    assert test.hosts == -(-ranks // 8)
+
+
+@pytest.mark.parametrize(
+    ("collective", "middle", "columns"),
+    [
+        ("all_reduce", "     sum ", "redop"),
+        ("all_gather", " ", ""),
+        ("alltoall", " ", ""),
+        ("reduce_scatter", "     sum ", "redop"),
+        ("broadcast", "       0 ", "root"),
+        ("reduce", "     sum       0 ", "redop    root"),
+    ],
+)
+def test_old_layouts_are_read(tmp_path: Path, collective: str, middle: str, columns: str) -> None:
+    (test,) = read(tmp_path, in_2020(collective, 8, middle, columns))
+    check(test, collective, 8)
+    assert test.hardware == "A100-SXM4-40GB"
+
+
+def test_the_first_version_prints_milliseconds(tmp_path: Path) -> None:
+    (test,) = read(tmp_path, in_2016("all_reduce", 4))
+    check(test, "all_reduce", 4, len(SIZES) - 8, near=0.01)
+
+
+def tagged_inside(text: str) -> str:
+    """As mpirun --tag-output does with the parts in which nccl-tests prints a row."""
+    return re.sub(r"(float +\w+ +-?\d+)", r"\1[1,0]<stdout>:", text)
+
+
+def broken(text: str) -> str:
+    """A row in two lines, with a line of another program between."""
+    return re.sub(r"(float +\w+ +-?\d+)", "\\1\n[1,0]<stdout>:", text)
+
+
+LAUNCHERS: dict[str, Callable[[str], str]] = {
+    "srun -l": lambda text: re.sub("^", "0: ", text, flags=re.M),
+    "srun -l, many": lambda text: re.sub("^", "  12: ", text, flags=re.M),
+    "mpirun --tag-output": lambda text: re.sub("^", "[1,0]<stdout>:", text, flags=re.M),
+    "Open MPI 5": lambda text: re.sub("^", "[prterun-n1-77@1,0]<stdout>: ", text, flags=re.M),
+    "Intel MPI": lambda text: re.sub("^", "[0] ", text, flags=re.M),
+    "torchrun": lambda text: re.sub("^", "[default0]:", text, flags=re.M),
+    "kubectl --prefix": lambda text: re.sub("^", "[pod/nccl-launcher/main] ", text, flags=re.M),
+    "a log with times": lambda text: re.sub("^", "2024-05-01T07:03:11.123Z ", text, flags=re.M),
+    "a page": lambda text: re.sub("^", "> ", text, flags=re.M),
+    "tags inside": tagged_inside,
+    "tags everywhere": lambda text: re.sub("^", "[1,0]<stdout>:", tagged_inside(text), flags=re.M),
+    "rows in parts": broken,
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "colors": lambda text: text.replace("float", "\x1b[32mfloat\x1b[0m"),
+    "columns of a table": lambda text: re.sub(r"(?<=\d)  +", " | ", text),
+    "comments": lambda text: re.sub("^ ", "# ", text, flags=re.M),
+    "noise": lambda text: text.replace(
+        "\n", "\nnode0:7:9 [0] NCCL INFO Channel 00/16 : 0 1 2 3 via P2P/CUMEM/read\n...\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_launchers_write_into_lines(tmp_path: Path, launcher: str) -> None:
+    (test,) = read(tmp_path, LAUNCHERS[launcher](today("all_reduce", 16)))
+    check(test, "all_reduce", 16)
+
+
+def test_a_redirected_file_of_powershell_is_read(tmp_path: Path) -> None:
+    (test,) = read(tmp_path, today("broadcast", 16).encode("utf-16"))
+    check(test, "broadcast", 16)
+
+
+def test_several_tests_in_one_paste_are_several(tmp_path: Path) -> None:
+    text = "\n".join([today("all_reduce", 16), today("all_gather", 8), today("sendrecv", 3)])
+    tests = read(tmp_path, text)
+    assert [(one.collective, one.ranks) for one in tests] == [
+        ("all_reduce", 16),
+        ("all_gather", 8),
+        ("sendrecv", 3),
+    ]
+    for test in tests:
+        check(test, str(test.collective), test.ranks or 0)
+
+
+def test_without_a_name_the_columns_tell(tmp_path: Path) -> None:
+    for collective in FACTORS:
+        text = today(collective, 16, named=False)
+        (test,) = read(tmp_path, text)
+        assert "no line names the collective" in test.doubts[0]
+        told = "all_gather" if collective == "alltoall" else collective
+        assert test.collective == told
+        assert collective in test.doubts[0]
+
+
+def test_bare_rows_tell_the_ranks(tmp_path: Path) -> None:
+    lines = rows("all_reduce", 48, middle="     sum      -1 ")
+    (test,) = read(tmp_path, "\n".join(lines))
+    assert (test.collective, test.ranks) == ("all_reduce", 48)
+    assert len(test.rows) == len(SIZES)
+
+
+def place(collective: str, ranks: int, size: int) -> dict[str, float]:
+    algbw = size / time_of(size) / 1e9
+    return {
+        "time": time_of(size) * 1e6,
+        "alg_bw": algbw,
+        "bus_bw": algbw * FACTORS[collective](ranks),
+        "nwrong": 0.0,
+    }
+
+
+def as_json(collective: str, ranks: int) -> dict[str, object]:
+    return {
+        "version": 1,
+        "args": [f"/opt/{collective}_perf", "-b", "4K"],
+        "nccl_version": 22703,
+        "config": {
+            "nthreads": 1,
+            "ngpus": 1,
+            "devices": [
+                {"rank": rank, "hostname": f"n{rank // 8}", "device_info": "NVIDIA B200"}
+                for rank in range(ranks)
+            ],
+        },
+        "results": [
+            {"size": size, "count": size // 4, "type": "float", "redop": "sum", "root": "    -1"}
+            | {"out_of_place": place(collective, ranks, size), "in_place": None}
+            for size in SIZES
+        ],
+        "out_of_bounds": {"count": 0, "okay": "true"},
+    }
+
+
+def test_json_of_nccl_tests_is_read(tmp_path: Path) -> None:
+    (test,) = read(tmp_path, json.dumps(as_json("all_reduce", 16)))
+    check(test, "all_reduce", 16)
+    assert (test.hardware, test.hosts) == ("NVIDIA B200", 2)
+
+
+def test_json_in_which_a_process_with_8_gpus_is_one_device(tmp_path: Path) -> None:
+    found = as_json("all_reduce", 16)
+    found["config"] = {"nthreads": 1, "ngpus": 8, "devices": [{"rank": 0}, {"rank": 8}]}
+    (test,) = read(tmp_path, json.dumps(found))
+    check(test, "all_reduce", 16)
+
+
+def rccl(collective: str, ranks: int, size: int, inside: int) -> dict[str, object]:
+    found = place(collective, ranks, size)
+    return {
+        "numCycle": 0, "name": "AllReduce", "nodes": 2, "ranks": ranks, "ranksPerNode": 8,
+        "gpusPerRank": 1, "size": size, "type": "float", "redop": "sum", "inPlace": inside,
+        "time": found["time"], "algBw": found["alg_bw"], "busBw": found["bus_bw"], "wrong": "0",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("one_a_line", [True, False])
+def test_json_of_rccl_tests_is_read(tmp_path: Path, one_a_line: bool) -> None:
+    records = [rccl("all_reduce", 16, size, inside) for size in SIZES for inside in (0, 1)]
+    text = "\n".join(map(json.dumps, records)) if one_a_line else json.dumps(records)
+    (test,) = read(tmp_path, text)
+    check(test, "all_reduce", 16)
+
+
+def test_csv_of_rccl_tests_is_read(tmp_path: Path) -> None:
+    lines = [
+        "collective, ranks, rankspernode, gpusperrank, size, type, redop, inplace, time, algbw"
+    ]
+    for size in SIZES:
+        one = rccl("all_reduce", 16, size, 0)
+        del one["numCycle"]
+        lines.append(", ".join(map(str, one.values())))
+    (test,) = read(tmp_path, "\n".join(lines))
+    check(test, "all_reduce", 16)
+
+
+def test_what_is_neither_says_what_is_expected(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("size matters\n8 2\n")
+    (found,) = measured([path])
+    assert isinstance(found, Unread)
+    assert found.error.startswith("notes has no table of nccl-tests")
