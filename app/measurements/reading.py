@@ -10,11 +10,11 @@ from app.measurements.recognizing import Content, content_of
 from app.measurements.reports import CollectiveTest, TrainingLog, Unread
 from app.measurements.texts import from_text
 from app.measurements.trace.reading import read_rank, reports
-from app.measurements.trace.report import Rank
+from app.measurements.trace.report import Rank, TraceReport
 
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.
-REPORTS = (CollectiveTest, TrainingLog, Unread)
-Report: TypeAlias = CollectiveTest | TrainingLog | Unread
+REPORTS = (CollectiveTest, TrainingLog, TraceReport, Unread)
+Report: TypeAlias = CollectiveTest | TrainingLog | TraceReport | Unread
 
 
 def measured(paths: Sequence[Path]) -> list[Report]:

@@ -43,6 +43,7 @@ class Activity:
     name: array[int] = field(default_factory=lambda: array("i"))
     stream: array[int] = field(default_factory=lambda: array("i"))
     launched: array[float] = field(default_factory=lambda: array("d"))  # NaN if unknown
+    copied: array[int] = field(default_factory=lambda: array("q"))  # bytes, 0 if unknown
     names: list[str] = field(default_factory=list)
     streams: list[str] = field(default_factory=list)
     devices: set[object] = field(default_factory=set)
@@ -111,6 +112,7 @@ class Collector:
         found.sort.append(sort)
         found.name.append(name)
         found.stream.append(self._lane(event, args))
+        found.copied.append(max(whole(args.bytes) or 0, 0) if sort == COPY else 0)
         correlation = whole(args.correlation)
         self._correlation.append(_NONE if correlation is None else correlation)
 

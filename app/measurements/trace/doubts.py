@@ -15,39 +15,36 @@ def doubts_of_rank(source: EventFile, activity: Activity, window: Window) -> Ite
     yield from _about_the_file(source, activity)
     if window.steps == 0:
         yield (
-            "No step is marked (profiler.step() was not called): everything from the first to the"
-            " last kernel counts."
+            "no step is marked (profiler.step() was not called), so everything from the first to"
+            " the last kernel counts"
         )
     elif window.until == inf:
-        yield (
-            "Only one step is marked, so that no step is known to be whole: everything from the"
-            " first to the last kernel counts."
-        )
+        yield ("only one step is marked, so everything from the first to the last kernel counts")
     if not window.by_launch:
-        yield "No kernel is tied to its launch: kernels belong to the step in which they begin."
+        yield "no kernel is tied to its launch, so kernels belong to the step in which they begin"
     if all(isnan(at) for at in activity.launched):
         yield (
-            "The trace has no launches (profile with ProfilerActivity.CPU, too): how much of the"
-            " idle time is due to the host is unknown, and counts as 0."
+            "the trace has no launches, so how much of the idle time is due to the host is unknown"
+            " and counts as 0; profile with ProfilerActivity.CPU, too"
         )
     if len(activity.devices) > 1:
-        yield f"The file has kernels of {len(activity.devices)} GPUs: they are counted as one."
+        yield f"the file has kernels of {len(activity.devices)} GPUs, which are counted as one"
 
 
 def _about_the_file(source: EventFile, activity: Activity) -> Iterator[str]:
     if source.cut_off:
-        yield "The file is cut off or damaged: what came after is missing."
+        yield "the file is cut off or damaged: the events after that are missing"
     if source.damaged:
-        yield f"Events that are not valid JSON were left out: {source.damaged:,}."
+        yield f"events that are not valid JSON were left out: {source.damaged:,}"
     if activity.impossible:
         yield (
-            "Events of the GPU with a negative duration or a time that is not a number were left"
-            f" out: {activity.impossible:,}."
+            "events of the GPU with a negative duration or a time that is not a number were left"
+            f" out: {activity.impossible:,}"
         )
     if activity.beyond:
         yield (
-            f"The first {MOST:,} events of the GPU are counted; {activity.beyond:,} more were left"
-            " out."
+            f"the first {MOST:,} events of the GPU are counted; {activity.beyond:,} more were"
+            " left out"
         )
 
 
@@ -61,13 +58,13 @@ def doubts_of_ranks(
         which = "one rank" if rank.number is None else f"rank {rank.number}"
         of = f" of {rank.world:,}" if rank.world else ""
         yield (
-            f"This is {which}{of} alone: its collectives also wait for the slowest rank, so the bus"
-            " bandwidths are at least these."
+            f"this is {which}{of} alone: its collectives also wait for the slowest rank, so the bus"
+            " bandwidths are at least these"
         )
     elif skew and skew.unmatched:
         kinds = ", ".join(sorted(skew.unmatched))
-        yield f"The ranks made different calls ({kinds}): waiting in these is not told apart."
+        yield f"the ranks made different calls ({kinds}): waiting in these is not told apart"
     elif skew and not skew.matched:
-        yield "No collective is the same on all ranks: waiting for others is not told apart."
+        yield "no collective is the same on all ranks: waiting for others is not told apart"
     if unsized := [one.kind for one in collectives if one.bandwidth is None]:
-        yield f"The trace does not say how many bytes were moved by {', '.join(unsized)}."
+        yield f"the trace does not say how many bytes were moved by {', '.join(unsized)}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.measurements.trace.activity import Activity, Collector
+from app.measurements.trace.comb import comb_of
 from app.measurements.trace.communication import (
     Call,
     communicates,
@@ -72,6 +73,7 @@ def read_rank(
         calls=tuple(_calls(source, activity, window)),
         kernels=_kernels(activity, window),
         computing=_computing(activity, window),
+        comb=comb_of(activity, window),
         doubts=tuple(doubts_of_rank(source, activity, window)),
     )
 
@@ -131,6 +133,7 @@ def _reports_of_job(job: Sequence[Rank]) -> Iterator[TraceReport]:
             exposed_skew=_exposed(rank, waits) if skew else 0.0,
             collectives=collectives,
             kernels=rank.kernels,
+            comb=rank.comb,
             last=last,
             doubts=(*rank.doubts, *doubts_of_ranks(rank, compared, skew, collectives)),
         )

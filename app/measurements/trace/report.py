@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from app.measurements.reports import Json
+from app.measurements.trace.comb import Comb
 from app.measurements.trace.communication import Call
 from app.measurements.trace.tolls import Tolls
-from app.units import Bytes, BytesPerSecond, Seconds
+from app.units import BytesPerSecond, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class KindOfCollective:
 
     kind: str
     count: int
-    size: Bytes  # of all whose size is known
+    size: int  # bytes of all whose size is known
     time: Seconds  # of all kernels, waiting included
     bandwidth: BytesPerSecond | None  # bus bandwidth of the largest; None without sizes
     ranks: int  # of the largest's group, 0 if unknown
@@ -49,6 +50,7 @@ class Rank:
     calls: tuple[Call, ...]
     kernels: tuple[Kernel, ...]
     computing: array[float]  # begin, end, begin, end of compute
+    comb: Comb | None
     doubts: tuple[str, ...]
 
 
@@ -67,6 +69,7 @@ class TraceReport:
     exposed_skew: Seconds  # the part that no compute hides
     collectives: tuple[KindOfCollective, ...]
     kernels: tuple[Kernel, ...]  # those that take the most time
+    comb: Comb | None
     last: tuple[int, int] | None  # the rank that most often arrives last, its percent
     doubts: tuple[str, ...]
 

@@ -121,7 +121,7 @@ def test_a_gpus_annotation_of_a_step_is_not_a_step() -> None:
     marks = [{**step(n, 100 * n, 100 * n + 90), "cat": "gpu_user_annotation"} for n in range(3)]
     found = report_of_events(*marks, work(10, 20, launched=5))
     assert found.steps == 0
-    assert any("No step is marked" in doubt for doubt in found.doubts)
+    assert any("no step is marked" in doubt for doubt in found.doubts)
 
 
 def test_without_launches_no_time_is_the_hosts_and_the_report_says_so() -> None:
