@@ -16,6 +16,7 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.measured import traces
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -40,6 +41,7 @@ PARTS = (
     lab,
     board,
     run,
+    traces,
     errata,
     progress_page,
     authoring,
@@ -50,7 +52,10 @@ PARTS = (
     theme,
     static,
 )
-FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT}  # paths that take a large file
+FILES = {
+    progress_page.IMPORT: progress_page.BODY_LIMIT,
+    traces.TRACES: traces.BODY_LIMIT,
+}  # paths that take a large file
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)
