@@ -30,14 +30,14 @@ def _levers(report: TraceReport) -> Iterator[Lever]:
     transfer = tolls.exposed_communication - report.exposed_skew
     hideable = max(min(transfer, tolls.compute - tolls.overlapped_communication), 0.0)
     yield Lever(
-        "communication beyond compute",
+        "Communication beyond compute",
         transfer - hideable,
         "exposed - (compute - overlapped)",
         "There is not enough compute to hide it: move fewer bytes (16-bit gradients, accumulated"
         " over more micro-batches) or find out why the bus bandwidth is below the wire's.",
     )
     yield Lever(
-        "exposed communication",
+        "Exposed communication",
         hideable,
         "min(exposed, compute - overlapped)",
         "Start collectives earlier, behind compute that does not need them: smaller buckets,"
@@ -45,27 +45,27 @@ def _levers(report: TraceReport) -> Iterator[Lever]:
     )
     who = f" Rank {report.last[0]} most often arrives last." if report.last else ""
     yield Lever(
-        "waiting for the slowest rank",
+        "Waiting for the slowest rank",
         report.exposed_skew,
         "the sum of (time - shortest time of the collective), where no compute hides it",
         f"Balance the ranks: their data, their stages, or a slow GPU.{who}",
     )
     yield Lever(
-        "host stalls",
+        "Host stalls",
         tolls.host,
         "the sum over gaps of (launch of the next kernel - beginning of the gap)",
         "Launch earlier or less: CUDA graphs, torch.compile, fused optimizers, no .item() or"
         " printing in the step, more workers that load data.",
     )
     yield Lever(
-        "waiting of the GPU",
+        "Waiting of the GPU",
         tolls.waiting,
         "idle - host",
         "The kernels were launched and waited for others: the pipeline's bubble (more"
         " micro-batches, interleaving), events between streams, small kernels in a row.",
     )
     yield Lever(
-        "exposed copies",
+        "Exposed copies",
         tolls.exposed_copies,
         "copies while the GPU neither computes nor communicates",
         "Copy from pinned memory on another stream with non_blocking=True, one batch ahead.",
