@@ -17,7 +17,6 @@ SERVER = CORE | {
     "explorers",
     "labs",
     "learning",
-    "measurements",
     "people",
     "published",
     "site",
@@ -51,11 +50,12 @@ MAY: dict[str, set[str]] = {
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "labs", "network", "people", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
-    "web": SERVER | {"grading", "illustrations", "searching"},
+    "web": SERVER | {"grading", "illustrations", "measurements", "searching"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
-    "commands": SERVER | {"authoring", "grading", "main", "predicting", "searching", "simulators"},
+    "commands": SERVER
+    | {"authoring", "grading", "main", "measurements", "predicting", "searching", "simulators"},
     "__main__": {"errors", "commands"},
 }
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]

@@ -111,6 +111,8 @@ def _take_devices(table: Table, devices: object, config: Mapping[str, object]) -
 
 def _row(one: Mapping[str, object]) -> RawRow | None:
     size = _whole(one.get("size"))
+    if not size:
+        return None
     root = str(one.get("root", "")).strip()
     return RawRow(
         size=size,

@@ -13,7 +13,7 @@ from app.units import SECOND, show, show_size
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
 _TOLERANCE = 0.02
 _CLIFF = 2.5  # a time that grows so much more than the size
-_SLOW = 1e-3  # seconds, above which a jump is no noise
+_SLOW = 1e-3  # seconds, above which a jump is more than noise
 _FEWEST = 3
 _GIGA = 1e9
 _UNNAMED = "no line names the collective"
@@ -123,7 +123,7 @@ def _about_bandwidths(
     if not agree:
         every = fast or [row.busbw / row.algbw for row in rows if row.algbw]
         yield (
-            "the ratio of bus to algorithm bandwidth is not the same in all rows"
+            "the ratio of bus to algorithm bandwidth differs between rows"
             f" ({min(every):.3f} to {max(every):.3f}): the table was edited or joined"
         )
     if ratio and collective == "all_reduce" and 1e-3 < ratio.high < 0.999:  # noqa: PLR2004

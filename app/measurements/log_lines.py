@@ -7,7 +7,8 @@ from datetime import datetime
 MOST_STEPS = 200_000
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
-_N = r"[:=]?\s*(\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)"
+_NUMBER = r"(\d[\d,]{0,20}(?:\.\d{0,20})?(?:[eE][+-]?\d{1,3})?|\.\d{1,20})"
+_N = r"[:=]?\s{0,20}" + _NUMBER
 FAMILIES = {
     "torchtitan": re.compile(r"\bstep:\s*(\d{1,15})\s+loss:"),
     "maxtext": re.compile(r"\bcompleted step:\s*(\d{1,15})"),
@@ -17,48 +18,54 @@ FAMILIES = {
     ),
     "megatron": re.compile(
         r"\biteration:?\s+(\d{1,15})\s*/\s*(?:\d+|infinity)"
-        r"|\bglobal_step[:=] *(\d{1,15})(?:\.0)?\b(?=.*train_step_timing)"
+        r"|\bglobal_step[:=] *(\d{1,15})(?:\.0)?\b(?=.{0,400}train_step_timing)"
     ),
 }
 _TERA, _MILLI = 1e12, 1e-3
-_FIELDS: dict[str, tuple[tuple[str, float], ...]] = {
+# For each number: a word without which it is not on a line, how it is printed, and its unit.
+_FIELDS: dict[str, tuple[tuple[str, str, float], ...]] = {
     "step_time": (
-        (r"elapsed time per iteration \(ms\)" + _N, _MILLI),
-        (r"elapsed time per iteration(?: \(s\))?" + _N, 1.0),
-        (r"train_step_timing(?: in s)?" + _N, 1.0),
-        (r"\biter time \(s\)" + _N, 1.0),
-        (r"\bcompleted step.*?\bseconds" + _N, 1.0),
-        (r"\bStep Time *" + _N + r" ?s\b", 1.0),
-        (r"time_metrics/end_to_end\(s\)\W*" + _N, 1.0),
+        ("elapsed", r"elapsed time per iteration \(ms\)" + _N, _MILLI),
+        ("elapsed", r"elapsed time per iteration(?: \(s\))?" + _N, 1.0),
+        ("train_step", r"train_step_timing(?: in s)?" + _N, 1.0),
+        ("iter time", r"\biter time \(s\)" + _N, 1.0),
+        ("seconds", r"\bseconds" + _N, 1.0),
+        ("step time", r"\bStep Time {0,9}" + _N + r" ?s\b", 1.0),
+        ("end_to_end", r"time_metrics/end_to_end\(s\)\W{0,9}" + _N, 1.0),
     ),
     "flops_per_gpu": (
-        (r"throughput per GPU \(TFLOP/s/GPU\)" + _N, _TERA),
-        (r"approx flops per GPU" + _N + r"\s*TFLOPS", _TERA),
-        (r"TFLOP/s(?:/device|/GPU)?" + _N, _TERA),
-        (r"\bGPU utilization" + _N + r"\s*MODEL_TFLOP", _TERA),
-        (r"(\d[\d,]*(?:\.\d+)?) *MODEL_TFLOP/s/GPU", _TERA),
-        (r"\bTFLOPS_per_GPU" + _N, _TERA),
-        (r"\btflops_per_sec_per_gpu" + _N, _TERA),
-        (r"\btflops(?:/s)?(?:[ /_]*(?:per[ _]|/)?(?:gpu|device))?" + _N, _TERA),
+        ("tflop/s/gpu", r"throughput per GPU \(TFLOP/s/GPU\)" + _N, _TERA),
+        ("approx flops", r"approx flops per GPU" + _N + r"\s?TFLOPS", _TERA),
+        ("tflop/s", r"TFLOP/s(?:/device|/GPU)?" + _N, _TERA),
+        ("gpu utilization", r"\bGPU utilization" + _N + r"\s?MODEL_TFLOP", _TERA),
+        ("model_tflop", _NUMBER + r" ?MODEL_TFLOP/s/GPU", _TERA),
+        ("tflops_per_", r"\btflops_per_(?:sec_per_)?gpu" + _N, _TERA),
+        ("tflops", r"\btflops(?:/s)?(?:[ /_]{0,2}(?:per[ _]|/)?(?:gpu|device))?" + _N, _TERA),
     ),
     "tokens_per_second_per_gpu": (
-        (r"\btokens per gpu per second(?: \(tgs\))?" + _N, 1.0),
-        (r"tokens?[_ /]*per[_ ]sec\w*[_ ]per[_ ]gpu" + _N, 1.0),
-        (r"\(tokens?/s(?:ec)?/GPU\)" + _N, 1.0),
-        (r"\btokens?/s(?:ec)?/(?:device|gpu)" + _N, 1.0),
-        (r"(\d[\d,]*(?:\.\d+)?) *tok(?:ens)?/s(?:ec)?/gpu", 1.0),
-        (r"\b(?:tps|wps|tgs)" + _N, 1.0),
+        ("(tgs)", r"\btokens per gpu per second \(tgs\)" + _N, 1.0),
+        ("per gpu", r"\btokens per gpu per second" + _N, 1.0),
+        ("per_gpu", r"tokens?_per_sec(?:ond)?_per_gpu" + _N, 1.0),
+        ("per sec", r"tokens? per second per gpu" + _N, 1.0),
+        ("/gpu)", r"\(tokens?/s(?:ec)?/GPU\)" + _N, 1.0),
+        ("tokens/s", r"\btokens?/s(?:ec)?/(?:device|gpu)" + _N, 1.0),
+        ("tok", _NUMBER + r" ?tok(?:ens)?/s(?:ec)?/gpu", 1.0),
+        ("ps:", r"\b(?:tps|wps)" + _N, 1.0),
+        ("tgs", r"\btgs" + _N, 1.0),
     ),
     "samples_per_second": (
-        (r"\bCurrSamplesPerSec" + _N, 1.0),
-        (r"(?<!Avg)\bSamplesPerSec" + _N, 1.0),
-        (r"\bsamples(?: per second|/sec)" + _N, 1.0),
+        ("currsamples", r"\bCurrSamplesPerSec" + _N, 1.0),
+        ("samplespersec", r"\bSamplesPerSec" + _N, 1.0),
+        ("samples", r"\bsamples(?: per second|/sec)" + _N, 1.0),
     ),
-    "mfu": ((r"\bmfu(?: \(%\))?" + _N + r" *%", 0.01), (r"\bmfu[:=] *(0?\.\d+)\b(?! *%)", 1.0)),
-    "global_batch": ((r"\bglobal[ _]batch[ _]size" + _N, 1.0),),
+    "mfu": (
+        ("mfu", r"\bmfu(?: \(%\))?" + _N + r" ?%", 0.01),
+        ("mfu", r"\bmfu[:=] ?(0?\.\d{1,20})\b(?! ?%)", 1.0),
+    ),
+    "global_batch": (("batch", r"\bglobal[ _]batch[ _]size" + _N, 1.0),),
 }
 _PATTERNS = {
-    name: [(re.compile(pattern, re.IGNORECASE), scale) for pattern, scale in forms]
+    name: [(word, re.compile(pattern, re.IGNORECASE), scale) for word, pattern, scale in forms]
     for name, forms in _FIELDS.items()
 }
 # Settings that are printed once, before the steps.
@@ -74,10 +81,17 @@ _SETTINGS = {
 _GPU = re.compile(
     r"(?:capacity:|hardware:|device_name\W+|Device name:?)\s*(.{3,80})", re.IGNORECASE
 )
+_AFTER_NAME = re.compile(r" with |[,;'\")(]")
 _EIGHT_BITS = re.compile(
     r"\bfp8(?:_\w+)?[ .:='\"]+(?:hybrid|e4m3|true|delayed|tensorwise|blockwise|mxfp8)",
     re.IGNORECASE,
 )
+# Words without which a line is of no use, and those of settings.
+_WORDS = ("iteration", "step", "Step", "PerSec")
+_ALL_WORDS = (
+    *_WORDS, "batch", "seq", "max_target", "world", "devices", "capacity", "hardware", "evice",
+    "fp8",
+)  # fmt: skip
 _SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
 _LARGEST = 1e18
 
@@ -106,6 +120,8 @@ class LogReader:
 
     def take(self, line: str) -> bool:
         """Read *line*; whether it was that of a step."""
+        if not any(word in line for word in (_WORDS if self.steps else _ALL_WORDS)):
+            return False
         line = _COLOR.sub("", line)
         found = next(
             ((name, match) for name, form in FAMILIES.items() if (match := form.search(line))), None
@@ -136,13 +152,13 @@ class LogReader:
         return True
 
     def _take_setting(self, line: str) -> bool:
-        if self.steps:  # what a step prints is no setting
+        if self.steps:  # settings are printed before the steps
             return False
         for name, form in _SETTINGS.items():
             if match := form.search(line):
                 self.settings.setdefault(name, int(match[1]))
         if not self.gpu and (gpu := _GPU.search(line)):
-            self.gpu = gpu[1].strip()
+            self.gpu = _AFTER_NAME.split(gpu[1])[0].strip()
         self.eight_bits = self.eight_bits or bool(_EIGHT_BITS.search(line))
         return False
 
@@ -160,10 +176,12 @@ class LogReader:
 
 def values_in(line: str) -> dict[str, float]:
     """The numbers on a line of a step, by name."""
-    found = {}
+    found, lowered = {}, line.lower()
     for name, forms in _PATTERNS.items():
-        for form, scale in forms:
-            if (match := form.search(line)) and (value := _number(match[1])) is not None:
+        for word, form, scale in forms:
+            if word not in lowered or not (match := form.search(line)):
+                continue
+            if (value := _number(match[1])) is not None:
                 found[name] = value * scale
                 break
     return found

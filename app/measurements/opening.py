@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from app.errors import InputError
 
@@ -24,7 +23,7 @@ _ENDS = re.compile(r"\r\n?|\n")  # a progress bar writes over its line with "\r"
 class Counted(io.RawIOBase):
     """A stream that raises InputError after *limit* bytes."""
 
-    def __init__(self, source: BinaryIO, name: str, limit: int = UNPACKED_LIMIT) -> None:
+    def __init__(self, source: io.BufferedReader | gzip.GzipFile, name: str, limit: int) -> None:
         self._source, self._name, self._left, self._limit = source, name, limit, limit
 
     def readable(self) -> bool:
@@ -33,7 +32,8 @@ class Counted(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """At most *size* bytes."""
-        piece = self._source.read(min(size, _PIECE) if size >= 0 else _PIECE)
+        # One read of the source: a file that is cut off raises after its last bytes.
+        piece = self._source.read1(min(size, _PIECE) if size >= 0 else _PIECE)
         self._left -= len(piece)
         if self._left < 0:
             raise InputError(f"{self._name} holds more than {self._limit >> 20} MiB")
@@ -41,8 +41,8 @@ class Counted(io.RawIOBase):
 
 
 @contextmanager
-def unpacked(path: Path, limit: int = UNPACKED_LIMIT) -> Iterator[Counted]:
-    """The bytes of *path*, out of gzip if they are packed.
+def unpacked(path: Path, limit: int = 0) -> Iterator[Counted]:
+    """The bytes of *path*, out of gzip if they are packed; at most *limit*, or UNPACKED_LIMIT.
 
     Raises:
         InputError: the file is too large, packed or unpacked, or cannot be read to its end.
@@ -54,7 +54,7 @@ def unpacked(path: Path, limit: int = UNPACKED_LIMIT) -> Iterator[Counted]:
             if packed and path.stat().st_size > PACKED_LIMIT:
                 raise InputError(f"{name} is larger than {PACKED_LIMIT >> 20} MiB packed")
             source = gzip.GzipFile(fileobj=file) if packed else file
-            yield Counted(source, name, limit)  # type: ignore[arg-type]
+            yield Counted(source, name, limit or UNPACKED_LIMIT)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{name} is cut off or damaged: its gzip data end too early") from error
     except OSError as error:
@@ -64,9 +64,13 @@ def unpacked(path: Path, limit: int = UNPACKED_LIMIT) -> Iterator[Counted]:
 def head_of(path: Path, size: int = _PIECE) -> bytes:
     """The first *size* bytes of what is in *path*."""
     found = bytearray()
-    with unpacked(path) as stream:
-        while len(found) < size and (piece := stream.read(size - len(found))):
-            found += piece
+    try:
+        with unpacked(path) as stream:
+            while len(found) < size and (piece := stream.read(size - len(found))):
+                found += piece
+    except InputError:
+        if not found:  # what is there may be worth reading
+            raise
     return bytes(found)
 
 

@@ -63,6 +63,8 @@ class Sums:
 def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
     """The lines through *points*: a further one only if it halves the relative error."""
     ordered = sorted(point for point in points if point[0] > 0 and point[1] > 0)
+    if len(ordered) < _FEWEST:
+        return ()
     cuts = _cuts(len(ordered))
     chosen: tuple[int, ...] = ()
     before = math.inf
@@ -76,7 +78,8 @@ def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
 
 def _cuts(count: int) -> list[int]:
     """Places between *count* points where lines may meet, with both ends."""
-    return sorted({round(i * count / min(count, _CUTS)) for i in range(min(count, _CUTS) + 1)})
+    parts = min(count, _CUTS)
+    return [i * count // parts for i in range(parts + 1)]
 
 
 def _best(points: Sequence[Point], cuts: Sequence[int]) -> list[tuple[tuple[int, ...], float]]:

@@ -10,7 +10,7 @@ _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Intel MPI; also inside of a line, as nccl-tests prints a row in parts.
 _TAG = re.compile(r"\[(?:[\w.-]+@)?\d+(?:,\d+)*\](?:<std(?:out|err)>:?)?")
 _TYPES = r"float(?:8|16|32|64)?\w*|double|half|b?float16|bf16|fp8\w*|f8\w*|u?int(?:8|32|64)?|char"
-_ROW = re.compile(rf"(?<![\w.])(\d{{1,18}})\s+(\d{{1,18}})\s+({_TYPES})(?=\s|$)(.*)$")
+_ROW = re.compile(rf"(?<![\w.])(\d{{1,18}})\s+(\d{{1,18}})\s+({_TYPES})(?=\s|$)(.*)$", re.ASCII)
 _HEADER = re.compile(r"\b(?:size\s+count|bytes\s+N)\s+type\b")
 _UNITS = re.compile(r"\(elements\).*\((ms|us)\)")
 _RANK = re.compile(
@@ -24,8 +24,13 @@ _OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
 _COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
 _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d{1,18})")
-_VALUE = re.compile(r"^(?:\d[\d.]*(?:e[+-]?\d+)?|N/A|nan|inf|-?nan)$", re.IGNORECASE)
-_WHOLE = re.compile(r"^-?\d+$")
+_VALUE = re.compile(r"^(?:\d[\d.]*(?:e[+-]?\d+)?|N/A|nan|inf|-?nan)$", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"^-?\d{1,18}$", re.ASCII)
+# Words without which a line is of no use.
+_WORDS = (
+    "float", "half", "double", "int8", "int32", "int64", "int ", "char", "bf16", "f8", "fp8", "ank",
+    "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds",
+)  # fmt: skip
 _VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
 _MOST_GPUS = 8  # different names that are kept
 
@@ -41,6 +46,8 @@ class TableReader:
 
     def take(self, line: str) -> bool:
         """Read *line*; whether it was one of nccl-tests."""
+        if not (self._begun or any(word in line for word in _WORDS)):
+            return False
         line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
         if row := _ROW.search(line):
             self._take_row(row, row[4].split())
@@ -168,7 +175,7 @@ def _fits(values: list[str]) -> bool:
 def _columns_of(rest: list[str]) -> int:
     """How many words precede the values: a reduction, a root, or both."""
     count = 0
-    while count < len(rest) and not _VALUE.match(rest[count]):
+    while count < min(len(rest), 2) and not _VALUE.match(rest[count]):
         count += 1
     values = len(rest) - count
     return count + (values % _VALUES == 1 and bool(_WHOLE.match(rest[count])))

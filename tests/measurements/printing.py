@@ -1,9 +1,9 @@
 """Prints tables as the versions of nccl-tests do, for measurements whose numbers are known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SIZES = tuple(1 << power for power in range(12, 31))
-FACTORS = {
+FACTORS: Mapping[str, Callable[[int], float]] = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
     "all_gather": lambda n: (n - 1) / n,
     "reduce_scatter": lambda n: (n - 1) / n,

@@ -1,0 +1,78 @@
+"""A test beside the wire: what limits it, and the likely cause where it is low."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.formulas.presets import cluster
+from app.measurements.comparing import cluster_of, compared
+from app.measurements.published import published_tests
+from app.measurements.reports import CollectiveTest, SizeRow
+
+
+def ran(
+    collective: str, ranks: int, hosts: int, busbw: float, size: float = 2**33
+) -> CollectiveTest:
+    row = SizeRow(size, size / busbw, busbw, busbw, 0.005e9)
+    return CollectiveTest(
+        collective=collective, ranks=ranks, hosts=hosts, hardware="NVIDIA H100 80GB HBM3",
+        rows=(row,), pieces=(), doubts=(),
+    )  # fmt: skip
+
+
+def test_the_wire_of_a_node_is_nvlink_and_of_several_the_network() -> None:
+    wires = {
+        ("all_reduce", 8, 1): 450e9,
+        ("all_reduce", 16, 2): 400e9,
+        ("all_reduce", 2, 2): 50e9,
+        ("alltoall", 16, 2): 50e9 * 15 / 8,
+        ("sendrecv", 16, 2): 50e9,
+    }
+    for (collective, ranks, hosts), wire in wires.items():
+        found = compared(ran(collective, ranks, hosts, 40e9))
+        assert found is not None
+        assert found.wire == pytest.approx(wire), collective
+        assert found.share == pytest.approx(40e9 / wire)
+
+
+def test_the_formula_of_a_ring_gives_the_bus_bandwidth_of_the_wire() -> None:
+    found = compared(ran("all_reduce", 16, 2, 300e9))
+    assert found is not None
+    assert found.predicted == pytest.approx(2 * 15 / 16 * 2**33 / 400e9)
+
+
+@pytest.mark.parametrize(
+    ("test", "cause"),
+    [
+        (ran("all_reduce", 16, 2, 380e9), ""),
+        (ran("all_reduce", 16, 2, 44e9), "One network card"),
+        (ran("all_reduce", 16, 2, 5e9), "TCP sockets"),
+        (ran("all_reduce", 16, 2, 200e9), "GPUDirect RDMA"),
+        (ran("all_reduce", 8, 1, 20e9), "PCIe instead of NVLink"),
+        (ran("all_reduce", 16, 2, 44e9, size=2**20), "latency counts more"),
+    ],
+)
+def test_a_low_bandwidth_has_a_likely_cause(test: CollectiveTest, cause: str) -> None:
+    found = compared(test)
+    assert found is not None
+    assert cause in found.cause
+    assert bool(found.cause) == bool(cause)
+
+
+def test_the_published_ones_reach_most_of_their_wire() -> None:
+    found = {
+        name: seen
+        for name, one in published_tests().items()
+        if isinstance(one.report, CollectiveTest) and (seen := compared(one.report))
+    }
+    assert found["gb200-72-nvl72"].share == pytest.approx(834.57 / 900)
+    assert found["h100-8-p5"].share > 1  # NVLink SHARP
+    assert found["b200-2-nvlink-alltoall"].which == "NVLink of a GPU"
+
+
+def test_other_boards_and_unknown_ones_have_no_cluster() -> None:
+    test = ran("all_reduce", 8, 1, 1e9)
+    assert cluster_of(test) == cluster("DGX-H100")
+    for name in ("NVIDIA H100 PCIe", "NVIDIA H100 NVL", "Tesla T4", ""):
+        assert compared(replace(test, hardware=name)) is None
+    assert compared(replace(test, ranks=None)) is None

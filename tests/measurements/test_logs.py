@@ -1,0 +1,184 @@
+"""Training logs: each family's lines of several versions, medians after warm-up, and doubts."""
+
+from pathlib import Path
+
+import pytest
+
+from app.measurements.reading import measured
+from app.measurements.reports import TrainingLog
+
+
+def read(tmp_path: Path, *lines: str) -> TrainingLog:
+    path = tmp_path / "pasted"
+    path.write_text("\n".join(lines) + "\n")
+    (found,) = measured([path])
+    assert isinstance(found, TrainingLog), found
+    return found
+
+
+MEGATRON = (
+    " [2024-04-06 02:59:{at:02}] iteration {n:8}/     100 | consumed samples:         5504 |"
+    " elapsed time per iteration (ms): 4000.0 | throughput per GPU (TFLOP/s/GPU): 239.8 |"
+    " learning rate: 8.600000E-06 | global batch size:   128 | lm loss: 1.825991E+00 |"
+)
+# How a line looks, and the step time, tokens per second, FLOP per second and MFU that it says.
+LINES = {
+    "Megatron-LM 2024": (MEGATRON, 4.0, None, 239.8e12, None),
+    "Megatron-LM 2020": (
+        " iteration {n:8}/  250000 | elapsed time per iteration (ms): 4000.0 | learning rate:"
+        " 1.500E-04 | lm loss: 6.931E+00 | loss scale: 262144.0 |",
+        4.0, None, None, None,
+    ),
+    "Megatron-DeepSpeed": (
+        " iteration {n:8}/   25000 | consumed samples: 1 | consumed tokens: 2048 | elapsed time per"
+        " iteration (s): 4.00 | learning rate: 2.1E-06 | global batch size: 512 | lm loss: 1.1E+01 |"
+        " samples per second: 128.000 | tokens per gpu per second (tgs): 2048.500 | TFLOPs: 112.90 |",
+        4.0, 2048.5, 112.9e12, None,
+    ),
+    "Megatron of an AMD image": (
+        "[2025-03-01 10:00:{at:02}] iteration {n}/50 | consumed samples: 8 | elapsed time per"
+        " iteration (ms): 4000.0/4100.5 | throughput per GPU (TFLOP/s/GPU): 430.1/425.0 | tokens"
+        " per GPU (tokens/s/GPU): 2048.5/2000.0 |",
+        4.0, 2048.5, 430.1e12, None,
+    ),
+    "Megatron-Bridge": (
+        "0: train/0 Step Time : 4.00s GPU utilization: 663.5MODEL_TFLOP/s/GPU\n"
+        "0: train/0  [2025-12-22 15:18:{at:02}] iteration  {n}/  50 | consumed samples: 25600 |"
+        " elapsed time per iteration (ms): 4000.0 | global batch size:   512 |",
+        4.0, None, 663.5e12, None,
+    ),
+    "NeMo 2": (
+        "0: Training epoch 0, iteration {n}/99 | lr: 5.6e-06 | global_batch_size: 32 | global_step:"
+        " {n} | reduced_train_loss: 2.778 | train_step_timing in s: 4.0 | TFLOPS_per_GPU: 430.1 |"
+        " tokens_per_sec_per_gpu: 1.024e+03 | consumed_samples: 928",
+        4.0, 1024, 430.1e12, None,
+    ),
+    "NeMo 1": (
+        "Epoch 0:   1%|1         | {n}/3000 [05:33<2:11:00, v_num=0, reduced_train_loss=2.3,"
+        " global_step={n}.0, consumed_samples=960.0, train_step_timing in s=4.000]\r",
+        4.0, None, None, None,
+    ),
+    "torchtitan 2025": (
+        "[rank0]:[titan] 2025-06-16 22:30:{at:02},500 - root - INFO - \x1b[31mstep: {n:2}  \x1b[32m"
+        "loss:  6.1384  \x1b[38;5;208mgrad_norm:  1.2  \x1b[33mmemory: 49.66GiB(52.28%)  \x1b[34m"
+        "tps: 2,048  \x1b[36mtflops: 1,118.70  \x1b[35mmfu: 49.7%\x1b[39m",
+        4.0, 2048, 1118.7e12, 0.497,
+    ),
+    "torchtitan 2024": (
+        "[rank0]:2024-05-01 22:30:{at:02},500 - root - INFO - step: {n:2}  loss: 10.1  memory:"
+        " 49.66GiB(52.28%)  wps: 2,048  mfu: 34.30%",
+        4.0, 2048, None, 0.343,
+    ),
+    "DeepSpeed, of its engine": (
+        "[2023-07-25 21:03:{at:02},500] [INFO] [timer.py:215:stop] epoch=0/micro_step={n}/"
+        "global_step={n}, RunningAvgSamplesPerSec=7.86, CurrSamplesPerSec=8.0, MemAllocated=59GB",
+        4.0, None, None, None,
+    ),
+    "DeepSpeed 2021": (
+        "[2021-07-25 21:03:{at:02},500] [INFO] [timer.py:157:stop] 0/{n}, SamplesPerSec=13.2",
+        4.0, None, None, None,
+    ),
+    "DeepSpeed, of a pipeline": (
+        "steps: {n} loss: 5.6721 iter time (s): 4.000 samples/sec: 103.8",
+        4.0, None, None, None,
+    ),
+    "MaxText": (
+        "completed step: {n}, seconds: 4.000, TFLOP/s/device: 180.216, Tokens/s/device: 4096.125,"
+        " total_weights: 65536, loss: 10.1",
+        4.0, 4096.125, 180.216e12, None,
+    ),
+    "MaxText 2023": (
+        "completed step: {n}, seconds: 4.000, TFLOP/s: 180.216, loss: 10.1",
+        4.0, None, 180.216e12, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_family_is_read(tmp_path: Path, name: str) -> None:
+    line, time, tokens, flops, mfu = LINES[name]
+    log = read(tmp_path, *(line.format(n=n, at=4 * n) for n in range(1, 10)))
+    assert log.family == {"NeMo": "megatron", "Mega": "megatron"}.get(
+        name[:4], name.split(maxsplit=1)[0].rstrip(",").lower()
+    )
+    assert log.steps == 9
+    assert log.step_time == pytest.approx(time)
+    assert log.tokens_per_second_per_gpu == tokens
+    assert log.flops_per_gpu == (pytest.approx(flops) if flops else None)
+    assert log.mfu == (pytest.approx(mfu) if mfu else None)
+    assert log.doubts == ()
+
+
+def test_a_median_after_warm_up_is_what_counts(tmp_path: Path) -> None:
+    times = [90.0] * 4 + [4.0] * 30 + [40.0] * 6
+    lines = [f"completed step: {n}, seconds: {time}" for n, time in enumerate(times)]
+    log = read(tmp_path, *lines)
+    assert (log.steps, log.step_time) == (40, 4.0)
+
+
+def test_the_first_tenth_of_many_steps_is_warm_up(tmp_path: Path) -> None:
+    times = [9.0] * 10 + [4.0] * 46 + [9.0] * 44
+    lines = [f"completed step: {n}, seconds: {time}" for n, time in enumerate(times)]
+    assert read(tmp_path, *lines).step_time == 4.0
+
+
+def test_what_every_rank_prints_is_one_step(tmp_path: Path) -> None:
+    lines = [
+        f"[rank{rank}]: step: {n}  loss:  6.1  tps: {5000 + n}"
+        for n in range(5)
+        for rank in range(8)
+    ]
+    log = read(tmp_path, *lines)
+    assert (log.steps, log.tokens_per_second_per_gpu) == (5, 5002)
+
+
+def test_batch_sequence_and_gpus_give_the_tokens(tmp_path: Path) -> None:
+    settings = (
+        "  seq_length ...................................... 4096",
+        "  world_size ...................................... 16",
+    )
+    log = read(tmp_path, *settings, *(MEGATRON.format(n=n, at=4 * n) for n in range(5)))
+    assert log.tokens_per_second_per_gpu == 128 * 4096 / 16 / 4
+
+
+def test_a_batch_and_a_rate_give_the_step_time_and_the_clock_disagrees(tmp_path: Path) -> None:
+    """DeepSpeed issue 255: 13.2 samples per second are said, and a step of 53 takes 16 s."""
+    line = "[2020-06-01 10:{:02}:{:02},000] [INFO] [timer.py:157:stop] 0/{}, SamplesPerSec=13.25"
+    lines = [line.format(16 * n // 60, 16 * n % 60, n) for n in range(8)]
+    log = read(tmp_path, "  train_batch_size ............. 53", *lines)
+    assert log.step_time == pytest.approx(4.0)
+    (doubt,) = log.doubts
+    assert "says 4 s for a step, and its clock says 16 s" in doubt
+
+
+def test_an_mfu_of_the_peak_with_sparsity_is_computed_again(tmp_path: Path) -> None:
+    """Megatron-LM issue 1565: half the MFU, as 1,979 TFLOP/s are the H100's peak with sparsity."""
+    line = "step: {}  loss:  6.1  memory: 49GiB(52%)  tps: 5,000  tflops: 400.00  mfu: 20.21%"
+    gpu = "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory"
+    log = read(tmp_path, *(line.format(n) for n in range(4)))
+    assert log.mfu == pytest.approx(400 / 989, rel=1e-3)
+    (doubt,) = log.doubts
+    assert "sparsity" in doubt
+    assert "40.4 %" in doubt
+    assert read(tmp_path, gpu, *(line.format(n) for n in range(4))).mfu == log.mfu
+
+
+def test_the_mfu_of_a_gpu_that_is_named_is_computed(tmp_path: Path) -> None:
+    gpu = "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory"
+    line = "step: {}  loss:  6.1  memory: 49GiB(52%)  tps: 5,000  tflops: 400.00  mfu: 64.10%"
+    plain = line.partition("  mfu")[0]
+    lines = [plain.format(n) for n in range(4)]
+    assert read(tmp_path, *lines).mfu is None
+    assert read(tmp_path, gpu, *lines).mfu == pytest.approx(400 / 989, rel=1e-3)
+    log = read(tmp_path, gpu, *(line.format(n) for n in range(4)))
+    assert log.mfu == pytest.approx(0.641)
+    assert "divides by 624 TFLOP/s; the peak of NVIDIA H100 80GB HBM3 is 989" in log.doubts[0]
+
+
+def test_a_log_and_a_test_in_one_paste_are_both_read(tmp_path: Path) -> None:
+    path = tmp_path / "pasted"
+    path.write_text(
+        "   1048576        262144     float     sum      -1    100.0   10.49   18.35      0\n"
+        "completed step: 1, seconds: 4.0\n"
+    )
+    assert [one.record()["kind"] for one in measured([path])] == ["nccl-tests", "log"]
