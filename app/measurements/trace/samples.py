@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-_HERE = Path(__file__).parent / "published"
+_HERE = Path(__file__).parents[1] / "published" / "traces"
 _HTA = "https://github.com/facebookresearch/HolisticTraceAnalysis/tree/f4d0062c/tests/data/"
 _TRACELENS = "https://github.com/AMD-AGI/TraceLens/tree/171dd747/tests/traces/"
 
