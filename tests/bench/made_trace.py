@@ -45,7 +45,7 @@ def write_trace(path: Path, events: int) -> None:
             file.write(mark + ",\n")
             file.write(",\n".join(_of_step(step, per_step)))
             file.write(",\n" if step < STEPS - 1 else "\n")
-        file.write(']}\n')
+        file.write("]}\n")
 
 
 def _of_step(step: int, kernels: int) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _of_step(step: int, kernels: int) -> Iterator[str]:
         yield _FRAME.format(ts=f"{ts:.3f}", n=number)
         yield _OPERATOR.format(ts=f"{ts + 0.1:.3f}", n=number)
         yield _LAUNCH.format(ts=f"{ts + 0.2:.3f}", n=number)
-        communicates = at % 5 == 4  # noqa: PLR2004
+        communicates = at % 5 == 4
         yield _KERNEL.format(
             name=_COLLECTIVE if communicates else f"void cutlass::Kernel<gemm_{at % 50}>(Params)",
             stream=20 if communicates else 7,

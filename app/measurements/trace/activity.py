@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from heapq import merge
 from itertools import chain, pairwise
 from math import isfinite, nan
 
 from app.measurements.trace.communication import communicates, whole
-from app.measurements.trace.events import Arguments, Event
+from app.measurements.trace.events import SAID, Arguments, Event
 
 COMPUTE, COMMUNICATION, COPY = range(3)
-MOST = 2_000_000  # events of the GPU that are kept
-_MOST_CALLS = 4_000_000
-_MOST_COLLECTIVES = 50_000
+MOST = 1_500_000  # events of the GPU that are kept
+_MOST_CALLS = 3_000_000
+MOST_COLLECTIVES = 200_000
 _MOST_STEPS = 100_000
 _DISTINCT = 20_000  # names of kernels that are told apart
 _LONGEST_NAME = 400  # letters of a kernel's name that tell it from others
@@ -29,6 +31,9 @@ _GPU = {
     "memset": COPY,
 }
 _LAUNCHES = {"cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "privateuse1_runtime"}
+_IDLE_CALL = re.compile(
+    r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent"
+)
 STEP = "ProfilerStep#"
 CPU_COLLECTIVE = "record_param_comms"
 
@@ -49,6 +54,7 @@ class Activity:
     devices: set[object] = field(default_factory=set)
     steps: list[tuple[float, float]] = field(default_factory=list)
     collectives: dict[int, Arguments] = field(default_factory=dict)  # by event
+    untold: int = 0  # events of communication after the first MOST_COLLECTIVES
     impossible: int = 0  # events whose times cannot be
     beyond: int = 0  # events of the GPU after the first MOST
 
@@ -69,6 +75,8 @@ class Collector:
     _streams: dict[tuple[object, object], int] = field(default_factory=dict)
     _steps: dict[str, tuple[float, float]] = field(default_factory=dict)
     _said: dict[int, Arguments] = field(default_factory=dict)  # by external id: the CPU's
+    _external: dict[int, int] = field(default_factory=dict)  # by event: where the GPU says nothing
+    _shared: dict[tuple[str, ...], Arguments] = field(default_factory=dict)
 
     def add(self, events: Iterable[Event]) -> None:
         """Keep what is needed of *events*."""
@@ -79,7 +87,8 @@ class Collector:
             if category in _GPU:
                 self._add_work(event, _GPU[category])
             elif category in _LAUNCHES:
-                self._add_call(event)
+                if may_launch(event.name):
+                    self._add_call(event)
             elif event.name.startswith(STEP):
                 self._add_step(event, category)
             elif event.name == CPU_COLLECTIVE:
@@ -89,9 +98,9 @@ class Collector:
         """Everything that was added: launches joined, steps in order."""
         self.found.steps = sorted(self._steps.values())
         self._join()
-        for at, said in self.found.collectives.items():
-            if said.collective is None and (external := whole(said.external)) is not None:
-                self.found.collectives[at] = self._said.get(external, said)
+        for event, external in self._external.items():
+            if external in self._said:
+                self.found.collectives[event] = self._said[external]
         return self.found
 
     def _add_work(self, event: Event, sort: int) -> None:
@@ -105,8 +114,7 @@ class Collector:
         communication, name = self._named(event.name)
         if sort == COMPUTE and communication:
             sort = COMMUNICATION
-            if len(found.collectives) < _MOST_COLLECTIVES:
-                found.collectives[len(found)] = args
+            self._add_communication(len(found), args)
         found.begin.append(event.ts)
         found.duration.append(event.dur)
         found.sort.append(sort)
@@ -115,6 +123,18 @@ class Collector:
         found.copied.append(max(whole(args.bytes) or 0, 0) if sort == COPY else 0)
         correlation = whole(args.correlation)
         self._correlation.append(_NONE if correlation is None else correlation)
+
+    def _add_communication(self, event: int, args: Arguments) -> None:
+        """Keep what is said about an *event*, once for all that say the same."""
+        if len(self.found.collectives) >= MOST_COLLECTIVES:
+            self.found.untold += 1
+            return
+        if args.collective is None and (external := whole(args.external)) is not None:
+            self._external[event] = external
+        key = tuple(map(str, (getattr(args, name) for name in SAID)))
+        if len(self._shared) < _DISTINCT:
+            args = self._shared.setdefault(key, args)
+        self.found.collectives[event] = args
 
     def _named(self, name: str) -> tuple[int, int]:
         """Whether a kernel of this name communicates, and its number among the names."""
@@ -159,7 +179,7 @@ class Collector:
         external = whole(event.args.external) if event.args else None
         if event.args is None or external is None or event.args.collective is None:
             return
-        if len(self._said) < _MOST_COLLECTIVES:
+        if len(self._said) < MOST_COLLECTIVES:
             self._said.setdefault(external, event.args)
 
     def _join(self) -> None:
@@ -184,9 +204,15 @@ def works(category: str) -> bool:
     return category.lower() in _GPU
 
 
-def launches(category: str) -> bool:
-    """Whether events of this *category* are calls of the host, which may launch work."""
+def calls(category: str) -> bool:
+    """Whether events of this *category* are calls of the host."""
     return category.lower() in _LAUNCHES
+
+
+@lru_cache(maxsize=1024)
+def may_launch(name: str) -> bool:
+    """Whether a call of this *name* may launch work: most calls of a busy host do not."""
+    return _IDLE_CALL.search(name) is None
 
 
 def ordered(column: array[int] | array[float]) -> Iterator[int]:

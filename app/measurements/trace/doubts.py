@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import inf, isnan
 
-from app.measurements.trace.activity import MOST, Activity
+from app.measurements.trace.activity import MOST, MOST_COLLECTIVES, Activity
 from app.measurements.trace.events import EventFile
 from app.measurements.trace.report import KindOfCollective, Rank
 from app.measurements.trace.skew import Skew
@@ -41,6 +41,11 @@ def _about_the_file(source: EventFile, activity: Activity) -> Iterator[str]:
             "events of the GPU with a negative duration or a time that is not a number were left"
             f" out: {activity.impossible:,}"
         )
+    if activity.untold:
+        yield (
+            f"the first {MOST_COLLECTIVES:,} collectives are listed; {activity.untold:,} more are"
+            " only in the tolls"
+        )
     if activity.beyond:
         yield (
             f"the first {MOST:,} events of the GPU are counted; {activity.beyond:,} more were"
@@ -54,7 +59,7 @@ def doubts_of_ranks(
     """The doubts about the collectives, with *compared* ranks side by side."""
     if not collectives:
         return
-    if compared == 1:
+    if compared == 1 and rank.world != 1:
         which = "one rank" if rank.number is None else f"rank {rank.number}"
         of = f" of {rank.world:,}" if rank.world else ""
         yield (

@@ -44,6 +44,12 @@ class Arguments(msgspec.Struct, gc=False, omit_defaults=True):
     dtype: object = None
 
 
+# What is said about a collective.
+SAID = (
+    "collective", "given", "received", "group_size", "group_name", "group_ranks", "dtype"
+)  # fmt: skip
+
+
 class Event(msgspec.Struct, gc=False, omit_defaults=True):
     """An event of a trace: *ts* and *dur* are microseconds."""
 

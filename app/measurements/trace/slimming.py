@@ -13,15 +13,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from app.measurements.trace.activity import CPU_COLLECTIVE, STEP, launches, works
+from app.measurements.trace.activity import CPU_COLLECTIVE, STEP, calls, may_launch, works
 from app.measurements.trace.events import Arguments, Event, EventFile
 
 _GENERATED = re.compile(r"[\w.\-]{0,16}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@~ ]+){2,}[/\\]?")
-# Calls that launch nothing: most of what a busy host does.
-_IDLE_CALL = re.compile(
-    r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent"
-)
 _STEP = re.compile(STEP + r"\d+")
 _JOB = ("backend", "rank", "world_size", "nccl_version")
 _LEVEL = 6  # of compression
@@ -70,8 +66,8 @@ def needed(event: Event) -> bool:
     """Whether the report needs *event*."""
     if event.ph != "X":
         return False
-    if launches(event.cat):
-        return not _IDLE_CALL.search(event.name)
+    if calls(event.cat):
+        return may_launch(event.name)
     if _STEP.match(event.name):
         return event.cat != "gpu_user_annotation"
     return works(event.cat) or event.name == CPU_COLLECTIVE
