@@ -16,6 +16,7 @@ from app.commands.options import (
     add_regrade,
     add_schedule,
     add_search,
+    add_trace,
 )
 from app.commands.people_options import add_class, add_grades, add_results, add_roster, add_token
 from app.errors import AppError, ContentError, UnavailableError, sentence
@@ -119,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_predict(_command(commands, "predict", "predict the time and memory of training steps"))
     add_measured(_command(commands, "measured", "read what your own job printed or recorded"))
+    add_trace(_command(commands, "trace", "make a profiler trace small and private to nobody"))
     formula = _command(commands, "formula", "evaluate a formula, or list all formulas")
     formula.add_argument(
         "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"

@@ -29,6 +29,8 @@ PAGES = {
     "one lab": "/labs/algorithms",
     "board": "/labs/algorithms/board",
     "run": RUN,
+    "traces": "/measured/traces",
+    "trace": "/measured/traces/a100-2-ddp-with-bytes",
     "formulas": "/formulas",
     "formula": "/formulas/collectives.ring_all_reduce_time",
     "formula of a layer": "/formulas/memory.layer_activation_bytes",

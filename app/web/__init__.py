@@ -18,6 +18,7 @@ from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
 from app.web.lti.delivering import delivering
+from app.web.measured import traces
 from app.web.people import (
     assigning,
     assignment,
@@ -63,6 +64,7 @@ PARTS = (
     lab,
     board,
     run,
+    traces,
     errata,
     progress_page,
     classes,
@@ -100,6 +102,7 @@ PARTS = (
 FILES = {
     progress_page.IMPORT: progress_page.BODY_LIMIT,
     **dict.fromkeys(importing.PATHS, importing.BODY_LIMIT),
+    traces.TRACES: traces.BODY_LIMIT,
 }
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
