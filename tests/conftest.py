@@ -91,7 +91,6 @@ def _shuffle(items: list[pytest.Item], source: random.Random) -> None:
 
 def pytest_collection_finish() -> None:
     """Collect garbage again, but let it pass over the tests themselves."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -7,12 +7,12 @@ data and pipeline parallelism, which need numbers, are stand-ins that compute an
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import torch._dynamo  # it must see Tensor as it is
 import torch.distributed.device_mesh as meshes
 import torch.distributed.fsdp as fsdp
 import torch.nn.parallel as parallel
@@ -124,5 +124,6 @@ def train_on_fake_gpu(
     free: float = float("inf"),
 ) -> fake_gpu.FakeGpuRank:
     """The rank that has run the worker of *lab*, in its form for GPUs."""
+    import_module("torch._dynamo")  # slow, and it must see Tensor as it is
     with fake_training(free):
         return fake_gpu.run_on_fake_gpu(lab, folder, given, rank)
