@@ -3,12 +3,12 @@
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
-from app.api import checks, exercises, formulas, health, predictions
+from app.api import checks, exercises, formulas, health, people, predictions
 from app.api.documents import describing
 from app.api.problems import owns, problem_for
 
 router = APIRouter()
-for part in (checks, exercises, formulas, predictions, health):
+for part in (checks, exercises, formulas, predictions, people, health):
     router.include_router(part.router)
 
 
