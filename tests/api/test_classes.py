@@ -174,7 +174,7 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     with open_session(site.engine) as session:
         learner = {m.person: m.learner for m in members_of(session, api.class_id)}[person]
     seed = variant_seed(site.secret, one["id"], RING, learner)
-    answer = right_answer(site, seed)
+    answer = site.catalog.exercise(RING).right_answer(seed)
     body = {"exercise": RING, "seed": seed, "answer": answer, "learner": "4711", "ref": "r1"}
     result = api.send("POST", "/api/v1/check", json=body)
     assert (result["verdict"], result["ref"]) == ("correct", "r1")
@@ -185,7 +185,6 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
     extensions = f"/assignments/{one['id']}/extensions"
     later = {"people": ["4711"], "until": "2099-01-01T00:00:00Z", "why": "ill"}
-    assert "closest" in (d := "closest") or d
     assert (
         "did you mean '4711'"
         in api.send("POST", extensions, 422, json={**later, "people": ["4712"]})["detail"]
@@ -205,9 +204,3 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     api.send("DELETE", f"{extensions}/{person}", 204)
     assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
     api.send("DELETE", f"{extensions}/{person}", 404)
-
-
-def right_answer(site: Site, seed: int) -> str:
-    given = site.catalog.exercise(RING).draw(seed).values
-    ranks, size, bandwidth = (float(given[name]) for name in ("ranks", "size", "bandwidth"))
-    return f"{2 * (ranks - 1) / ranks * size / bandwidth} s"
