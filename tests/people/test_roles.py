@@ -272,7 +272,9 @@ def test_a_session_opens_nothing_to_programs_and_a_token_its_own_class_alone(
                 least = 200 if method == "GET" else 403
             assert status == least, (who.name, method, pattern, status)
     assert place.stored() == before, "a request that was refused changed something"
-    for method, pattern in sorted(routes(programs), key=lambda pair: (pair[0] == "DELETE", pair[1])):
+    for method, pattern in sorted(
+        routes(programs), key=lambda pair: (pair[0] == "DELETE", pair[1])
+    ):
         status = place.program(Who.TEACHER, method, pattern)
         allowed = (403,) if (method, pattern) == ("POST", "/api/v1/classes") else (200, 201, 204)
         assert status in allowed, (method, pattern, status)
