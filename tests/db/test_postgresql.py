@@ -27,6 +27,7 @@ from tests.db import test_queue as queue
 from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
+from tests.federation import test_identities as identities
 
 pytestmark = pytest.mark.slow(15)
 
@@ -60,6 +61,11 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
 def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:
     guesses.test_of_several_guesses_at_once_one_stays(server)
     guesses.test_a_spread_counts_the_guesses_on_one_question(server)
+
+
+def test_identities_are_stored_as_on_sqlite(server: Engine) -> None:
+    identities.test_of_several_first_sign_ins_at_once_one_person_is_made(server)
+    identities.test_an_identity_of_another_person_is_never_taken_over(server)
 
 
 def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:

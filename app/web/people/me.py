@@ -27,6 +27,7 @@ from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
 from app.web.people.guard import sign_in_first
 from app.web.people.head import class_url
 from app.web.people.signing import offered
+from app.web.people.ways import Account, accounts_of
 from app.web.progress.file import written
 
 router = APIRouter(prefix="/me")
@@ -52,6 +53,7 @@ class MePage:
     browsers: int
     work: Unclaimed | None
     said: str
+    accounts: tuple[Account, ...]
     limit: int = NAME_LIMIT
 
 
@@ -178,6 +180,7 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
             if (member := session.get(MemberRow, (number_of(row), person.person)))
         }
         browsers = browsers_of(session, person.person)
+        accounts = accounts_of(request, site, session, person.person)
     page = MePage(
         name=person.name,
         classes=tuple(
@@ -191,6 +194,7 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
             for row, role in found
         ),
         browsers=browsers,
+        accounts=accounts,
         work=offered(request, site, visiting),
         said=said,
     )
