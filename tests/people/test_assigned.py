@@ -198,6 +198,8 @@ def test_a_verdict_that_is_hidden_is_shown_nowhere(client: TestClient, school: S
         assert "✓" not in re.sub(r"<style.*?</style>", "", shown), where
         assert "mark solved" not in shown, where
         assert "mark unaided" not in shown, where
+    file = client.get("/me/export").json()
+    assert (file["attempts"], file["not_shown_yet"]) == ([], 1)
     assert "points shown after" in words(client.get(f"/classes/{school.id}").text)
     assert "points of 2" not in words(client.get(f"/classes/{school.id}").text)
 
