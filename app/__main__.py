@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.options import add_regrade, add_schedule, add_search
+from app.commands.options import add_platform, add_regrade, add_schedule, add_search
 from app.commands.people_options import add_class, add_grades, add_results, add_roster, add_token
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
@@ -127,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     add_token(partial(_command, token))
     _add_people(commands)
     add_regrade(_command(commands, "regrade", "judge answers again after an exercise was mended"))
+    add_platform(_command(commands, "platform", "connect learning platforms (LTI 1.3)"))
     schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
     schema.add_argument(
         "file", nargs="?", choices=("exercise", "topic"), default="exercise",

@@ -13,6 +13,7 @@ _MINUTE, _HOUR = 60.0, 3600.0  # seconds
 # each, is guessed with a probability of 2e-4 a year.
 WRONG_CODES = 10  # per address and minute
 WRONG_CODES_OF_CLASS = 100  # per class and hour
+_SIGN_INS = 1_000  # with a provider: several classes may have one address
 _REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
 _ADDRESS_LENGTH = 64  # characters of an address
 _NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
@@ -69,6 +70,7 @@ class Allowances:
     pictures: Allowance
     wrong_codes: Allowance
     wrong_codes_of_class: Allowance
+    sign_ins: Allowance
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -80,6 +82,7 @@ class Allowances:
             Allowance(settings.pictures_allowed, _MINUTE),
             Allowance(WRONG_CODES, _MINUTE),
             Allowance(WRONG_CODES_OF_CLASS, _HOUR),
+            Allowance(_SIGN_INS, _MINUTE),
         )
 
 

@@ -23,10 +23,12 @@ from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
 from tests.db import test_merging as merging
+from tests.db import test_persons as persons
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
+from tests.federation import test_identities as identities
 
 pytestmark = pytest.mark.slow(15)
 
@@ -60,6 +62,11 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
 def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:
     guesses.test_of_several_guesses_at_once_one_stays(server)
     guesses.test_a_spread_counts_the_guesses_on_one_question(server)
+
+
+def test_identities_are_stored_as_on_sqlite(server: Engine) -> None:
+    identities.test_of_several_first_sign_ins_at_once_one_person_is_made(server)
+    identities.test_an_identity_of_another_person_is_never_taken_over(server)
 
 
 def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
@@ -163,3 +170,9 @@ def test_a_retry_is_one_attempt(server: Engine, proof: Callable[[Engine], None])
     with server.begin() as connection:
         connection.execute(delete(ReplayRow))
     proof(server)
+
+
+def test_persons_join_claim_and_leave_as_on_sqlite(server: Engine) -> None:
+    persons.test_a_claim_moves_what_the_person_does_not_have(server)
+    persons.test_many_join_at_once_and_every_code_is_of_one(server)
+    persons.test_what_an_assignment_says_and_what_stays_of_a_person(server)

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlmodel import SQLModel
 
 from app import api
-from app.db.people import PersonRow, SessionRow
+from app.db.people import SessionRow
 from app.db.session import open_session
 from app.db.tokens import create_token
 from app.people.assignments import Entry, create_assignment
@@ -120,7 +120,11 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/grades.csv": GET,
     f"{API}/results": GET,
 }
-NEW = {"title": "New", "exercises": [{"exercise": RING, "points": 1}]}
+NEW = {
+    "title": "New",
+    "due": "2099-01-01T00:00:00Z",
+    "exercises": [{"exercise": RING, "points": 1}],
+}
 BODIES: Mapping[str, Any] = {
     f"{API}/roster": {"PUT": [], "POST": {"name": "New"}},
     f"{API}/assignments": {"POST": NEW},
@@ -149,7 +153,8 @@ class Place:
         self.client.cookies.clear()
         if self.cookies[who]:
             self.client.cookies.set(SESSION, self.cookies[who])
-        answer = self.client.request(method, self.path(pattern))
+        sent = {"data": {"class_id": self.values["class_id"]}} if method == "POST" else {}
+        answer = self.client.request(method, self.path(pattern), **sent)  # type: ignore[arg-type]
         return answer.status_code, answer.headers.get("location", "")
 
     def program(self, who: Who, method: str, pattern: str) -> int:

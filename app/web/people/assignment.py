@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse
 
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
+from app.federation.standing import Receipt, receipts
 from app.people.assignments import Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
@@ -41,7 +42,10 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentPage:
-    """An assignment for one student; *teaches*: one who is none looks at it."""
+    """An assignment for one student; *teaches*: one who is none looks at it.
+
+    *receipts* say whether learning platforms have its points; *send* sends them again.
+    """
 
     head: ClassHead
     title: str
@@ -55,6 +59,8 @@ class AssignmentPage:
     sitting: int
     ends: datetime | None
     teaches: bool
+    receipts: tuple[Receipt, ...]
+    send: str
 
 
 @router.get("")
@@ -67,7 +73,8 @@ async def assignment_page(
     def shown() -> Response:
         with open_session(site.engine) as session:
             one = mine(session, site, member, found)
-        page = _page(site, member, one)
+            sent = tuple(receipts(session, found.id, member.person.person))
+        page = _page(site, member, one, sent)
         return render("people/assigned.html", frame(request, found.title, here="classes"), page)
 
     return await aside(shown)
@@ -87,7 +94,7 @@ async def begin(request: Request, site: Here, visiting: Visiting, assignment: in
     return RedirectResponse(assignment_url(assignment), 303)
 
 
-def _page(site: Site, member: Membership, one: Mine) -> AssignmentPage:
+def _page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) -> AssignmentPage:
     assignment, teaches = one.assignment, member.role > Role.STUDENT
     phase = "open" if teaches and one.phase in ("before", "unstarted") else one.phase
     opened = phase in ("open", "late", "closed")
@@ -105,6 +112,8 @@ def _page(site: Site, member: Membership, one: Mine) -> AssignmentPage:
         sitting=assignment.policy.sitting,
         ends=one.dates.closes if runs else None,
         teaches=teaches,
+        receipts=sent,
+        send=f"{assignment_url(assignment.id)}/send",
     )
 
 
@@ -149,6 +158,8 @@ def _says(one: Mine, entry: Entry, cell: Cell) -> Iterator[str]:
         return
     if cell.late:
         yield "late"
+    if entry.exercise in one.mended:
+        yield one.mended[entry.exercise]
     if cell.overridden:
         why = one.given.get(entry.exercise, "")
         yield f"given by your teacher: {why}" if why else "given by your teacher"

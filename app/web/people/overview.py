@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Request, Response
 
 from app.db.session import open_session
+from app.federation.standing import Tie, ties_of
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words
@@ -43,7 +44,7 @@ class ClassPage:
     """A class, as those see it who teach it.
 
     *code_is_missing*: only this browser is signed in as its teacher, and there is no code for
-    another one.
+    another one. *ties* are the courses of learning platforms that it is.
     """
 
     head: ClassHead
@@ -53,6 +54,7 @@ class ClassPage:
     students: int
     code_is_missing: bool
     code_form: str
+    ties: tuple[Tie, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def _taught(request: Request, site: Site, member: Membership) -> Response:
         members = members_of(session, member.class_id)
         assignments = assignments_of(session, member.class_id)
         found = turnouts(session, site.secret, assignments, members)
+        ties = tuple(ties_of(session, member.class_id))
     now = site.clock()
     page = ClassPage(
         head=head_of(member, "Assignments"),
@@ -93,8 +96,9 @@ def _taught(request: Request, site: Site, member: Membership) -> Response:
         link=join_link(request, site, member),
         cards=tuple(_card(one, found[one.id], now) for one in assignments),
         students=sum(one.role is Role.STUDENT for one in members),
-        code_is_missing=not any(_has_code(one, member) for one in members),
+        code_is_missing=not ties and not any(_has_code(one, member) for one in members),
         code_form=f"/classes/{member.class_id}/people/{member.person.person}/code",
+        ties=ties,
     )
     return render("people/class_page.html", frame(request, member.row.name, here="classes"), page)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request, Response
@@ -25,6 +26,7 @@ from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, sign_in
 from app.web.people.guard import sign_in_first
 from app.web.people.guesses import EVERY_CLASS, check_guesses, count_wrong_code
 from app.web.people.head import class_url
+from app.web.people.ways import Ways, ways_to_sign_in
 
 router = APIRouter()
 _UTC = ZoneInfo("UTC")
@@ -43,6 +45,7 @@ class SignInPage:
     code: str
     problem: str
     signed_in: str
+    ways: Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,7 @@ def arrive(request: Request, site: Site, visiting: Visitor, cookie: str, to: str
     with open_session(site.engine) as session:
         work = unclaimed(session, anonymous)
     asked = work and request.cookies.get(_DECLINED) != _short(anonymous)
-    response = RedirectResponse(f"/me/claim?next={to}" if asked else to, 303)
+    response = RedirectResponse(f"/me/claim?{urlencode({'next': to})}" if asked else to, 303)
     if (old := request.cookies.get(SESSION)) and old != cookie:
         with open_writing_session(site.engine) as session:
             close_browser(session, old)
@@ -194,6 +197,7 @@ def _form(
         code=code[:_DIGITS],
         problem=problem,
         signed_in=visiting.person.name or "a person without a name" if visiting.person else "",
+        ways=ways_to_sign_in(request, site, own_path(to)),
     )
     status = 422 if problem else 200
     return render("people/sign_in.html", frame(request, "Sign in", here="me"), page, status)
