@@ -3,12 +3,13 @@
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
-from app.api import checks, exercises, formulas, health, predictions
+from app.api import checks, exercises, formulas, health, people, predictions
 from app.api.documents import describing
 from app.api.problems import owns, problem_for
 
+PARTS = (checks, exercises, formulas, predictions, *people.PARTS, health)
 router = APIRouter()
-for part in (checks, exercises, formulas, predictions, health):
+for part in PARTS:
     router.include_router(part.router)
 
 
@@ -23,4 +24,4 @@ def install(app: FastAPI) -> None:
 
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 
-__all__ = ["STREAMED", "install", "owns", "problem_for", "router"]
+__all__ = ["PARTS", "STREAMED", "install", "owns", "problem_for", "router"]

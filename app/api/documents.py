@@ -24,6 +24,7 @@ KEY = {
 _WHEN: dict[int, tuple[str, str]] = {
     400: ("invalid header or URL", "Idempotency-Key must be given once, with 1 to 255 ..."),
     401: ("no valid token", "a valid token is required: Authorization: Bearer wc_..."),
+    403: ("not allowed", "a token of scope class or admin is required: wallclock token ..."),
     404: ("not found", "no exercise is called 'collectives/ring'; did you mean ...?"),
     413: ("too large", "an answer has at most 20,000 characters"),
     422: ("invalid input", "body.seed: Input should be a valid integer"),

@@ -19,6 +19,7 @@ from app.federation.lti.platforms import identities_of
 from app.people.assignments import assignment_with, dates_for
 from app.people.classes import members_of
 from app.people.gradebook import cells_of, total
+from app.people.work import release_of
 
 LEASE = timedelta(minutes=3)  # longer than a score takes on its way
 _APART = timedelta(seconds=2)  # between two scores of a cell: platforms drop the second of a second
@@ -70,11 +71,13 @@ def shares_of(
     }
     if found.policy.show_points:
         return shares
-    dates = {person: dates_for(session, found, person).due for person in shares}
+    released = {
+        person: release_of(found.policy, dates_for(session, found, person)) for person in shares
+    }
     return {
         person: share
         for person, share in shares.items()
-        if (due_date := dates[person]) is not None and at > due_date
+        if (moment := released[person]) is None or at > moment
     }
 
 

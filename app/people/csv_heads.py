@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from app.db.people import SUBJECT_LIMIT
 from app.errors import InputError
 from app.people.csv_text import Line
 
-_LONGEST_ID = 255
 _NAME = ("name", "full name", "student", "student name", "vollständiger name", "nom complet")
 _FIRST = ("first name", "firstname", "given name", "vorname", "prénom", "nombre")
 _LAST = ("last name", "lastname", "surname", "family name", "nachname", "nom", "apellido(s)")
@@ -51,10 +51,19 @@ class Head:
 
     def outside_id(self, row: Line) -> str:
         """The first id that *row* has."""
-        found = first_of(row, self.ids)
-        if len(found) > _LONGEST_ID or not found.isprintable():
-            raise InputError(f"an id has at most {_LONGEST_ID} printable characters")
-        return found
+        return clean_id(first_of(row, self.ids))
+
+
+def clean_id(text: str) -> str:
+    """*text* as an id of a person in other systems; it may be empty.
+
+    Raises:
+        InputError: it is too long or unprintable.
+    """
+    found = text.strip()
+    if len(found) > SUBJECT_LIMIT or not found.isprintable():
+        raise InputError(f"an id has at most {SUBJECT_LIMIT} printable characters")
+    return found
 
 
 def first_of(row: Line, places: Iterable[int]) -> str:

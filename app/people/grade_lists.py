@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
-from app.people.gradebook import Cells, gradebook_of, total
+from app.people.gradebook import WHOLE, Cells, gradebook_of, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Grades:
     def points(self, person: int, assignment: Assignment) -> float | None:
         """The points of *person* in an assignment; None if nothing was begun or given."""
         cells = self.cells[assignment.id]
-        begun = any((person, entry.exercise) in cells for entry in assignment.entries)
+        names = [WHOLE, *(entry.exercise for entry in assignment.entries)]
+        begun = any((person, name) in cells for name in names)
         return total(cells, person, assignment) if begun else None
 
     def sum(self, person: int) -> float:

@@ -14,7 +14,7 @@ from app.db.people import OverrideRow, RegradeRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
-from app.people.policy import Answered, Dates, Policy, dates_of, share_of, worth
+from app.people.policy import Answered, Dates, Policy, dates_of, share_of, tries_of, worth
 from app.people.variants import Drawings
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
@@ -126,10 +126,11 @@ class _Book:
         for (learner, exercise), those in found.items():
             person = self.persons[learner]
             those.sort(key=itemgetter(0))
-            share = share_of(policy, dates.get(person, general), (one for _, one in those))
-            if share.counted:
-                cell = Cell(points[exercise] * share.earned, share.counted, share.late)
-                yield (person, exercise), cell
+            answers = [one for _, one in those]
+            whole, own = points[exercise], dates.get(person, general)
+            if tries := tries_of(policy, own, answers):
+                share = share_of(policy, own, answers)
+                yield (person, exercise), Cell(whole * share.earned, tries, share.late)
 
     def _rows(self, statement: Select[Any], learners: Iterable[str]) -> Iterator[Any]:
         wanted, connection = sorted(learners), self.session.connection()
@@ -142,7 +143,7 @@ class _Book:
 
 
 _FIRST = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
-_EACH = columns(
+_EACH: Select[Any] = columns(
     *_FIRST,
     col(AttemptRow.id),
     col(AttemptRow.at),

@@ -121,7 +121,7 @@ class Sessions:
         if known and moment < known[1]:
             return known[0]
         found = self._look_up(digest)
-        if len(self._known) >= _CACHED:
+        if len(self._known) >= _CACHED or len(self._persons) >= _CACHED:
             self._known.clear()
             self._persons.clear()
         if found is None:

@@ -23,6 +23,7 @@ from app.errors import InputError, UnavailableError
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
 from tests.db import test_merging as merging
+from tests.db import test_persons as persons
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
@@ -169,3 +170,9 @@ def test_a_retry_is_one_attempt(server: Engine, proof: Callable[[Engine], None])
     with server.begin() as connection:
         connection.execute(delete(ReplayRow))
     proof(server)
+
+
+def test_persons_join_claim_and_leave_as_on_sqlite(server: Engine) -> None:
+    persons.test_a_claim_moves_what_the_person_does_not_have(server)
+    persons.test_many_join_at_once_and_every_code_is_of_one(server)
+    persons.test_what_an_assignment_says_and_what_stays_of_a_person(server)

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.people import AssignmentRow
-from app.db.queries import revealed
+from app.db.people import AssignmentRow, RegradeRow
+from app.db.queries import attempts_at, revealed
 from app.db.session import open_session
-from app.db.tables import now
+from app.db.tables import AttemptRow, now
 from app.errors import UnavailableError
 from app.people.assignments import Assignment, extend
 from app.people.classes import Role
@@ -198,6 +198,8 @@ def test_a_verdict_that_is_hidden_is_shown_nowhere(client: TestClient, school: S
         assert "✓" not in re.sub(r"<style.*?</style>", "", shown), where
         assert "mark solved" not in shown, where
         assert "mark unaided" not in shown, where
+    file = client.get("/me/export").json()
+    assert (file["attempts"], file["not_shown_yet"]) == ([], 1)
     assert "points shown after" in words(client.get(f"/classes/{school.id}").text)
     assert "points of 2" not in words(client.get(f"/classes/{school.id}").text)
 
@@ -380,3 +382,18 @@ def test_pages_of_a_class_are_for_its_members(
     for path in paths:
         assert client.get(path).status_code == 404
     assert client.post(f"/assignments/{assignment.id}/begin").status_code == 404
+
+
+def test_what_a_regrade_changed_is_told(client: TestClient, site: Site, school: School) -> None:
+    assignment = school.assign(due(3))
+    person = school.student(client)
+    post(client, school.address(assignment, person), "1 s")
+    with open_session(site.engine) as session:
+        (row,) = attempts_at(session, person.learner, RING)
+        assert isinstance(row, AttemptRow)
+        mended = RegradeRow(attempt=row.id or 0, digest="new", score=1.0, correct=True)
+        session.add(mended)
+        session.commit()
+    page = words(client.get(f"/assignments/{assignment.id}").text)
+    assert "an answer of yours is worth more" in page
+    assert "2 of 2 points" in page

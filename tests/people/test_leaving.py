@@ -63,7 +63,7 @@ def test_work_of_the_browser_is_offered_after_signing_in_and_never_taken(
     person, _, code = school.member("Grace")
     learner = anonymous(site, client)
     answer = client.post("/sign-in", data={"code": code})
-    assert answer.headers["location"] == f"/me/claim?next=/classes/{school.id}"
+    assert answer.headers["location"] == f"/me/claim?next=%2Fclasses%2F{school.id}"
     assert "2 answers and 1 guess were given" in words(client.get("/me/claim").text)
     assert sum(stored(site, person.learner).values()) == 0
     client.post("/me/claim", data={"mine": "yes"})

@@ -21,7 +21,7 @@ FILES = (
     "/trust/{number}.{form}", "/robots.txt", "/favicon.ico", "/lti/jwks", "/lti/login",
 )  # fmt: skip
 # Pages of a class open for its members only: tests of their own walk them.
-OF_A_CLASS = ("/classes/", "/assignments/")
+OF_A_CLASS = ("/classes/", "/assignments/", "/me", "/join/")
 # Pages that need a link of a platform, or a session: tests/federation/lti opens them.
 LINKED = ("/lti/register", "/classes/{class_id}/platform")
 # Steps of a sign-in, each of which needs the one before it.
@@ -56,8 +56,8 @@ def test_no_address_is_registered_twice() -> None:
 def test_every_page_is_on_the_list_that_tests_look_at() -> None:
     paths = [urlsplit(address).path for address in EVERY]
     routes = [r for part in PARTS for r in part.router.routes if isinstance(r, APIRoute)]
-    single = {*FILES, *DATED, *LINKED, *SIGN_IN}
-    pages = [r for r in routes if "GET" in (r.methods or ()) and r.path not in single]
+    known = (*FILES, *DATED, *LINKED, *SIGN_IN)
+    pages = [r for r in routes if "GET" in (r.methods or ()) and r.path not in known]
     pages = [r for r in pages if not r.path.startswith(OF_A_CLASS)]
     assert len(pages) > 15
     assert [r.path for r in pages if not any(r.path_regex.match(path) for path in paths)] == []

@@ -17,13 +17,14 @@ from app.people.joining import Joined, invented_name, join_as, join_as_new, may_
 from app.site import Here, Site, site_in
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, Visitor, sign_in
+from app.web.frame.visitor import FromHere, Visiting, Visitor, sign_in, spend
 from app.web.people.guesses import check_guesses, count_wrong_code
 from app.web.people.head import class_url
 from app.web.people.signing import offered
 from app.web.people.ways import Ways, ways_to_sign_in
 
 router = APIRouter(prefix="/join")
+_COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands
 _LONGEST_FORM = 64  # characters of what makes a form of its own
 _NO_CLASS = (
     "no class has this link: it was renewed, or a letter is missing; ask your teacher for the link "
@@ -77,6 +78,7 @@ async def join(
     form: Annotated[str, Form()] = "",
 ) -> Response:
     """Join the class, and show the seat code."""
+    spend(request, site.allowances.answers, "forms", _COST)
     return await aside(_join, request, site, visiting, code, name, form)
 
 

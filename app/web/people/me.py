@@ -1,5 +1,6 @@
 """/me: who a person is here, what is stored about them, and the ways out."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from app.people.persons import (
     clean_name,
     close_every_browser,
 )
+from app.people.work import Drawing
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -29,6 +31,7 @@ from app.web.people.head import class_url
 from app.web.people.signing import offered
 from app.web.people.ways import Account, accounts_of
 from app.web.progress.file import written
+from app.web.progress.veil import veil_of
 
 router = APIRouter(prefix="/me")
 
@@ -203,8 +206,18 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
 
 def _exported(site: Site, person: SignedIn) -> str:
     with open_session(site.engine) as session:
-        stored = all_about(session, _row(session, person))
+        stored = dict(all_about(session, _row(session, person)))
+    # An answer whose verdict is hidden is in the file once it is shown.
+    answers, veil = stored["attempts"], veil_of(site, person.learner)
+    if veil and isinstance(answers, list):
+        shown = [one for one in answers if not _is_hidden(one, veil)]
+        stored |= {"attempts": shown, "not_shown_yet": len(answers) - len(shown)}
     return written(stored)
+
+
+def _is_hidden(answer: Mapping[str, object], veil: Collection[Drawing]) -> bool:
+    exercise, seed = str(answer["exercise"]), int(str(answer["seed"]))
+    return (exercise, seed) in veil or (exercise, None) in veil
 
 
 def _person(request: Request, visiting: Visitor) -> SignedIn:

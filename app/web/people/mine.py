@@ -12,6 +12,7 @@ from app.people.classes import Member, Role
 from app.people.gradebook import Cell, cells_of
 from app.people.local_time import in_words, on_the_calendar
 from app.people.policy import Dates, Phase
+from app.people.regrading import raised_for
 from app.people.work import release_of
 from app.site import Site
 from app.web.people.guard import Membership
@@ -21,7 +22,8 @@ from app.web.people.guard import Membership
 class Mine:
     """An assignment for one student now.
 
-    *cells* are by exercise, and *given* is why points were given by hand. *hidden* says from when
+    *cells* are by exercise; so are *given*, why points were given by hand, and *mended*, what a
+    regrade has changed. *hidden* says from when
     points are shown; empty if they are.
     """
 
@@ -32,6 +34,7 @@ class Mine:
     why: str
     cells: Mapping[str, Cell]
     given: Mapping[str, str]
+    mended: Mapping[str, str]
     hidden: str
     now: datetime
 
@@ -86,6 +89,7 @@ def mine(session: Session, site: Site, member: Membership, assignment: Assignmen
         why=extension.why if extension else "",
         cells={exercise: cell for (_, exercise), cell in cells.items()},
         given=_given(session, assignment, person),
+        mended=_mended(session, assignment, member.person.learner, now),
         hidden=_hidden(assignment, dates, now),
         now=now,
     )
@@ -112,6 +116,19 @@ def _given(session: Session, assignment: Assignment, person: int) -> Mapping[str
         .order_by(col(OverrideRow.id))
     )
     return {row.exercise: row.why for row in session.exec(rows)}
+
+
+def _mended(
+    session: Session, assignment: Assignment, learner: str, now: datetime
+) -> Mapping[str, str]:
+    """What regrades changed, by exercise; the last one that did."""
+    zone, said = assignment.policy.zone, dict[str, str]()
+    for one in raised_for(session, assignment, learner):
+        way = "more" if one.after > one.before else "less"
+        day = on_the_calendar(one.at, zone, now)
+        says = f"mended and judged again on {day}: an answer of yours is worth {way}"
+        said.setdefault(one.exercise, says)
+    return said
 
 
 def _hidden(assignment: Assignment, dates: Dates, now: datetime) -> str:

@@ -1,0 +1,5 @@
+"""Classes over the JSON interface, with tokens of scope class or admin."""
+
+from app.api.people import assignments, classes, extensions, grades, roster
+
+PARTS = (classes, roster, assignments, extensions, grades)

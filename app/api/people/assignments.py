@@ -1,0 +1,127 @@
+"""The assignments of a class."""
+
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Response
+
+from app.api.people.access import (
+    ERRORS,
+    LINK,
+    ONE_CLASS,
+    Number,
+    Paged,
+    Scoped,
+    assignment_for,
+    class_for,
+)
+from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment
+from app.db.session import open_session, open_writing_session
+from app.errors import InputError, NotFoundError
+from app.people.assignments import (
+    Assignment,
+    Entry,
+    assignment_with,
+    assignments_of,
+    change_assignment,
+    create_assignment,
+    delete_assignment,
+)
+from app.people.policy import Policy
+from app.site import Here, Site
+
+ASSIGNMENTS = ONE_CLASS + "/assignments"
+ASSIGNMENT = ASSIGNMENTS + "/{assignment}"
+router = APIRouter(tags=["assignments"], responses=ERRORS)
+_DATES = ("opens", "due", "closes")
+_RULES = tuple(name for name in Policy.__slots__ if name != "zone")
+
+
+@router.get(ASSIGNMENTS, summary="List assignments", responses={200: LINK})
+def list_assignments(
+    site: Here, grant: Scoped, class_id: Number, page: Paged
+) -> list[AssignmentDocument]:
+    """Returns the assignments of a class, oldest first."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        found = assignments_of(session, class_id)
+    return [_document(one) for one in page.cut(found, lambda one: one.id)]
+
+
+@router.post(ASSIGNMENTS, status_code=201, summary="Make an assignment")
+def make_assignment(
+    site: Here, grant: Scoped, class_id: Number, body: NewAssignment
+) -> AssignmentDocument:
+    """Returns the assignment with its number."""
+    with open_writing_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        entries = _entries(site, body, ())
+        number = create_assignment(session, class_id, body.title, _policy(body), entries)
+        session.commit()
+        return _document(assignment_with(session, number))
+
+
+@router.get(ASSIGNMENT, summary="Get an assignment")
+def get_assignment(
+    site: Here, grant: Scoped, class_id: Number, assignment: Number
+) -> AssignmentDocument:
+    """Returns the assignment."""
+    with open_session(site.engine) as session:
+        return _document(assignment_for(session, grant, class_id, assignment))
+
+
+@router.put(ASSIGNMENT, summary="Change an assignment")
+def put_assignment(
+    site: Here, grant: Scoped, class_id: Number, assignment: Number, body: NewAssignment
+) -> AssignmentDocument:
+    """Replaces the assignment; what is left out gets its usual value. Answers stay."""
+    with open_writing_session(site.engine) as session:
+        before = assignment_for(session, grant, class_id, assignment)
+        entries = _entries(site, body, before.entries)
+        change_assignment(session, assignment, body.title, _policy(body), entries)
+        session.commit()
+        return _document(assignment_with(session, assignment))
+
+
+@router.delete(ASSIGNMENT, status_code=204, summary="Delete an assignment")
+def remove_assignment(site: Here, grant: Scoped, class_id: Number, assignment: Number) -> Response:
+    """Deletes it with its extensions and the points given by hand; answers stay."""
+    with open_writing_session(site.engine) as session:
+        assignment_for(session, grant, class_id, assignment)
+        delete_assignment(session, assignment)
+        session.commit()
+    return Response(status_code=204)
+
+
+def _entries(site: Site, body: NewAssignment, stored: tuple[Entry, ...]) -> list[Entry]:
+    """The entries of *body*; an exercise must be in the course, or *stored* already."""
+    known = {entry.exercise for entry in stored}
+    seen: set[str] = set()
+    for place, entry in enumerate(body.exercises):
+        where = f"body.exercises.{place}.exercise"
+        if entry.exercise in seen:
+            raise InputError(f"{where}: {entry.exercise!r} is already in this assignment")
+        seen.add(entry.exercise)
+        if entry.exercise not in known:
+            try:
+                site.catalog.exercise(entry.exercise)
+            except NotFoundError as error:
+                raise InputError(f"{where}: {error}") from None
+    return [Entry(entry.exercise, entry.points) for entry in body.exercises]
+
+
+def _policy(body: NewAssignment) -> Policy:
+    rules = {name: getattr(body, name) for name in _RULES}
+    dates: dict[str, datetime | None] = {
+        name: rules[name].astimezone(UTC) if rules[name] else None for name in _DATES
+    }
+    return Policy(**(rules | dates))
+
+
+def _document(one: Assignment) -> AssignmentDocument:
+    return AssignmentDocument(
+        id=one.id,
+        title=one.title,
+        points=one.points,
+        exercises=[EntryDocument(exercise=e.exercise, points=e.points) for e in one.entries],
+        **{name: getattr(one.policy, name) for name in _RULES},
+    )

@@ -1,0 +1,120 @@
+"""The points of a class, and the answers behind them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import PlainTextResponse
+
+from app.api.people.access import (
+    ERRORS,
+    LINK,
+    ONE_CLASS,
+    Number,
+    Paged,
+    Scoped,
+    assignment_for,
+    class_for,
+)
+from app.api.people.shapes import AssignmentSum, GradesDocument, PersonGrades
+from app.db.session import open_session
+from app.people.assignments import assignments_of
+from app.people.classes import Role, members_of
+from app.people.csv_files import Format
+from app.people.grade_files import columns_of, grades_file
+from app.people.grade_lists import Grades, grades_of
+from app.people.gradebook import gradebook_of
+from app.people.results import results_of_class
+from app.site import Here
+
+router = APIRouter(tags=["grades"], responses=ERRORS)
+_CSV = {
+    "text/csv": {
+        "schema": {"type": "string"},
+        "example": "number,id,name,Collectives,total\n7,4711,Ada Lovelace,1.5,1.5\n",
+    }
+}
+_RESULT = {
+    "number": 1, "exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms",
+    "verdict": "correct", "score": 1.0, "hints": 0, "revealed": False, "seconds": 61.0,
+    "mistake": None, "digest": "5f1d...", "at": "2027-05-01T10:00:00+00:00", "learner": "4711",
+}  # fmt: skip
+
+
+@router.get(ONE_CLASS + "/grades", summary="Get grades", responses={200: LINK})
+def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged) -> GradesDocument:
+    """Returns the points of each student in each assignment, by the number of the student."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        assignments = assignments_of(session, class_id)
+        everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
+        students = page.cut(everyone, lambda one: one.person)
+        book = gradebook_of(session, site.secret, assignments, students)
+    found = Grades(students, assignments, book)
+    return GradesDocument(
+        assignments=[
+            AssignmentSum(id=one.id, title=one.title, points=one.points) for one in assignments
+        ],
+        people=[
+            PersonGrades(
+                number=one.person,
+                id=one.outside_id,
+                name=one.name,
+                points={str(each.id): found.points(one.person, each) for each in assignments},
+                total=found.sum(one.person),
+            )
+            for one in students
+        ],
+    )
+
+
+@router.get(
+    ONE_CLASS + "/grades.csv",
+    summary="Get grades as CSV",
+    response_class=PlainTextResponse,
+    responses={200: {"content": _CSV, "description": "CSV"}},
+)
+def get_grades_file(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    format: Annotated[Format, Query(description="whose columns")] = "ours",
+    assignment: Annotated[
+        int, Query(ge=0, lt=2**63, description="the points in each exercise of this one; 0: of all")
+    ] = 0,
+) -> Response:
+    """Returns the file that Wallclock's page, Canvas or Moodle imports."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        chosen = assignment_for(session, grant, class_id, assignment) if assignment else None
+        found = grades_of(session, site.secret, class_id)
+    columns = columns_of(found.assignments, chosen)
+    text = grades_file(columns, found.members, found.cells, format)
+    return Response(text, media_type="text/csv")
+
+
+@router.get(
+    ONE_CLASS + "/results",
+    summary="List answers",
+    response_model=None,
+    responses={
+        200: {
+            **LINK,
+            "description": "answers and verdicts, oldest first",
+            "content": {
+                "application/json": {
+                    "schema": {"type": "array", "items": {"type": "object"}},
+                    "example": [_RESULT],
+                }
+            },
+        }
+    },
+)
+def get_results(
+    site: Here, grant: Scoped, class_id: Number, page: Paged
+) -> list[Mapping[str, Any]]:
+    """Returns the answers of the students of a class, as `wallclock results` writes them."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        found = list(results_of_class(session, class_id, page.after, page.limit + 1))
+    return list(page.cut(found, lambda row: int(str(row["number"]))))

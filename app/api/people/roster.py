@@ -1,0 +1,172 @@
+"""The roster of a class: read it, replace it, add one person."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from sqlmodel import Session
+from starlette.concurrency import run_in_threadpool
+
+from app.api.people.access import ERRORS, LINK, ONE_CLASS, Number, Paged, Scoped, class_for
+from app.api.people.shapes import NewPerson, PersonChange, PersonDocument, RosterDifference
+from app.db.session import open_session, open_writing_session
+from app.db.tokens import Grant
+from app.people.classes import Member, Role, members_of
+from app.people.csv_files import MOST_LINES, Listed, read_roster, write_roster
+from app.people.csv_heads import clean_id
+from app.people.persons import clean_name
+from app.people.rosters import Difference, apply, difference
+from app.site import Here, Site
+
+ROSTER = ONE_CLASS + "/roster"
+_CSV = {"text/csv": {"schema": {"type": "string"}, "example": "id,name,role\n4711,Ada,student\n"}}
+router = APIRouter(tags=["roster"], responses=ERRORS)
+DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
+RemoveMissing = Annotated[
+    bool, Query(description="remove the students who are not on it; their answers stay")
+]
+
+
+@router.get(ROSTER, summary="List the people of a class", responses={200: LINK})
+def get_roster(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[PersonDocument]:
+    """Returns teachers, assistants and students, by number."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        members = members_of(session, class_id)
+    return [_document(one) for one in page.cut(members, lambda one: one.person)]
+
+
+@router.get(
+    ROSTER + ".csv",
+    summary="Get the roster as CSV",
+    response_class=PlainTextResponse,
+    responses={200: {"content": _CSV, "description": "CSV"}},
+)
+def get_roster_file(site: Here, grant: Scoped, class_id: Number) -> Response:
+    """Returns a file that PUT takes."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        return Response(write_roster(members_of(session, class_id)), media_type="text/csv")
+
+
+@router.put(ROSTER, summary="Replace the roster")
+def put_roster(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    body: Annotated[list[NewPerson], Body(max_length=MOST_LINES)],
+    dry_run: DryRun = False,
+    remove_missing: RemoveMissing = False,
+) -> RosterDifference:
+    """Adds and changes people, and returns the difference.
+
+    A person is matched by id; without one, by a name that only one has.
+    """
+    roster = [_listed(line, one) for line, one in enumerate(body, 1)]
+    return _change(site, grant, class_id, roster, dry_run=dry_run, removes=remove_missing)
+
+
+@router.put(
+    ROSTER + ".csv",
+    summary="Replace the roster with a CSV file",
+    openapi_extra={"requestBody": {"content": _CSV, "required": True}},
+)
+async def put_roster_file(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    request: Request,
+    dry_run: DryRun = False,
+    remove_missing: RemoveMissing = False,
+) -> RosterDifference:
+    """As with JSON; exports of Canvas and Moodle are read as well, in any usual encoding."""
+    content = await request.body()
+
+    def change() -> RosterDifference:
+        with open_session(site.engine) as session:
+            class_for(session, grant, class_id)
+        roster = list(read_roster(content))
+        return _change(site, grant, class_id, roster, dry_run=dry_run, removes=remove_missing)
+
+    return await run_in_threadpool(change)
+
+
+@router.post(ROSTER, summary="Add a person", responses={201: {"description": "the person is new"}})
+def add_person(
+    site: Here, grant: Scoped, class_id: Number, body: NewPerson, response: Response
+) -> PersonDocument:
+    """Returns the person, with 201 if they are new; one with the same id is changed."""
+    listed = _listed(1, body)
+    with open_writing_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        before = members_of(session, class_id)
+        found = difference(before, [listed])
+        apply(session, class_id, found)
+        document = _document(_added(session, class_id, before, found, listed))
+        session.commit()
+    response.status_code = 201 if found.added else 200
+    return document
+
+
+def _added(
+    session: Session, class_id: int, before: list[Member], found: Difference, listed: Listed
+) -> Member:
+    """The member whom *listed* is about, after the change."""
+    known = {one.person for one in before}
+    changed = {one.member.person for one in (*found.changed, *found.found)}
+    members = members_of(session, class_id)
+    if found.added:
+        return next(one for one in members if one.person not in known)
+    if changed:
+        return next(one for one in members if one.person in changed)
+    same = (
+        [one for one in members if one.outside_id == listed.outside_id] if listed.outside_id else []
+    )
+    return next(iter(same), None) or next(
+        one for one in members if one.name.casefold() == listed.name.casefold()
+    )
+
+
+def _change(
+    site: Site, grant: Grant, class_id: int, roster: list[Listed], *, dry_run: bool, removes: bool
+) -> RosterDifference:
+    with open_writing_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        found = difference(members_of(session, class_id), roster)
+        if not dry_run:
+            apply(session, class_id, found, remove_missing=removes)
+            session.commit()
+    return RosterDifference(
+        applied=not dry_run,
+        added=[_sent(one) for one in found.added],
+        changed=[
+            PersonChange(before=_document(one.member), after=_sent(one.listed))
+            for one in (*found.changed, *found.found)
+        ],
+        missing=[_document(one) for one in found.missing],
+        removed=removes and not dry_run,
+        doubled=[one.listed.line for one in found.doubled],
+        same=found.same,
+    )
+
+
+def _listed(line: int, one: NewPerson) -> Listed:
+    role = Role.read(one.role) if one.role else None
+    return Listed(line=line, name=clean_name(one.name), outside_id=clean_id(one.id), role=role)
+
+
+def _sent(one: Listed) -> NewPerson:
+    return NewPerson(
+        name=one.name,
+        id=one.outside_id,
+        role=one.role.word if one.role else None,  # type: ignore[arg-type]
+    )
+
+
+def _document(one: Member) -> PersonDocument:
+    return PersonDocument(
+        number=one.person,
+        id=one.outside_id,
+        name=one.name,
+        role=one.role.word,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,177 @@
+"""What the interface to classes sends and takes."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
+
+from app.db.tables import NAME_LIMIT
+from app.people.assignments import MOST_EXERCISES
+from app.people.policy import Hints, Solution, Variants
+
+RoleName = Literal["student", "assistant", "teacher"]
+_DUE = "2027-05-07T21:59:00Z"
+_RING = "collectives/ring-all-reduce-time"
+
+
+def _example(**fields: Any) -> ConfigDict:
+    return ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [fields]})
+
+
+class NewClass(BaseModel):
+    """A class to make."""
+
+    model_config = _example(name="Distributed training, spring", zone="Europe/Berlin")
+
+    name: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    zone: StrictStr = Field(default="UTC", max_length=NAME_LIMIT, description="IANA, of its dates")
+    pseudonyms: bool = Field(default=False, description="students are asked for an invented name")
+    teacher: StrictStr = Field(default="Teacher", max_length=4 * NAME_LIMIT)
+
+
+class ClassDocument(BaseModel):
+    """A class."""
+
+    id: int
+    name: str
+    zone: str
+    joining: str = Field(description="open, roster or closed")
+    join: str = Field(description="the link by which students join")
+    pseudonyms: bool
+    archived: bool
+    students: int
+
+
+class MadeClass(ClassDocument):
+    """A class that was just made."""
+
+    code: str = Field(description="the seat code of its teacher, sent only once")
+
+
+class NewPerson(BaseModel):
+    """A person on a roster."""
+
+    model_config = _example(id="4711", name="Ada Lovelace", role="student")
+
+    name: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    id: StrictStr = Field(default="", max_length=255, description="in other systems")
+    role: RoleName | None = Field(
+        default=None, description="without one, a new person is a student, others keep theirs"
+    )
+
+
+class PersonDocument(BaseModel):
+    """A person in a class."""
+
+    number: int
+    id: str = Field(description="in other systems; may be empty")
+    name: str
+    role: RoleName
+
+
+class PersonChange(BaseModel):
+    """A person whom a roster changes."""
+
+    before: PersonDocument
+    after: NewPerson
+
+
+class RosterDifference(BaseModel):
+    """What a roster changes."""
+
+    applied: bool = Field(description="false: this is a dry run, nothing was changed")
+    added: list[NewPerson]
+    changed: list[PersonChange]
+    missing: list[PersonDocument] = Field(description="students who are not on the roster")
+    removed: bool = Field(description="whether those who are missing are removed")
+    doubled: list[int] = Field(description="lines left out: an earlier one is the same person")
+    same: int
+
+
+class EntryDocument(BaseModel):
+    """An exercise of an assignment."""
+
+    model_config = _example(exercise=_RING, points=2.0)
+
+    exercise: StrictStr = Field(max_length=200)
+    points: float = 1.0
+
+
+class NewAssignment(BaseModel):
+    """An assignment to make or to change; times have an offset."""
+
+    model_config = _example(
+        title="Collectives", due=_DUE, late=0.1, exercises=[{"exercise": _RING, "points": 2}]
+    )
+
+    title: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    exercises: list[EntryDocument] = Field(min_length=1, max_length=MOST_EXERCISES)
+    opens: AwareDatetime | None = None
+    due: AwareDatetime | None = None
+    closes: AwareDatetime | None = None
+    late: float = Field(default=0.0, description="share of the points lost per day begun, 0 to 1")
+    grace: Annotated[int, Field(ge=0, le=86_400)] = 300
+    attempts: int = Field(default=0, description="answers that count; 0: all")
+    variants: Variants = "own"
+    hints: Hints = "free"
+    hint_cost: float = Field(default=0.1, description="share of the points per hint")
+    solution: Solution = Field(default="due", description="when the worked solution is shown")
+    show_points: bool = Field(default=True, description="false: points are hidden until due")
+    sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+
+
+class AssignmentDocument(NewAssignment):
+    """An assignment."""
+
+    id: int
+    points: float = Field(description="of all exercises")
+
+
+class NewExtension(BaseModel):
+    """A later date for some students."""
+
+    model_config = _example(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
+
+    people: list[StrictStr] = Field(
+        min_length=1,
+        max_length=10_000,
+        description="the id of each in other systems, or the number",
+    )
+    until: AwareDatetime
+    why: StrictStr = Field(default="", max_length=500)
+
+
+class ExtensionDocument(BaseModel):
+    """A later date of a person."""
+
+    number: int = Field(description="of the person")
+    id: str
+    name: str
+    until: datetime
+    by: str
+    why: str
+
+
+class AssignmentSum(BaseModel):
+    """An assignment in the head of the grades."""
+
+    id: int
+    title: str
+    points: float
+
+
+class PersonGrades(BaseModel):
+    """The points of a student, by assignment; null: nothing was begun."""
+
+    number: int
+    id: str
+    name: str
+    points: dict[str, float | None]
+    total: float
+
+
+class GradesDocument(BaseModel):
+    """The points of a class."""
+
+    assignments: list[AssignmentSum]
+    people: list[PersonGrades]

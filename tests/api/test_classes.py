@@ -1,0 +1,206 @@
+"""Classes over the JSON interface: rosters, assignments, extensions, grades, and who may."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.db.session import open_session
+from app.db.tokens import create_token
+from app.people.classes import members_of
+from app.people.csv_files import read_roster
+from app.people.variants import variant_seed
+from app.site import Site
+
+RING = "collectives/ring-all-reduce-time"
+CLASSES = "/api/v1/classes"
+
+
+@dataclass(frozen=True)
+class Api:
+    """A client with a token; paths are those of its class."""
+
+    client: TestClient
+    token: str
+    class_id: int = 0
+
+    def send(self, method: str, path: str = "", status: int = 200, **what: Any) -> Any:
+        answer = self.client.request(
+            method,
+            path if path.startswith("/") and "api" in path else f"{CLASSES}/{self.class_id}{path}",
+            headers={"Authorization": f"Bearer {self.token}"},
+            **what,
+        )
+        assert answer.status_code == status, (answer.status_code, answer.text)
+        if answer.headers.get("content-type") == "text/csv; charset=utf-8":
+            return answer.text
+        return answer.json() if answer.content else None
+
+
+@pytest.fixture(scope="module")
+def _made() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def made(client: TestClient, site: Site, _made: list[str]) -> Callable[[], Api]:
+    """Makes a class, and a token of it."""
+
+    def make() -> Api:
+        _made.append("")
+        with open_session(site.engine) as session:
+            admin = create_token(session, f"admin {len(_made)}", "admin")
+        body = {"name": "Systems", "zone": "Europe/Berlin", "teacher": "Grace Hopper"}
+        row = Api(client, admin).send("POST", CLASSES, 201, json=body)
+        with open_session(site.engine) as session:
+            token = create_token(session, f"class {len(_made)}", "class", row["id"])
+        return Api(client, token, row["id"])
+
+    return make
+
+
+def test_a_class_that_is_made_has_a_teacher_with_a_code(made: Callable[[], Api]) -> None:
+    api = made()
+    row = api.send("GET")
+    assert (row["name"], row["zone"], row["students"]) == ("Systems", "Europe/Berlin", 0)
+    assert [one["role"] for one in api.send("GET", "/roster")] == ["teacher"]
+    page = api.client.get(row["join"].removeprefix("http://testserver"))
+    assert page.status_code == 200
+    assert "Systems" in page.text
+
+
+def test_a_token_opens_its_own_class_alone(
+    made: Callable[[], Api], client: TestClient, token: str
+) -> None:
+    one, other = made(), made()
+    assert [row["id"] for row in one.send("GET", CLASSES)] == [one.class_id]
+    away = one.send("GET", f"{CLASSES}/{other.class_id}/roster", 404)["detail"]
+    assert away == one.send("GET", f"{CLASSES}/999999/roster", 404)["detail"]
+    assert "scope admin" in one.send("POST", CLASSES, 403, json={"name": "x"})["detail"]
+    assert "scope class or admin" in Api(client, token).send("GET", CLASSES, 403)["detail"]
+    made_there = other.send("POST", "/assignments", 201, json=assignment())["id"]
+    one.send("GET", f"/assignments/{made_there}", 404)
+    one.send("DELETE", f"/assignments/{made_there}", 404)
+    one.send("PUT", f"/assignments/{made_there}", 404, json=assignment())
+
+
+def test_a_roster_is_replaced_once_its_difference_is_known(made: Callable[[], Api]) -> None:
+    api = made()
+    roster = [{"id": "4711", "name": "Ada Lovelace"}, {"id": "4712", "name": "Alan Turing"}]
+    dry = api.send("PUT", "/roster?dry_run=true", json=roster)
+    assert (dry["applied"], len(dry["added"])) == (False, 2)
+    assert len(api.send("GET", "/roster")) == 1
+    api.send("PUT", "/roster", json=roster)
+    changed = [{"id": "4711", "name": "Ada King"}, {"id": "4711", "name": "Ada again"}]
+    found = api.send("PUT", "/roster?remove_missing=true", json=changed)
+    assert found["changed"][0]["before"]["name"] == "Ada Lovelace"
+    assert (found["doubled"], [one["id"] for one in found["missing"]]) == ([2], ["4712"])
+    students = [one for one in api.send("GET", "/roster") if one["role"] == "student"]
+    assert [one["name"] for one in students] == ["Ada King"]
+    file = api.send("GET", "/roster.csv")
+    assert {one.outside_id for one in read_roster(file)} == {"", "4711"}
+    same = api.send("PUT", "/roster.csv", content=file.encode("utf-16"))
+    assert (same["same"], same["added"], same["changed"]) == (2, [], [])
+
+
+def test_one_person_is_added_once(made: Callable[[], Api]) -> None:
+    api = made()
+    ada = {"id": "4711", "name": "Ada Lovelace"}
+    first = api.send("POST", "/roster", 201, json=ada)
+    assert api.send("POST", "/roster", json=ada) == first
+    renamed = api.send("POST", "/roster", json={**ada, "name": "Ada King", "role": "assistant"})
+    assert renamed == {**first, "name": "Ada King", "role": "assistant"}
+
+
+def test_lists_come_in_pages(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": str(n), "name": f"Student {n}"} for n in range(7)])
+    seen: list[str] = []
+    path: str | None = f"{CLASSES}/{api.class_id}/roster?limit=3"
+    while path:
+        answer = api.client.get(path, headers={"Authorization": f"Bearer {api.token}"})
+        seen += [one["name"] for one in answer.json()]
+        link = answer.headers.get("link", "")
+        assert not link or link.endswith('>; rel="next"')
+        path = link[1:].partition(">")[0] or None
+    assert len(seen) == len(set(seen)) == 8
+
+
+def assignment(**more: object) -> dict[str, object]:
+    exercises = [{"exercise": RING, "points": 4}]
+    return {"title": "Ring", "due": "2099-05-07T23:59:00+02:00", "exercises": exercises, **more}
+
+
+def test_an_assignment_is_made_changed_and_deleted(made: Callable[[], Api]) -> None:
+    api = made()
+    first = api.send("POST", "/assignments", 201, json=assignment(late=0.1, variants="same"))
+    assert (first["points"], first["due"]) == (4.0, "2099-05-07T21:59:00Z")
+    path = f"/assignments/{first['id']}"
+    changed = api.send("PUT", path, json=assignment(title="Rings"))
+    assert (changed["title"], changed["late"], changed["variants"]) == ("Rings", 0.0, "own")
+    assert api.send("GET", "/assignments") == [changed] == [api.send("GET", path)]
+    api.send("DELETE", path, 204)
+    api.send("GET", path, 404)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"exercises": [{"exercise": "collectives/ring-allreduce-time"}]}, "did you mean"),
+        ({"exercises": [{"exercise": RING}, {"exercise": RING}]}, "exercises.1.exercise"),
+        ({"due": "2099-05-07T23:59:00"}, "body.due"),
+        ({"opens": "2100-01-01T00:00:00Z"}, "due must not be before opens"),
+        ({"late": 1.5}, "late must be from 0 to 1, not 1.5"),
+        ({"dues": None}, "body.dues: Extra inputs"),
+        ({"variants": "mine"}, "body.variants"),
+    ],
+)
+def test_an_assignment_that_is_not_valid_says_where(
+    made: Callable[[], Api], change: dict[str, object], says: str
+) -> None:
+    answer = made().send("POST", "/assignments", 422, json=assignment(**change))
+    assert says in answer["detail"]
+
+
+def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_the_date(
+    made: Callable[[], Api], site: Site
+) -> None:
+    api = made()
+    person = api.send("POST", "/roster", 201, json={"id": "4711", "name": "=Ada"})["number"]
+    one = api.send("POST", "/assignments", 201, json=assignment(due="2026-01-01T00:00:00Z",
+                   closes="2026-01-02T00:00:00Z"))  # fmt: skip
+    with open_session(site.engine) as session:
+        learner = {m.person: m.learner for m in members_of(session, api.class_id)}[person]
+    seed = variant_seed(site.secret, one["id"], RING, learner)
+    answer = site.catalog.exercise(RING).right_answer(seed)
+    body = {"exercise": RING, "seed": seed, "answer": answer, "learner": "4711", "ref": "r1"}
+    result = api.send("POST", "/api/v1/check", json=body)
+    assert (result["verdict"], result["ref"]) == ("correct", "r1")
+    assert (
+        "nobody"
+        in api.send("POST", "/api/v1/check", 422, json={**body, "learner": "471"})["detail"]
+    )
+    assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
+    extensions = f"/assignments/{one['id']}/extensions"
+    later = {"people": ["4711"], "until": "2099-01-01T00:00:00Z", "why": "ill"}
+    assert (
+        "did you mean '4711'"
+        in api.send("POST", extensions, 422, json={**later, "people": ["4712"]})["detail"]
+    )
+    useless = {**later, "until": "2025-12-31T00:00:00Z"}
+    assert "already" in api.send("POST", extensions, 422, json=useless)["detail"]
+    given = api.send("POST", extensions, json=later)
+    assert given == api.send("GET", extensions)
+    assert (given[0]["why"], given[0]["by"][:6]) == ("ill", "token ")
+    grades = api.send("GET", "/grades")
+    assert grades["people"][0]["points"] == {str(one["id"]): 4.0}
+    assert f"{person},4711,'=Ada,4,4" in api.send("GET", "/grades.csv")
+    assert '"\'=Ada"' not in api.send("GET", "/grades.csv?format=canvas")
+    assert f"number,id,name,{RING},total" in api.send("GET", f"/grades.csv?assignment={one['id']}")
+    results = api.send("GET", "/results")
+    assert [(row["learner"], row["verdict"]) for row in results] == [("4711", "correct")]
+    api.send("DELETE", f"{extensions}/{person}", 204)
+    assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
+    api.send("DELETE", f"{extensions}/{person}", 404)
