@@ -12,7 +12,6 @@ from app.errors import sentence
 from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.trace.advice import Lever, levers
-from app.measurements.trace.comb import short
 from app.measurements.trace.report import KindOfCollective, TraceReport
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
 from app.web.explore.figures import BOTH, drawn_on
@@ -194,4 +193,4 @@ def _bandwidth(one: KindOfCollective, ranks: int) -> str:
 def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:
     for one in report.kernels[:_KERNELS]:
         time = show(one.time, SECOND, 3)
-        yield (short(one.name), DOES[one.sort], f"{one.count:,}", time)
+        yield (one.name, DOES[one.sort], f"{one.count:,}", time)
