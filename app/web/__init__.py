@@ -16,7 +16,11 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.measured import page as measured_page
 from app.web.measured import traces
+from app.web.measured.reading_room import BODY_LIMIT as MEASURED_LIMIT
+from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.views import ADDRESS as MEASURED
 from app.web.progress import page as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
@@ -42,6 +46,7 @@ PARTS = (
     board,
     run,
     traces,
+    measured_page,
     errata,
     progress_page,
     authoring,
@@ -52,10 +57,12 @@ PARTS = (
     theme,
     static,
 )
+# Paths that take a large file.
 FILES = {
     progress_page.IMPORT: progress_page.BODY_LIMIT,
-    traces.TRACES: traces.BODY_LIMIT,
-}  # paths that take a large file
+    MEASURED: MEASURED_LIMIT,
+    traces.TRACES: MEASURED_LIMIT,
+}
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)
@@ -85,6 +92,7 @@ def install(app: FastAPI) -> None:
     """Add what pages get."""
     app.state.studio = Studio()
     app.state.desk = Desk()
+    app.state.reading_room = ReadingRoom()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 

@@ -18,7 +18,7 @@ FILES = (
     "/pictures/explore/{name}.png", "/pictures/errata/{name}.png", "/pictures/formulas/{name}.png",
     "/pictures/exercises/{topic}/{slug}.png", "/pictures/chapters/{name}.png", "/pictures/guess/{day}.png",
     "/pictures/labs/{name}.png", "/pictures/labs/{name}/board.png", "/pictures/labs/{name}/{run}.png",
-    "/trust/{number}.{form}", "/robots.txt", "/favicon.ico",
+    "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/favicon.ico",
 )  # fmt: skip
 DATED = ("/guess/{day}",)  # the same page as /guess, at an address that is another every day
 
