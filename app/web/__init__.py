@@ -18,7 +18,11 @@ from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
 from app.web.lti.delivering import delivering
+from app.web.measured import page as measured_page
 from app.web.measured import traces
+from app.web.measured.reading_room import BODY_LIMIT as MEASURED_LIMIT
+from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.views import ADDRESS as MEASURED
 from app.web.people import (
     assigning,
     assignment,
@@ -65,6 +69,7 @@ PARTS = (
     board,
     run,
     traces,
+    measured_page,
     errata,
     progress_page,
     classes,
@@ -102,7 +107,8 @@ PARTS = (
 FILES = {
     progress_page.IMPORT: progress_page.BODY_LIMIT,
     **dict.fromkeys(importing.PATHS, importing.BODY_LIMIT),
-    traces.TRACES: traces.BODY_LIMIT,
+    MEASURED: MEASURED_LIMIT,
+    traces.TRACES: MEASURED_LIMIT,
 }
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
@@ -133,6 +139,7 @@ def install(app: FastAPI) -> None:
     """Add what pages get."""
     app.state.studio = Studio()
     app.state.desk = Desk()
+    app.state.reading_room = ReadingRoom()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 

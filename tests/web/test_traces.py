@@ -11,7 +11,7 @@ from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.samples import SAMPLES
 from app.units import SECOND, show
-from app.web.measured.trace_view import predicted, tolls_per_step
+from app.web.measured.trace_view import predicted_tolls, tolls_per_step
 from tests.measurements.trace.made import collective, flat, step, trace, work
 
 SAMPLE = SAMPLES[1]
@@ -53,7 +53,7 @@ def test_the_tolls_stand_beside_those_of_the_layout(client: TestClient) -> None:
         ModelShape.read(GIVEN["model"]), Cluster.read(GIVEN["cluster"]), Layout.read(GIVEN["layout"])
     ).total  # fmt: skip
     assert rows[-1][-1] == show(total, SECOND, 3)
-    found = predicted(GIVEN)
+    found = predicted_tolls(GIVEN)
     assert found
     assert sum(found.tolls.values()) == pytest.approx(total)
 

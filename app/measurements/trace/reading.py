@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.measurements.trace.activity import Activity, Collector
-from app.measurements.trace.comb import comb_of
+from app.measurements.trace.comb import comb_of, short
 from app.measurements.trace.communication import (
     Call,
     communicates,
@@ -170,17 +170,17 @@ def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[Ca
 
 def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
     """Those that take the most time, all of one name together."""
-    count: Counter[tuple[int, int]] = Counter()
-    time: dict[tuple[int, int], float] = defaultdict(float)
+    names = [short(name) for name in activity.names]
+    count: Counter[tuple[str, int]] = Counter()
+    time: dict[tuple[str, int], float] = defaultdict(float)
     for event in range(len(activity)):
         if window.holds(activity, event):
-            key = (activity.name[event], activity.sort[event])
+            key = (names[activity.name[event]], activity.sort[event])
             count[key] += 1
             time[key] += activity.duration[event]
     most = sorted(time, key=lambda key: -time[key])[:_KERNELS]
     return tuple(
-        Kernel(activity.names[name], sort, count[name, sort], time[name, sort] * MICRO)
-        for name, sort in most
+        Kernel(name, sort, count[name, sort], time[name, sort] * MICRO) for name, sort in most
     )
 
 

@@ -29,7 +29,7 @@ class KindOfCollective:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """All kernels of one name."""
+    """All kernels of one name, without its arguments."""
 
     name: str
     sort: int

@@ -1,1 +1,1 @@
-"""What a visitor's own job printed or recorded, beside the formulas."""
+"""The pages of what users measured themselves: /measured."""

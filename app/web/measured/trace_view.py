@@ -12,7 +12,6 @@ from app.errors import sentence
 from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.trace.advice import Lever, levers
-from app.measurements.trace.comb import short
 from app.measurements.trace.report import KindOfCollective, TraceReport
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
 from app.web.explore.figures import BOTH, drawn_on
@@ -30,7 +29,7 @@ ASKED = ("model", "cluster", "layout")
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class PredictedTolls:
     """The tolls that `layout.step_time` says, or why there are none."""
 
     given: Mapping[str, str]
@@ -55,7 +54,7 @@ class TraceView:
     comb: CombView | None
 
 
-def predicted(given: Mapping[str, str]) -> Predicted | None:
+def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
     """What the formulas say for a model, a cluster and a layout; None if none is given."""
     asked = {name: given.get(name, "").strip()[:300] for name in ASKED}
     if not any(asked.values()):
@@ -67,11 +66,11 @@ def predicted(given: Mapping[str, str]) -> Predicted | None:
             Layout.read(asked["layout"]),
         )
     except (ValueError, ArithmeticError) as error:
-        return Predicted(asked, {}, sentence(str(error)))
-    return Predicted(asked, dict(_predicted_tolls(step)))
+        return PredictedTolls(asked, {}, sentence(str(error)))
+    return PredictedTolls(asked, dict(_tolls_of(step)))
 
 
-def _predicted_tolls(step: StepTime) -> Iterator[tuple[str, float]]:
+def _tolls_of(step: StepTime) -> Iterator[tuple[str, float]]:
     moved = step.tensor + step.context + step.expert + step.data + step.messages
     waited = step.bubble + step.skew
     yield "compute", step.total - moved - waited - step.launches
@@ -93,7 +92,7 @@ def tolls_per_step(report: TraceReport) -> dict[str, float]:
     }
 
 
-def trace_view(report: TraceReport, title: str, beside: Predicted | None) -> TraceView:
+def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -> TraceView:
     """The view of a *report*, *beside* what the formulas say."""
     measured = tolls_per_step(report)
     foreseen = beside.tolls if beside else {}
@@ -194,4 +193,4 @@ def _bandwidth(one: KindOfCollective, ranks: int) -> str:
 def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:
     for one in report.kernels[:_KERNELS]:
         time = show(one.time, SECOND, 3)
-        yield (short(one.name), DOES[one.sort], f"{one.count:,}", time)
+        yield (one.name, DOES[one.sort], f"{one.count:,}", time)

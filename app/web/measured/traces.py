@@ -1,19 +1,11 @@
 """/measured/traces: where the time of a traced step goes, of a published trace or of one's own."""
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path, PurePath
-from shutil import copyfileobj
-from tempfile import TemporaryDirectory
 
 from fastapi import APIRouter, Request, Response
-from starlette.datastructures import FormData, UploadFile
-from starlette.exceptions import HTTPException
 
 from app.errors import InputError, NotFoundError, nearest, sentence
-from app.measurements.apart import measured_apart
 from app.measurements.opening import PACKED_LIMIT
 from app.measurements.reading import Report
 from app.measurements.reports import Unread
@@ -24,16 +16,12 @@ from app.site import Here
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
-from app.web.measured.trace_view import ASKED, Predicted, TraceView, predicted, trace_view
+from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
+from app.web.measured.views import ADDRESS
 
-TRACES = "/measured/traces"
-BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
-MOST_FILES = 64
+TRACES = f"{ADDRESS}/traces"
 TITLE = "Where a traced step's time goes"
-_COST = 60  # of an answer: reading may take a minute
-_BUSY = "other traces are being read; try again in a minute"
-_HERE = ThreadPoolExecutor(1, thread_name_prefix="traces")  # one at a time on this server
-_waiting = asyncio.Semaphore(4)
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
 router = APIRouter(prefix=TRACES)
 
@@ -47,7 +35,7 @@ class TracesPage:
     samples: tuple[TraceSample, ...]
     views: tuple[TraceView, ...]
     problems: tuple[str, ...]
-    beside: Predicted | None
+    beside: PredictedTolls | None
     limit: str
 
 
@@ -63,7 +51,7 @@ async def published(request: Request, name: str) -> Response:
     sample = _BY_NAME.get(name)
     if sample is None:
         raise NotFoundError(f"no trace is called {name[:60]!r}{nearest(name[:60], _BY_NAME)}")
-    beside = await aside(predicted, request.query_params)
+    beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
     return _shown(request, _page(sample, (view,), beside=beside))
@@ -72,42 +60,18 @@ async def published(request: Request, name: str) -> Response:
 @router.post("", dependencies=[FromHere])
 async def read(request: Request, site: Here) -> Response:
     """The traces that were sent: read in a process of its own, and not stored."""
-    spend(request, site.allowances.answers, "traces", _COST)
-    async with request.form(max_files=MOST_FILES, max_fields=len(ASKED)) as form:
-        given = {name: str(form.get(name) or "") for name in ASKED}
-        beside = await aside(predicted, given)
-        found = await _read(form)
-    reports = [one for one in found if isinstance(one, TraceReport)]
-    views = tuple([await aside(trace_view, one, one.name, beside) for one in reports])
-    problems = tuple(_problem(one) for one in found if not isinstance(one, TraceReport))
-    return _shown(request, _page(None, views, problems, beside), 200 if views else 422)
-
-
-async def _read(form: FormData) -> list[Report]:
-    """What is in the files of the *form*."""
-    files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.size]
-    if not files:
-        return [Unread("choose a trace: the file that the PyTorch profiler exported")]
-    if _waiting.locked():
-        raise HTTPException(503, _BUSY, {"Retry-After": "60"})
-    async with _waiting:
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(_HERE, _read_apart, files)
-        except InputError as error:
-            return [Unread(str(error))]
-
-
-def _read_apart(files: list[UploadFile]) -> list[Report]:
-    with TemporaryDirectory(prefix="wallclock-") as folder:
-        paths = []
-        for number, file in enumerate(files):
-            name = PurePath((file.filename or "trace").replace("\\", "/")).name or "trace"
-            paths.append(Path(folder, str(number), name[-100:].replace("\0", "")))
-            paths[-1].parent.mkdir()
-            with paths[-1].open("wb") as target:
-                copyfileobj(file.file, target)
-        return measured_apart(paths)
+    spend(request, site.allowances.sent_runs, "files")
+    room: ReadingRoom = request.app.state.reading_room
+    try:
+        sent = await room.read(request)
+    except InputError as error:
+        return _shown(request, _page(problems=(sentence(str(error)),)), 422)
+    beside = await aside(predicted_tolls, sent.fields)
+    found = [one for one in sent.reports if isinstance(one, TraceReport)]
+    views = tuple([await aside(trace_view, one, one.name, beside) for one in found])
+    problems = tuple(_problem(one) for one in sent.reports if not isinstance(one, TraceReport))
+    page = _page(None, views, problems, beside)
+    return _shown(request, page, 200 if views else 422)
 
 
 def _problem(report: Report) -> str:
@@ -125,7 +89,7 @@ def _page(
     sample: TraceSample | None = None,
     views: tuple[TraceView, ...] = (),
     problems: tuple[str, ...] = (),
-    beside: Predicted | None = None,
+    beside: PredictedTolls | None = None,
 ) -> TracesPage:
     return TracesPage(
         title=sample.title if sample else TITLE,

@@ -1,0 +1,110 @@
+"""The figures of a test: its bus bandwidth beside others, its times beside the fitted lines."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from app.charts.axes import Axis
+from app.charts.color import Color
+from app.charts.plot import Plot, Series
+from app.measurements.comparing import Comparison
+from app.measurements.published import PublishedMeasurement, published_tests
+from app.measurements.reports import CollectiveTest, SizeRow
+from app.units import BYTE, BYTE_PER_SECOND, SECOND
+
+_POINTS = 40  # of a curve whose points are drawn
+_BESIDE = 3  # published runs in a figure
+_SIZE = Axis("size", BYTE, log=True, base=2)
+_COLORS = (Color.GREEN, Color.PURPLE, Color.GRAY)
+_FAMILIES = ("GB300", "GB200", "B200", "H200", "H100", "GH200", "A100", "MI300X", "T4")
+
+
+def figures_of(
+    test: CollectiveTest, comparison: Comparison | None, beside: Sequence[PublishedMeasurement]
+) -> Iterator[Plot]:
+    """The figures of *test*; none without a size."""
+    rows = _thinned([row for row in test.rows if row.busbw > 0])
+    if rows:
+        yield _bandwidths(rows, test, comparison, beside)
+    if test.pieces:
+        yield _times(test)
+
+
+def _bandwidths(
+    rows: Sequence[SizeRow],
+    test: CollectiveTest,
+    comparison: Comparison | None,
+    beside: Sequence[PublishedMeasurement],
+) -> Plot:
+    series = [Series(Color.BLUE, "this run", tuple((row.size, row.busbw) for row in rows))]
+    for color, one in zip(_COLORS, beside, strict=False):
+        if isinstance(one.report, CollectiveTest):
+            others = _thinned([row for row in one.report.rows if row.busbw > 0])
+            points = tuple((row.size, row.busbw) for row in others)
+            series.append(Series(color, one.name, points))
+    if comparison:
+        first, last = rows[0].size, rows[-1].size
+        ends = (first, last) if first < last else (first, 2 * first)
+        line = tuple((size, comparison.wire) for size in ends)
+        series.append(Series(Color.ORANGE, "wire", line))
+    return Plot(
+        title="Bus bandwidth by size",
+        summary=f"Bus bandwidth of {test.collective} over the size of the array",
+        x=_SIZE,
+        y=Axis("bus bandwidth", BYTE_PER_SECOND, log=True),
+        series=tuple(series),
+    )
+
+
+def _times(test: CollectiveTest) -> Plot:
+    rows = _thinned([row for row in test.rows if row.time > 0])
+    series = [Series(Color.BLUE, "measured", tuple((row.size, row.time) for row in rows))]
+    for color, piece in zip((Color.ORANGE, Color.GREEN, Color.PURPLE), test.pieces, strict=False):
+        sizes = _between(piece.first, piece.last)
+        name = f"line {len(series)}" if len(test.pieces) > 1 else "line"
+        series.append(Series(color, name, tuple((size, piece.time(size)) for size in sizes)))
+    return Plot(
+        title="Time by size, and the lines that fit",
+        summary="Measured times and the fitted lines over the size of the array",
+        x=_SIZE,
+        y=Axis("time", SECOND, log=True),
+        series=tuple(series),
+    )
+
+
+def _between(first: float, last: float) -> list[float]:
+    """Sizes from *first* to *last*, a power of two apart: a line is bent on log axes."""
+    count = max(1, min(_POINTS - 1, round(math.log2(last / first))))
+    return [first * (last / first) ** (step / count) for step in range(count)] + [last]
+
+
+def _thinned(rows: Sequence[SizeRow]) -> list[SizeRow]:
+    """At most as many of *rows* as are drawn with their points, the largest size among them."""
+    stride = -(-len(rows) // _POINTS)
+    ordered = sorted(rows, key=lambda row: row.size)
+    return ordered[::-1][::stride][::-1] if stride else []
+
+
+def neighbors(test: CollectiveTest, name: str = "") -> list[PublishedMeasurement]:
+    """Published runs of the same collective but *name*: on the same GPU first, then as large."""
+    others = [
+        one
+        for one in published_tests().values()
+        if isinstance(one.report, CollectiveTest)
+        and one.report.collective == test.collective
+        and one.name != name
+        and len(one.report.rows) >= _BESIDE
+    ]
+    own, ranks = family(test.hardware), math.log(max(test.ranks or 1, 1))
+
+    def distance(one: PublishedMeasurement) -> tuple[bool, float, int]:
+        report = one.report
+        count = report.ranks if isinstance(report, CollectiveTest) else None
+        rows = len(report.rows) if isinstance(report, CollectiveTest) else 0
+        return (family(one.hardware) != own, abs(math.log(max(count or 1, 1)) - ranks), -rows)
+
+    return sorted(others, key=distance)[:_BESIDE]
+
+
+def family(hardware: str) -> str:
+    """The name of the GPU in *hardware*; empty if it names none that is known."""
+    return next((family for family in _FAMILIES if family in hardware), "")

@@ -1,0 +1,192 @@
+"""/measured: what a visitor's own job printed, and published measurements to compare with."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from app.errors import AppError, InputError, NotFoundError, nearest, sentence
+from app.formulas.presets import Cluster
+from app.measurements.comparing import compared
+from app.measurements.opening import PACKED_LIMIT
+from app.measurements.published import (
+    PublishedMeasurement,
+    published_logs,
+    published_tests,
+    text_of,
+)
+from app.measurements.reports import CollectiveTest, TrainingLog
+from app.site import Here
+from app.units import BYTE_PER_SECOND, show
+from app.web.explore.figures import figure_file
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import FromHere, spend
+from app.web.measured.figures import figures_of, neighbors
+from app.web.measured.predicted import RECORDS
+from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.trace_view import TraceView
+from app.web.measured.views import ADDRESS, NAMES, ReportView, view_of, view_of_log, view_of_test
+
+router = APIRouter(prefix=ADDRESS)
+_TITLE = "Your own measurements"
+_LEAD = (
+    "Paste what nccl-tests printed or the log of a training run, and see it beside the wire, the"
+    " formulas and the measurements of others."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A published test in the list of its collective."""
+
+    name: Hyperlink
+    hardware: str
+    ranks: str
+    reached: str
+    share: str
+    doubtful: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredPage:
+    """The form, the reports of what was sent, and the published measurements."""
+
+    reports: tuple[ReportView, ...] = ()
+    traces: tuple[TraceView, ...] = ()
+    problem: str = ""
+    fields: dict[str, str]
+    limit: str = f"{PACKED_LIMIT >> 20} MiB"
+    groups: tuple[tuple[str, tuple[Row, ...]], ...] = ()
+    logs: tuple[tuple[Hyperlink, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedPage:
+    """A published measurement."""
+
+    one: PublishedMeasurement
+    view: ReportView
+    text: str
+
+
+@router.get("")
+async def measured(request: Request) -> Response:
+    """The form, and the list of published measurements."""
+    return await aside(_page, request, MeasuredPage(fields={}))
+
+
+@router.post("", dependencies=[FromHere])
+async def compare(request: Request, site: Here) -> Response:
+    """Read what was sent; nothing of it is kept."""
+    spend(request, site.allowances.sent_runs, "files")
+    room: ReadingRoom = request.app.state.reading_room
+    try:
+        sent = await room.read(request)
+        cluster = await aside(_cluster, sent.fields)
+        views = [await aside(view_of, one, sent.fields, cluster) for one in sent.reports]
+    except InputError as error:
+        return await aside(_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
+    found = MeasuredPage(
+        reports=tuple(one for one in views if isinstance(one, ReportView)),
+        traces=tuple(one for one in views if isinstance(one, TraceView)),
+        fields=sent.fields,
+    )
+    return await aside(_page, request, found)
+
+
+@router.get("/{name}/{number}.{form}")
+async def download(name: str, number: int, form: str) -> Response:
+    """A figure of a published test as an SVG file, or its values as CSV."""
+    return await aside(_file, name, number, form)
+
+
+@router.get("/{name}")
+async def published(request: Request, name: str) -> Response:
+    """One published measurement."""
+    return await aside(_published, request, name)
+
+
+def _cluster(fields: dict[str, str]) -> Cluster | None:
+    given = fields.get("cluster", "").strip()
+    try:
+        return Cluster.read(given) if given else None
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _says(error: AppError) -> str:
+    return sentence(str(error))
+
+
+def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
+    page = MeasuredPage(
+        reports=page.reports,
+        traces=page.traces,
+        problem=page.problem,
+        fields={name: page.fields.get(name, "") for name in RECORDS},
+        groups=tuple(_groups()),
+        logs=tuple(
+            (Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware)
+            for one in published_logs().values()
+        ),
+    )
+    return render("measured/measured.html", frame(request, _TITLE, _LEAD, "labs"), page, status)
+
+
+def _groups() -> Iterator[tuple[str, tuple[Row, ...]]]:
+    """Published tests by collective, those with the highest bus bandwidth first."""
+    for collective, title in NAMES.items():
+        found = [
+            (one, one.report)
+            for one in published_tests().values()
+            if isinstance(one.report, CollectiveTest) and one.report.collective == collective
+        ]
+        found.sort(key=lambda pair: -_best(pair[1]))
+        if found:
+            yield title, tuple(_row(one, test) for one, test in found)
+
+
+def _best(test: CollectiveTest) -> float:
+    return max((row.busbw for row in test.rows), default=0.0)
+
+
+def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
+    comparison = compared(test)
+    return Row(
+        name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
+        hardware=one.hardware,
+        ranks=f"{test.ranks:,}" if test.ranks else "unknown",
+        reached=show(_best(test), BYTE_PER_SECOND, 3),
+        share=f"{100 * comparison.share:.0f} %" if comparison else "",
+        doubtful=bool(test.doubts),
+    )
+
+
+def _named(name: str) -> PublishedMeasurement:
+    known = {**published_tests(), **published_logs()}
+    if name not in known:
+        raise NotFoundError(f"no published measurement is called {name!r}{nearest(name, known)}")
+    return known[name]
+
+
+def _published(request: Request, name: str) -> Response:
+    one = _named(name)
+    match one.report:
+        case CollectiveTest():
+            view = view_of_test(one.report, None, name)
+        case TrainingLog():
+            view = view_of_log(one.report, {})
+        case _:
+            raise NotFoundError(f"{name} has nothing to show")
+    page = PublishedPage(one=one, view=view, text=text_of(name))
+    around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
+    return render("measured/published.html", around, page)
+
+
+def _file(name: str, number: int, form: str) -> Response:
+    report = _named(name).report
+    figures: Sequence[object] = ()
+    if isinstance(report, CollectiveTest):
+        figures = list(figures_of(report, compared(report), neighbors(report, name)))
+    return figure_file(figures, number, form, name)  # type: ignore[arg-type]

@@ -1,0 +1,120 @@
+"""Where files are read: a few at a time, each request in a process of its own, nothing kept."""
+
+import asyncio
+import re
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+
+from app.errors import InputError
+from app.measurements.apart import SECONDS, command, environment, reports_from
+from app.measurements.opening import PACKED_LIMIT
+from app.measurements.reading import Report
+from app.web.frame.aside import aside
+
+BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
+_AT_ONCE = 2
+_WAITING = 6  # requests that are read or wait
+_AGAIN = 10  # seconds after which to ask again
+_BUSY = "other files are being read; send yours again in a moment"
+_MOST_FILES = 64
+_MOST_TEXT = 4 << 20  # bytes that are pasted
+_PIECE = 1 << 20
+_NAME = re.compile(r"[^\w.+ -]+")
+_LONGEST = 60  # characters of a file's name
+_PASTED = "what you pasted"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a form had: the reports of its files, and the other fields."""
+
+    reports: tuple[Report, ...]
+    fields: dict[str, str]
+
+
+class ReadingRoom:
+    """Reads what visitors send."""
+
+    def __init__(self) -> None:
+        self._desks = asyncio.Semaphore(_AT_ONCE)
+        self._count = 0
+
+    async def read(self, request: Request) -> Sent:
+        """The reports of the files and the text in the form of *request*.
+
+        Raises:
+            InputError: nothing was sent, or reading takes too much.
+            HTTPException: 503, if too many others wait.
+        """
+        if self._count >= _WAITING:
+            raise HTTPException(503, _BUSY, {"Retry-After": str(_AGAIN)})
+        self._count += 1
+        try:
+            with TemporaryDirectory(prefix="wallclock-") as folder:
+                paths, fields = await _received(request, Path(folder))
+                if not paths:
+                    raise InputError("paste the output of a test or a log, or choose a file")
+                async with self._desks:
+                    return Sent(tuple(await _read(paths)), fields)
+        finally:
+            self._count -= 1
+
+
+async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[str, str]]:
+    """The files that were sent, in *folder*, and the short fields."""
+    paths: list[Path] = []
+    fields: dict[str, str] = {}
+    form = request.form(max_files=_MOST_FILES, max_fields=8, max_part_size=_MOST_TEXT)
+    async with form as sent:
+        for name, value in sent.multi_items():
+            if isinstance(value, UploadFile):
+                if value.size:
+                    paths.append(await _spooled(value, folder / str(len(paths))))
+            elif name == "text" and value.strip():
+                paths.append(await aside(_written, folder / str(len(paths)), _PASTED, value))
+            elif name != "text":
+                fields[name] = value[:200]
+    return paths, fields
+
+
+async def _spooled(file: UploadFile, folder: Path) -> Path:
+    path = _path(folder, file.filename or "a file")
+    with path.open("wb") as target:
+        while piece := await file.read(_PIECE):
+            await aside(target.write, piece)
+    return path
+
+
+def _written(folder: Path, name: str, text: str) -> Path:
+    path = _path(folder, name)
+    path.write_text(text, encoding="utf-8", errors="replace")
+    return path
+
+
+def _path(folder: Path, name: str) -> Path:
+    """A path in *folder*, which is made, for a file that the visitor calls *name*."""
+    folder.mkdir()
+    return folder / (_NAME.sub("", name).strip(" .")[-_LONGEST:] or "a file")
+
+
+async def _read(paths: Sequence[Path]) -> list[Report]:
+    reader = await asyncio.create_subprocess_exec(
+        *command(paths), env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            output, _ = await reader.communicate()
+    except TimeoutError:
+        raise InputError(f"reading took longer than {SECONDS} s") from None
+    finally:
+        if reader.returncode is None:
+            reader.kill()
+            await reader.wait()
+    return reports_from(output, reader.returncode or 0)

@@ -1,0 +1,97 @@
+"""/measured: what is sent is read, compared and not kept; published runs have pages of their own."""
+
+import gzip
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.measurements.published import published_logs, published_tests, text_of
+
+
+def send(client: TestClient, text: str, *files: bytes, **fields: str) -> Any:
+    sent = [("file", (f"<b>{n}</b>.txt", content)) for n, content in enumerate(files)]
+    empty = [("file", ("", b""))]
+    return client.post("/measured", data={"text": text, **fields}, files=sent or empty)
+
+
+def test_a_paste_and_a_packed_file_are_compared_and_nothing_is_kept(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    packed = gzip.compress(text_of("torchtitan-8b-h100").encode())
+    layout = {
+        "model": "Llama-3.1-8B",
+        "cluster": "DGX-H100 gpus=8",
+        "layout": "data=8 zero_stage=3",
+    }
+    page = send(client, text_of("gb200-128-two-racks"), packed, **layout)
+    assert page.status_code == 200
+    assert "All-reduce on 128 ranks" in page.text
+    assert "Said to be 144 ranks, but the bandwidths say 128." in page.text
+    assert "Training log of torchtitan" in page.text
+    assert "34.3 %" in page.text
+    assert "Measured: 1.397 s" in page.text
+    assert "products reach" in page.text
+    assert page.text.count("<svg") > 3
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_in_what_is_sent_are_text(client: TestClient) -> None:
+    evil = text_of("h100-8-p5").replace("AWS p5.48xlarge", "<script>alert(1)</script>")
+    page = send(client, "", evil.encode(), b"nonsense", cluster="DGX-H100 gpus=8")
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+    assert "b1b.txt has no table of nccl-tests" in page.text
+    assert 'value="DGX-H100 gpus=8"' in page.text
+
+
+PROBLEMS: Mapping[str, tuple[dict[str, str], str]] = {
+    "nothing": ({}, "Paste the output of a test or a log, or choose a file."),
+    "a cluster that is not there": ({"text": "x", "cluster": "DGX-H1000"}, "DGX-H100"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_is_said_on_the_page(client: TestClient, name: str) -> None:
+    fields, says = PROBLEMS[name]
+    page = client.post("/measured", data=fields)
+    assert page.status_code == 422
+    assert says in page.text
+    assert "Not compared" in page.text
+
+
+def test_a_form_of_another_site_is_refused(client: TestClient) -> None:
+    foreign = {"origin": "https://example.com"}
+    assert client.post("/measured", data={"text": "x"}, headers=foreign).status_code == 403
+
+
+def test_every_published_measurement_has_a_page_and_figures(client: TestClient) -> None:
+    listed = client.get("/measured").text
+    for name, one in {**published_tests(), **published_logs()}.items():
+        assert f'href="/measured/{name}"' in listed
+        page = client.get(f"/measured/{name}")
+        assert page.status_code == 200
+        assert one.address in page.text
+    drawn = client.get("/measured/h100-16-p5/1.svg")
+    assert drawn.headers["content-type"] == "image/svg+xml"
+    values = client.get("/measured/h100-16-p5/0.csv").text.splitlines()
+    assert values[0].startswith("size,this run")
+    assert values[-1].startswith("16 GiB,487.1 GB/s")
+    assert client.get("/measured/h100-16-p5/7.svg").status_code == 404
+    missing = client.get("/measured/h100-16-p6")
+    assert missing.status_code == 404
+    assert "h100-16-p5" in missing.text
+
+
+def test_a_low_bandwidth_is_no_success(client: TestClient) -> None:
+    page = client.get("/measured/gh200-8-sockets").text
+    assert "Others reached 123 GB/s on as many ranks of the same GPU: gh200-8-slingshot." in page
+    assert 'class="feedback success"' not in page
+    assert 'class="feedback success"' in client.get("/measured/h100-16-p5").text
+    too_much = client.get("/measured/b200-16-rdma-alltoall").text
+    assert "That is more than the wire carries" in too_much
