@@ -11,8 +11,8 @@ from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.samples import SAMPLES
 from app.units import SECOND, show
-from app.web.measured.trace_view import predicted_tolls, tolls_per_step
-from tests.measurements.trace.made import collective, flat, step, trace, work
+from app.web.measured.trace_view import predicted_tolls, tolls_per_step, trace_view
+from tests.measurements.trace.made import collective, flat, report_of_events, step, trace, work
 
 SAMPLE = SAMPLES[1]
 ADDRESS = f"/measured/traces/{SAMPLE.name}"
@@ -93,6 +93,14 @@ def test_what_is_not_a_trace_gets_one_sentence(content: bytes, client: TestClien
     answer = client.post("/measured/traces", files={"file": ("trace.json", content)})
     assert answer.status_code == 422
     assert "Not read" in answer.text
+
+
+def test_a_trace_that_takes_no_time_is_shown() -> None:
+    report = report_of_events(work(5, 5, launched=1), collective(5, 5))
+    view = trace_view(report, "nothing", None)
+    assert view.levers == ()
+    assert view.comb is not None
+    assert len(view.comb.rows) == 2
 
 
 def test_a_trace_from_another_site_is_refused(client: TestClient) -> None:
