@@ -19,6 +19,7 @@ BENCHES = (
     "batch",
     "grade",
     "predict",
+    "measured",
     "http",
     "labs",
     "rivals",
