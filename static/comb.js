@@ -34,7 +34,7 @@ function shape(svg, name) {
 }
 
 function start(comb) {
-  const span = Number(comb.dataset.span);
+  const span = Number(comb.dataset.span) || 1;
   const canvas = comb.querySelector(".comb-canvas");
   const svg = canvas.querySelector("svg");
   const height = Number(svg.getAttribute("height"));

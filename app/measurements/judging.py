@@ -16,6 +16,7 @@ _CLIFF = 2.5  # a time that grows so much more than the size
 _SLOW = 1e-3  # seconds, above which a jump is more than noise
 _FEWEST = 3
 _GIGA = 1e9
+_SPREAD = (False, True, False)
 _UNNAMED = "no line names the collective"
 # The columns of each collective: it reduces, its array is shared out, it has a root.
 _COLUMNS = {
@@ -65,10 +66,9 @@ def _collective(table: Table, rows: Sequence[SizeRow]) -> tuple[str | None, str]
     guesses = _guesses(table, rows)
     if table.collective or not guesses:
         return table.collective, _misnamed(table) if table.collective else _UNNAMED
-    others = f", or {' or '.join(guesses[1:])}" if guesses[1:] else ""
-    return guesses[
-        0
-    ], f"no line names the collective; its columns are those of {guesses[0]}{others}"
+    if len(guesses) == 1:
+        return guesses[0], ""
+    return guesses[0], f"{_UNNAMED}; its columns are those of {' or '.join(guesses)}"
 
 
 def _misnamed(table: Table) -> str:
@@ -91,6 +91,9 @@ def _guesses(table: Table, rows: Sequence[SizeRow]) -> tuple[str, ...]:
     if ratio and not reduces and not shared:  # old versions count the elements of all parts
         shared = ratio.high < 0.99  # noqa: PLR2004 (1 - 1/n of fewer than 100 ranks)
     rooted = first.root is not None and first.root >= 0
+    if first.redop == "" and table.columns is not None and (reduces, shared, rooted) == _SPREAD:
+        # Before 2022, an all-to-all had a title for its reduction, and an all-gather had not.
+        return ("alltoall",) if "redop" in table.columns else ("all_gather",)
     return _COLUMNS[reduces, shared, rooted]
 
 

@@ -5,6 +5,7 @@ line alpha + size / bandwidth over all sizes misses by 11 % in the median.
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -132,14 +133,11 @@ def _piece(points: Sequence[Point]) -> AlphaBetaPiece | None:
     return AlphaBetaPiece(points[0][0], points[-1][0], line[0], 1 / line[1])
 
 
-def median_error(points: Sequence[Point], lines: Sequence[AlphaBetaPiece]) -> Ratio | None:
-    """The median of how far the *lines* are from the times of *points*; None without lines."""
-    errors = sorted(
-        abs(piece.time(size) / time - 1) for size, time in points if (piece := at(lines, size))
-    )
-    return errors[len(errors) // 2] if errors else None
-
-
-def at(lines: Sequence[AlphaBetaPiece], size: Bytes) -> AlphaBetaPiece | None:
-    """The line that holds at *size*."""
-    return next((piece for piece in lines if piece.first <= size <= piece.last), None)
+def median_error(points: Sequence[Point], lines: Sequence[AlphaBetaPiece]) -> Ratio:
+    """The median of how far the *lines* are from the times of *points*; 0 without lines."""
+    errors = [
+        abs(piece.time(size) / time - 1)
+        for size, time in points
+        if (piece := next((one for one in lines if one.first <= size <= one.last), None))
+    ]
+    return statistics.median(errors) if errors else 0.0

@@ -48,6 +48,7 @@ class Table:
     hosts: set[str] = field(default_factory=set)
     gpus: list[str] = field(default_factory=list)
     hardware: str = ""
+    columns: tuple[str, ...] | None = None  # of the title, between the type and the time
     in_milliseconds: bool = False
     average: float | None = None
     wrong: int = 0

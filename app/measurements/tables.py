@@ -1,6 +1,7 @@
 """Tables of nccl-tests and rccl-tests in a text, whatever a launcher wrote into its lines."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.measurements.table import RawRow, Table, named, number
@@ -90,6 +91,7 @@ class TableReader:
             words = line[header.end() :].split()
             times = [i for i, word in enumerate(words) if word in {"time", "cputime"}]
             self._columns = times[0] if times else None
+            self._now.columns = tuple(words[: self._columns]) if times else None
             return True
         if units := _UNITS.search(line):
             self._now.in_milliseconds = units[1] == "ms"
@@ -150,13 +152,14 @@ class TableReader:
 
 def _row_of(start: re.Match[str], rest: list[str], columns: int | None) -> RawRow | None:
     """The row that begins with *start*; None while values are missing."""
-    words = rest[:columns] if columns is not None else []
-    if columns is None or not _fits(rest[columns : columns + 3]):
-        columns = _columns_of(rest)
-        words = rest[:columns]
-    values = tuple(rest[columns : columns + 2 * _VALUES])
-    if not _fits(list(values[:3])):
+    counted = _columns_of(rest)
+    for count in (counted, columns or 0):
+        values = tuple(rest[count : count + 2 * _VALUES])
+        if _fits(values[: _VALUES - 1]):
+            break
+    else:
         return None
+    words = rest[:count]
     return RawRow(
         size=int(start[1]),
         count=int(start[2]),
@@ -168,14 +171,19 @@ def _row_of(start: re.Match[str], rest: list[str], columns: int | None) -> RawRo
     )
 
 
-def _fits(values: list[str]) -> bool:
+def _fits(values: Sequence[str]) -> bool:
     return len(values) == _VALUES - 1 and all(map(_VALUE.match, values))
 
 
-def _columns_of(rest: list[str]) -> int:
-    """How many words precede the values: a reduction, a root, or both."""
+def _columns_of(rest: Sequence[str]) -> int:
+    """How many words precede the values: a reduction, a root, both, or none of them.
+
+    The title does not tell: some versions leave a column of it empty. Values come in fours.
+    """
+    last = len(rest)
+    while last and not _VALUE.match(rest[last - 1]):
+        last -= 1  # the time of day, at the end
     count = 0
-    while count < min(len(rest), 2) and not _VALUE.match(rest[count]):
+    while count < min(last, 2) and not _VALUE.match(rest[count]):
         count += 1
-    values = len(rest) - count
-    return count + (values % _VALUES == 1 and bool(_WHOLE.match(rest[count])))
+    return count + ((last - count) % _VALUES == 1 and bool(_WHOLE.match(rest[count])))

@@ -20,6 +20,7 @@ BENCHES = (
     "grade",
     "predict",
     "traces",
+    "measured",
     "http",
     "labs",
     "people",

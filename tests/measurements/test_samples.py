@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.pieces import at
+from app.measurements.pieces import median_error
 from app.measurements.published import published_logs, published_tests, text_of
 from app.measurements.reading import measured
 from app.measurements.reports import CollectiveTest, TrainingLog
@@ -79,13 +79,9 @@ def test_at_most_three_lines_miss_by_three_percent_in_the_median() -> None:
     for name in TESTS:
         test = test_of(name)
         assert len(test.pieces) <= 3
-        misses = [
-            abs(piece.time(row.size) / row.time - 1)
-            for row in test.rows
-            if (piece := at(test.pieces, row.size))
-        ]
         if len(test.rows) >= 10:
-            errors.append(statistics.median(misses))
+            points = [(row.size, row.time) for row in test.rows]
+            errors.append(median_error(points, test.pieces))
     assert statistics.median(errors) <= 0.03
 
 

@@ -60,7 +60,8 @@ def test_every_collective_is_read(tmp_path: Path, collective: str, ranks: int) -
     [
         ("all_reduce", "     sum ", "redop"),
         ("all_gather", " ", ""),
-        ("alltoall", " ", ""),
+        ("alltoall", "         ", "redop"),
+        ("sendrecv", "         ", "redop"),
         ("reduce_scatter", "     sum ", "redop"),
         ("broadcast", "       0 ", "root"),
         ("reduce", "     sum       0 ", "redop    root"),
@@ -135,12 +136,21 @@ def test_several_tests_in_one_paste_are_several(tmp_path: Path) -> None:
 
 def test_without_a_name_the_columns_tell(tmp_path: Path) -> None:
     for collective in FACTORS:
-        text = today(collective, 16, named=False)
+        (test,) = read(tmp_path, today(collective, 16, named=False))
+        if collective in {"all_gather", "alltoall"}:
+            (doubt,) = test.doubts
+            assert doubt.endswith("its columns are those of all_gather or alltoall")
+        else:
+            check(test, collective, 16)
+
+
+def test_without_a_name_the_title_tells_an_old_all_to_all_from_an_all_gather(
+    tmp_path: Path,
+) -> None:
+    for collective, columns in (("all_gather", ""), ("alltoall", "redop")):
+        text = in_2020(collective, 8, " ", columns).partition("\n")[2]
         (test,) = read(tmp_path, text)
-        assert "no line names the collective" in test.doubts[0]
-        told = "all_gather" if collective == "alltoall" else collective
-        assert test.collective == told
-        assert collective in test.doubts[0]
+        check(test, collective, 8)
 
 
 def test_bare_rows_tell_the_ranks(tmp_path: Path) -> None:

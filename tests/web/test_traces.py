@@ -6,13 +6,13 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.formulas.layout import step_time
+from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.samples import SAMPLES
 from app.units import SECOND, show
-from app.web.measured.trace_view import predicted_tolls, tolls_per_step
-from tests.measurements.trace.made import collective, flat, step, trace, work
+from app.web.measured.trace_view import predicted_tolls, tolls_of_step, tolls_per_step, trace_view
+from tests.measurements.trace.made import collective, flat, report_of_events, step, trace, work
 
 SAMPLE = SAMPLES[1]
 ADDRESS = f"/measured/traces/{SAMPLE.name}"
@@ -58,6 +58,18 @@ def test_the_tolls_stand_beside_those_of_the_layout(client: TestClient) -> None:
     assert sum(found.tolls.values()) == pytest.approx(total)
 
 
+def test_every_part_of_a_predicted_step_belongs_to_one_toll() -> None:
+    step = StepTime(*range(1, 15))
+    assert dict(tolls_of_step(step)) == {
+        "compute": 1 + 2 + 3 + 4 + 5 + 13,
+        "exposed communication": 7 + 8 + 9 + 10 + 12,
+        "exposed copies": 0,
+        "bubble and skew": 11 + 14,
+        "host stalls": 6,
+    }
+    assert StepTime._fields.index("launches") == 5
+
+
 def test_a_layout_that_cannot_be_read_says_why(client: TestClient) -> None:
     text = client.get(ADDRESS, params=GIVEN | {"model": "<b>Llama"}).text
     assert "No prediction" in text
@@ -93,6 +105,14 @@ def test_what_is_not_a_trace_gets_one_sentence(content: bytes, client: TestClien
     answer = client.post("/measured/traces", files={"file": ("trace.json", content)})
     assert answer.status_code == 422
     assert "Not read" in answer.text
+
+
+def test_a_trace_that_takes_no_time_is_shown() -> None:
+    report = report_of_events(work(5, 5, launched=1), collective(5, 5))
+    view = trace_view(report, "nothing", None)
+    assert view.levers == ()
+    assert view.comb is not None
+    assert len(view.comb.rows) == 2
 
 
 def test_a_trace_from_another_site_is_refused(client: TestClient) -> None:

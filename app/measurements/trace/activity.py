@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import merge
 from itertools import chain, pairwise
-from math import isfinite, nan
+from math import nan
 
 from app.measurements.trace.communication import communicates, whole
 from app.measurements.trace.events import SAID, Arguments, Event
@@ -22,6 +22,7 @@ _MOST_STEPS = 100_000
 _DISTINCT = 20_000  # names of kernels that are told apart
 _LONGEST_NAME = 400  # letters of a kernel's name that tell it from others
 _RUN = 1 << 18  # entries that are sorted at once
+_LATEST = 1e17  # microseconds: more than three thousand years
 _NONE = -(1 << 62)  # no correlation
 _GPU = {
     "kernel": COMPUTE,
@@ -105,7 +106,7 @@ class Collector:
 
     def _add_work(self, event: Event, sort: int) -> None:
         found, args = self.found, event.args or _NO_ARGUMENTS
-        if not (isfinite(event.ts) and isfinite(event.dur) and event.dur >= 0):
+        if not _possible(event):
             found.impossible += 1
             return
         if len(found) >= MOST:
@@ -165,14 +166,17 @@ class Collector:
 
     def _add_call(self, event: Event) -> None:
         correlation = whole(event.args.correlation) if event.args else None
-        if correlation is not None and isfinite(event.ts) and len(self._call) < _MOST_CALLS:
+        if correlation is not None and _possible(event) and len(self._call) < _MOST_CALLS:
             self._call.append(correlation)
             self._called.append(event.ts)
 
     def _add_step(self, event: Event, category: str) -> None:
         """A step as the CPU sees it; the GPU's annotation of it covers other times."""
-        fits = isfinite(event.ts) and isfinite(event.dur) and event.dur >= 0
-        if category != "gpu_user_annotation" and fits and len(self._steps) < _MOST_STEPS:
+        if (
+            category != "gpu_user_annotation"
+            and _possible(event)
+            and len(self._steps) < _MOST_STEPS
+        ):
             self._steps.setdefault(event.name, (event.ts, event.ts + event.dur))
 
     def _add_said(self, event: Event) -> None:
@@ -197,6 +201,11 @@ class Collector:
 
 
 _NO_ARGUMENTS = Arguments()
+
+
+def _possible(event: Event) -> bool:
+    """Whether its times are times; NaN is not, nor what no clock shows."""
+    return -_LATEST < event.ts < _LATEST and 0 <= event.dur < _LATEST
 
 
 def works(category: str) -> bool:

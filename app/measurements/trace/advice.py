@@ -21,7 +21,7 @@ class Lever:
 
 def levers(report: TraceReport) -> tuple[Lever, ...]:
     """The levers that could save at least one percent of the wall, the largest first."""
-    found = (one for one in _levers(report) if one.saves >= _SMALLEST * report.tolls.wall)
+    found = (one for one in _levers(report) if one.saves > _SMALLEST * report.tolls.wall)
     return tuple(sorted(found, key=lambda one: -one.saves))
 
 

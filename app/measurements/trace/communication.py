@@ -93,7 +93,7 @@ def size_of(kind: str, said: Arguments) -> int | None:
     """The bytes of a collective: what comes out of an all-gather, what goes into the others."""
     count = whole(said.received if kind == "all_gather" else said.given)
     width = _width(said.dtype)
-    return None if count is None or width is None else count * width
+    return None if count is None or count < 0 or width is None else count * width
 
 
 def _width(dtype: object) -> int | None:

@@ -90,8 +90,8 @@ def _boxes(comb: Comb, lane: int, sort: int, y: int) -> Iterator[str]:
     top, height = y + _INSET[sort], LANE - _INSET[sort]
     for work in comb.works:
         if work.stream == lane and work.sort == sort:
-            x = WIDTH * work.begin / comb.span
-            width = max(WIDTH * work.time / comb.span, _NARROWEST)
+            scale = WIDTH / (comb.span or 1.0)
+            x, width = scale * work.begin, max(scale * work.time, _NARROWEST)
             yield f"M{x:.1f} {top}h{width:.1f}v{height}h-{width:.1f}z"
 
 

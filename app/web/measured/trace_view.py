@@ -67,10 +67,11 @@ def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
         )
     except (ValueError, ArithmeticError) as error:
         return PredictedTolls(asked, {}, sentence(str(error)))
-    return PredictedTolls(asked, dict(_tolls_of(step)))
+    return PredictedTolls(asked, dict(tolls_of_step(step)))
 
 
-def _tolls_of(step: StepTime) -> Iterator[tuple[str, float]]:
+def tolls_of_step(step: StepTime) -> Iterator[tuple[str, float]]:
+    """The parts of a predicted step by toll."""
     moved = step.tensor + step.context + step.expert + step.data + step.messages
     waited = step.bubble + step.skew
     yield "compute", step.total - moved - waited - step.launches

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from app.errors import sentence
 from app.formulas.presets import Cluster
 from app.measurements.comparing import Comparison, compared
+from app.measurements.pieces import median_error
 from app.measurements.published import PublishedMeasurement
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
@@ -139,6 +140,8 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
     if test.pieces:
         facts.append(("Latency", show(test.pieces[0].alpha, SECOND, 3)))
         facts.append(("Bandwidth", _speed(test.pieces[-1].bandwidth)))
+        misses = median_error([(row.size, row.time) for row in test.rows], test.pieces)
+        facts.append(("Median error of the fit", f"{100 * misses:.1f} %"))
     if comparison and comparison.predicted is not None:
         size = show_size(comparison.row.size)
         facts.append((f"Formula, {size}", show(comparison.predicted, SECOND, 3)))

@@ -79,7 +79,9 @@ def test_damaged_events_are_counted_and_left_out() -> None:
     assert sum(one.count for one in found.kernels if one.name == "kernel 2") == 7
 
 
-@pytest.mark.parametrize(("key", "value"), [("dur", -5), ("ts", "NaN"), ("dur", "Infinity")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("dur", -5), ("ts", "NaN"), ("dur", "Infinity"), ("ts", 1e300)]
+)
 def test_times_that_cannot_be_are_left_out(key: str, value: object) -> None:
     broken = [{**EVENTS[5], key: value}, *EVENTS]
     found = report_of(trace(broken, rank=0, world_size=4))
