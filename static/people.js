@@ -46,10 +46,9 @@ function total() {
   const points = chosen
     .map((box) => Number(box.closest("[data-entry]").querySelector("[type=number]")?.value || 0))
     .reduce((all, one) => all + one, 0);
-  const count = `${chosen.length} chosen`;
-  sum.textContent = chooser.querySelector("[type=number]")
-    ? `${count}, ${Math.round(points * 100) / 100} points`
-    : count;
+  const rounded = Math.round(points * 100) / 100;
+  const worth = `, ${rounded} ${rounded === 1 ? "point" : "points"}`;
+  sum.textContent = `${chosen.length} chosen${chooser.querySelector("[type=number]") ? worth : ""}`;
 }
 if (chooser && sum) {
   chooser.addEventListener("input", total);

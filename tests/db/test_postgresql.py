@@ -29,6 +29,7 @@ from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
 from tests.federation import test_identities as identities
+from tests.people import test_rosters as rosters
 
 pytestmark = pytest.mark.slow(15)
 
@@ -73,6 +74,10 @@ def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
     merging.test_the_same_file_sent_by_several_at_once_is_taken_once(server)
     rows = merging.personal(*merging.many(301))
     assert merge(server, "l", rows) == Merged(added=1, known=303)
+
+
+def test_a_roster_is_taken_once_as_on_sqlite(server: Engine) -> None:
+    rosters.test_a_roster_that_is_sent_twice_at_once_is_taken_once(server)
 
 
 def test_rows_are_stored_in_order(server: Engine) -> None:
