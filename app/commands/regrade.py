@@ -92,7 +92,8 @@ def _list(class_id: int, changes: Iterable[Judged], as_json: bool) -> None:
 
 def _summary(found: Regraded, dry: bool) -> str:
     would = "would be " if dry else ""
+    answers = "answer" if found.judged == 1 else "answers"
     return (
-        f"{found.judged:,} answers judged again, {found.raised:,} {would}raised, "
+        f"{found.judged:,} {answers} judged again, {found.raised:,} {would}raised, "
         f"{found.lowered:,} {would}lowered, {len(found.kept):,} keep their score"
     )

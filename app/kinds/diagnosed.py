@@ -24,7 +24,7 @@ def key_of(wording: str) -> str:
 def key_told(says: str, filled: Iterable[str], wordings: Iterable[str]) -> str:
     """The key of the one of *wordings* that, *filled* in, is what was said; else of a common one.
 
-    Empty for what is no known mistake, such as "70 ms is too large".
+    Empty if it is not a known mistake, such as "70 ms is too large".
     """
     for told, wording in zip(filled, wordings, strict=True):
         if told == says:

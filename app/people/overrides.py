@@ -29,7 +29,7 @@ def read_points(text: str) -> float | None:
     2.5
 
     Raises:
-        InputError: they are no number from 0 to the most that an exercise can have.
+        InputError: it is not a number from 0 to the most that an exercise can have.
     """
     typed = text.strip().replace(",", ".")
     if not typed:

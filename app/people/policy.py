@@ -69,11 +69,10 @@ class Answered(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an exercise earned, 0 to 1, by an answer that was *late*, of all that *counted*."""
+    """What an exercise earned, 0 to 1, and whether the answer that counts was late."""
 
     earned: float
     late: bool
-    counted: int = 0
 
 
 def dates_of(
@@ -133,7 +132,13 @@ def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share
             part = worth(policy, dates, answer.at)
             if earned * part > best:
                 best, late = earned * part, part < 1.0
-    return Share(best, late, counted)
+    return Share(best, late)
+
+
+def tries_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> int:
+    """The number of *answers* that count."""
+    tries = sum(counts(dates, policy, answer.at) for answer in answers)
+    return min(tries, policy.attempts) if policy.attempts else tries
 
 
 def counts(dates: Dates, policy: Policy, at: datetime) -> bool:

@@ -29,6 +29,7 @@ from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
 from tests.federation import test_identities as identities
+from tests.people import test_gradebook as gradebook
 from tests.people import test_rosters as rosters
 
 pytestmark = pytest.mark.slow(15)
@@ -58,6 +59,13 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
         configuration = alembic_configuration()
         configuration.attributes["connection"] = connection
         command.check(configuration)
+
+
+def test_points_are_added_up_as_on_sqlite(server: Engine) -> None:
+    with open_session(server) as session:
+        for policy in gradebook.POLICIES:
+            gradebook.test_the_database_adds_up_what_the_rules_say_of_each_answer(session, policy)
+        gradebook.test_points_by_hand(session)
 
 
 def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:

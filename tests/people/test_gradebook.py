@@ -1,17 +1,13 @@
 """Points: the pages of a class add up in the database what the rules say of each answer."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.db.migrations import migrate
 from app.db.people import ClassRow, MemberRow, OverrideRow, PersonRow, RegradeRow
-from app.db.session import connect
 from app.db.tables import AttemptRow
 from app.people.assignments import (
     Assignment,
@@ -24,7 +20,7 @@ from app.people.assignments import (
 )
 from app.people.classes import Member, members_of
 from app.people.gradebook import Cell, cells_of, total
-from app.people.policy import Answered, Policy, share_of
+from app.people.policy import Answered, Policy, share_of, tries_of
 from app.people.variants import variant_seed
 
 SECRET = "s"
@@ -40,15 +36,6 @@ POLICIES = (
     Policy(opens=DUE - 4 * DAY, due=DUE, sitting=90, closes=DUE + DAY),
     Policy(due=DUE, late=0.5, attempts=3, variants="many", hints="cost"),
 )
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    database = f"sqlite:///{tmp_path_factory.mktemp('people') / 'w.db'}"
-    migrate(database)
-    made = connect(database)
-    yield made
-    made.dispose()
 
 
 def room(session: Session, people: int) -> tuple[int, list[Member]]:
@@ -94,32 +81,31 @@ def drawn_answer(draw: random.Random) -> Answered:
 
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
 def test_the_database_adds_up_what_the_rules_say_of_each_answer(
-    engine: Engine, policy: Policy
+    session: Session, policy: Policy
 ) -> None:
     draw = random.Random(7)
-    with Session(engine) as session:
-        class_id, members = room(session, 12)
-        assignment = assigned(session, class_id, policy)
-        extend(session, assignment.id, [one.person for one in members[:3]], DUE + 2 * DAY)
-        for member in members[2:6]:
-            begin_sitting(session, assignment.id, member.person)
-        expected = {}
-        for member in members:
-            for entry in assignment.entries:
-                seed = own_seed(assignment, member.learner, entry.exercise)
-                answers = [drawn_answer(draw) for _ in range(draw.randrange(7))]
-                for one in answers:
-                    answer(session, member.learner, entry.exercise, seed, one)
-                    answer(session, f"x{member.learner}"[:32], entry.exercise, seed, one)
-                if policy.variants != "many":
-                    other = drawn_answer(draw)._replace(score=1.0)
-                    answer(session, member.learner, entry.exercise, seed + 1, other)
-                dates = dates_for(session, assignment, member.person)
-                share = share_of(policy, dates, answers)
-                if share.counted:
-                    cell = Cell(share.earned * entry.points, share.counted, share.late)
-                    expected[member.person, entry.exercise] = cell
-        found = cells_of(session, SECRET, assignment, members)
+    class_id, members = room(session, 12)
+    assignment = assigned(session, class_id, policy)
+    extend(session, assignment.id, [one.person for one in members[:3]], DUE + 2 * DAY)
+    for member in members[2:6]:
+        begin_sitting(session, assignment.id, member.person)
+    expected = {}
+    for member in members:
+        for entry in assignment.entries:
+            seed = own_seed(assignment, member.learner, entry.exercise)
+            answers = [drawn_answer(draw) for _ in range(draw.randrange(7))]
+            for one in answers:
+                answer(session, member.learner, entry.exercise, seed, one)
+                answer(session, f"x{member.learner}"[:32], entry.exercise, seed, one)
+            if policy.variants != "many":
+                other = drawn_answer(draw)._replace(score=1.0)
+                answer(session, member.learner, entry.exercise, seed + 1, other)
+            dates = dates_for(session, assignment, member.person)
+            share = share_of(policy, dates, answers)
+            if tries := tries_of(policy, dates, answers):
+                cell = Cell(share.earned * entry.points, tries, share.late)
+                expected[member.person, entry.exercise] = cell
+    found = cells_of(session, SECRET, assignment, members)
     assert found.keys() == expected.keys()
     for key, cell in expected.items():
         assert found[key].points == pytest.approx(cell.points), key
@@ -129,43 +115,48 @@ def test_the_database_adds_up_what_the_rules_say_of_each_answer(
     assert any(cell.points for cell in expected.values())
 
 
-def test_points_by_hand(engine: Engine) -> None:
+def test_points_by_hand(session: Session) -> None:
     policy = Policy(due=DUE, closes=DUE + 3 * DAY, late=0.1)
-    with Session(engine) as session:
-        class_id, (member, other) = room(session, 2)
-        assignment = assigned(session, class_id, policy)
+    class_id, (member, other) = room(session, 2)
+    assignment = assigned(session, class_id, policy)
 
-        def gives(exercise: str, at: datetime, score: float) -> int:
-            seed = own_seed(assignment, member.learner, exercise)
-            one = Answered(at, score, 0, revealed=False)
-            return answer(session, member.learner, exercise, seed, one)
+    def gives(exercise: str, at: datetime, score: float) -> int:
+        seed = own_seed(assignment, member.learner, exercise)
+        one = Answered(at, score, 0, revealed=False)
+        return answer(session, member.learner, exercise, seed, one)
 
-        gives("a/one", DUE + timedelta(seconds=300), 1)  # the last second of the grace
-        gives("a/two", DUE - HOUR, 0.5)
-        gives("a/two", DUE + 26 * HOUR, 1)  # two days begun: 0.8 of 2 points
-        broken = gives("b/three", DUE - HOUR, 0)
-        gives("b/three", DUE + 3 * DAY + timedelta(seconds=301), 1)  # after the close
-        cells = cells_of(session, SECRET, assignment, [member, other])
-        shown = {name: cells[member.person, name] for name in NAMES}
-        assert shown == {
-            "a/one": Cell(1.0, 1, late=False),
-            "a/two": Cell(pytest.approx(1.6), 2, late=True),
-            "b/three": Cell(0.0, 1, late=False),
-        }
-        assert total(cells, member.person, assignment) == pytest.approx(2.6)
-        assert total(cells, other.person, assignment) == 0
+    gives("a/one", DUE + timedelta(seconds=300), 1)  # the last second of the grace
+    gives("a/two", DUE - HOUR, 0.5)
+    gives("a/two", DUE + 26 * HOUR, 1)  # two days begun: 0.8 of 2 points
+    broken = gives("b/three", DUE - HOUR, 0)
+    gives("b/three", DUE + 3 * DAY + timedelta(seconds=301), 1)  # after the close
+    cells = cells_of(session, SECRET, assignment, [member, other])
+    shown = {name: cells[member.person, name] for name in NAMES}
+    assert shown == {
+        "a/one": Cell(1.0, 1, late=False),
+        "a/two": Cell(1.6, 2, late=True),
+        "b/three": Cell(0.0, 1, late=False),
+    }
+    assert total(cells, member.person, assignment) == pytest.approx(2.6)
+    assert total(cells, other.person, assignment) == 0
 
-        session.add(RegradeRow(attempt=broken, digest="new", score=0.75, correct=False))
+    session.add(RegradeRow(attempt=broken, digest="new", score=0.75, correct=False))
+    session.flush()
+    cells = cells_of(session, SECRET, assignment, [member, other])
+    assert cells[member.person, "b/three"] == Cell(3.0, 1)
+
+    def by_hand(points: float | None) -> None:
+        session.add(
+            OverrideRow(
+                assignment=assignment.id, person=member.person, exercise="b/three", points=points
+            )
+        )
         session.flush()
-        cells = cells_of(session, SECRET, assignment, [member, other])
-        assert cells[member.person, "b/three"] == Cell(3.0, 1)
 
-        cell = {"assignment": assignment.id, "person": member.person, "exercise": "b/three"}
-        session.add_all([OverrideRow(**cell, points=1.5), OverrideRow(**cell, points=2.5)])
-        session.flush()
-        cells = cells_of(session, SECRET, assignment, [member, other])
-        assert cells[member.person, "b/three"] == Cell(2.5, 1, overridden=True)
-        session.add(OverrideRow(**cell, points=None))
-        session.flush()
-        cells = cells_of(session, SECRET, assignment, [member, other])
-        assert cells[member.person, "b/three"] == Cell(3.0, 1)
+    by_hand(1.5)
+    by_hand(2.5)
+    cells = cells_of(session, SECRET, assignment, [member, other])
+    assert cells[member.person, "b/three"] == Cell(2.5, 1, overridden=True)
+    by_hand(None)
+    cells = cells_of(session, SECRET, assignment, [member, other])
+    assert cells[member.person, "b/three"] == Cell(3.0, 1)

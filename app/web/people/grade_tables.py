@@ -179,7 +179,14 @@ def assignment_table(
         )
 
     keys = [str(place) for place in range(1, len(assignment.entries) + 1)]
-    rows = [(one, [cell(one, entry.exercise) for entry in assignment.entries]) for one in students]
+    rows = [
+        _Row(
+            one,
+            [cell(one, entry.exercise) for entry in assignment.entries],
+            cells[one.person, WHOLE].points if (one.person, WHOLE) in cells else None,
+        )
+        for one in students
+    ]
     return _table(rows, columns, keys, asked)
 
 

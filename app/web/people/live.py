@@ -137,7 +137,8 @@ def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> As
     due = [(one.policy.due, one.id, one) for one in still if one.policy.due]
     if due:
         return min(due, key=lambda row: row[:2])[2]
-    return (still or list(assignments) or [None])[-1]
+    last = still or assignments
+    return last[-1] if last else None
 
 
 def _is_open(one: Assignment, now: datetime) -> bool:

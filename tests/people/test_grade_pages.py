@@ -1,0 +1,252 @@
+"""The pages and files of grades, as a teacher, an assistant, a student and a stranger see them."""
+
+import csv
+import io
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlmodel import select
+
+from app.db.people import OverrideRow
+from app.db.session import open_session
+from app.kinds.diagnosed import key_of
+from app.people.activity import Work, figures_of, ideas_in, work_in
+from app.people.classes import members_of
+from app.people.given import given_in
+from app.people.gradebook import cells_of
+from app.people.policy import Policy
+from app.site import Site
+from tests.people.crowd import RING, STAGE, Crowd, crowd_of
+
+MINUTE = timedelta(minutes=1)
+
+
+def as_(client: TestClient, crowd: Crowd, name: str) -> TestClient:
+    client.cookies.clear()
+    client.cookies.set("session", crowd.cookies[name])
+    return client
+
+
+def words(text: str) -> str:
+    """What a page says in its main part."""
+    main = text.partition("<main")[2].partition("</main")[0]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", main))
+
+
+@pytest.fixture(scope="module")
+def crowd(site: Site) -> Crowd:
+    """Bo solves at the second try, Cleo is stuck after three, Dan tries, Eve has not begun."""
+    made = crowd_of(site, "Bo", "Cleo", "Dan", "Eve")
+    ring = site.catalog.exercise(RING)
+    key = _keys(site, made, "Bo")
+    now = site.clock()
+    made.answers("Bo", RING, now - 9 * MINUTE, right=False, key=key)
+    made.answers("Bo", RING, now - 8 * MINUTE, right=True)
+    for _ in range(3):
+        made.answers("Cleo", RING, now - MINUTE, right=False, key=key)
+    made.answers("Dan", RING, now - MINUTE, right=False)
+    made.answers("Dan", STAGE, now - 11 * MINUTE, right=False)
+    assert ring.diagnosis(key, 0)
+    return made
+
+
+def _keys(site: Site, crowd: Crowd, name: str) -> str:
+    text = next(
+        text for where, text in site.catalog.exercise(RING).texts() if where[0] == "mistakes"
+    )
+    return key_of(text)
+
+
+def test_the_live_page_counts_who_is_where_and_tells_names_only_when_asked(
+    client: TestClient, crowd: Crowd, site: Site
+) -> None:
+    teacher = as_(client, crowd, "Tom Assistant")
+    page = teacher.get(f"{crowd.href}/live").text
+    first, second = page.split('<section class="live"')[1:]
+    assert "1 solved 1 stuck 1 trying 1 not begun" in words(f"<main{first}")
+    assert "0 solved 1 stuck 0 trying 3 not begun" in words(f"<main{second}")
+    assert "3 of 4 students have begun" in words(page)
+    assert not any(name in page for name in ("Cleo", "Dan", "Eve"))
+    told = site.catalog.exercise(RING).diagnosis(_keys(site, crowd, "Bo"), 0)
+    assert told.split(".")[0] in words(f"<main{first}")
+    assert "67 %" in first  # two of the three who began
+    page = teacher.get(f"{crowd.href}/live?names=yes").text
+    assert "1 stuck : Cleo 1 trying : Dan 1 not begun : Eve" in words(page)
+
+
+def test_states_by_hand() -> None:
+    now = datetime(2026, 10, 1, 12, tzinfo=UTC)
+    tried = Work(person=1, exercise=RING, tries=2, first=5, last=now - 9 * MINUTE)
+    assert tried.state(now) == "trying"
+    assert tried.state(now + MINUTE) == "stuck"  # ten minutes since the last wrong answer
+    tried.tries = 3
+    assert tried.state(now) == "stuck"
+    tried.right = 9
+    assert tried.state(now + 99 * MINUTE) == "solved"
+
+
+def test_figures_of_exercises(crowd: Crowd, site: Site) -> None:
+    with open_session(site.engine) as session:
+        members = members_of(session, crowd.class_id)
+        work = work_in(session, site.secret, crowd.assignment, members)
+    one = figures_of(work)[RING]
+    assert (one.begun, one.solved, one.first_try, one.answers, one.seconds) == (3, 1, 0, 2, 60)
+    assert list(ideas_in(work)[RING].values()) == [2]  # Bo once, Cleo three times: two persons
+
+
+def test_the_gradebook_and_its_file_agree(client: TestClient, crowd: Crowd) -> None:
+    teacher = as_(client, crowd, "Ada Teacher")
+    page = words(teacher.get(f"{crowd.href}/grades?sort=total&down=yes").text)
+    assert re.search(r"Bo 1 1 .*Cleo 0 0", page) or re.search(r"Bo 1 1 .*Dan 0 0", page)
+    assert "Eve – 0" in page
+    text = teacher.get(f"{crowd.href}/grades.csv?format=ours").text
+    rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert rows[0] == ["number", "id", "name", "Week 1", "total"]
+    assert [row[1:4] for row in rows[1:]] == [
+        ["id-2", "Bo", "1"], ["id-3", "Cleo", "0"], ["id-4", "Dan", "0"], ["id-5", "Eve", ""],
+    ]  # fmt: skip
+    canvas = teacher.get(f"{crowd.href}/grades.csv?format=canvas").text.splitlines()
+    assert canvas[0] == "Student,ID,SIS User ID,SIS Login ID,Section,Week 1"
+    assert canvas[1].endswith(",5")
+    one = teacher.get(f"{crowd.href}/grades/{crowd.assignment.id}").text
+    assert "33 %" not in words(one)
+    assert "At the first try" in words(one)
+    answer = teacher.get(f"{crowd.href}/grades.csv?format=excel")
+    assert (answer.status_code, "ours, canvas or moodle" in answer.text) == (422, True)
+
+
+def test_a_name_that_is_a_formula_cannot_run_in_a_spreadsheet(
+    client: TestClient, site: Site
+) -> None:
+    crowd = crowd_of(site, '=HYPERLINK("http://x")', "@cmd", "+1", "-1")
+    teacher = as_(client, crowd, "Ada Teacher")
+    for form in ("ours", "canvas", "moodle"):
+        text = teacher.get(f"{crowd.href}/grades.csv?format={form}").text.removeprefix("\ufeff")
+        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+        assert not [cell for cell in cells if re.match(r"\s*[=+\-@\t\r]", cell)]
+        sent = teacher.post(f"{crowd.href}/grades/files", data={"text": text})
+        assert "0 cells change" in words(sent.text)
+        assert "Left out" not in words(sent.text)
+
+
+def test_points_by_hand_need_a_reason_and_a_teacher(client: TestClient, site: Site) -> None:
+    crowd = crowd_of(site, "Bo")
+    crowd.answers("Bo", RING, site.clock(), right=True)
+    href = f"{crowd.href}/grades/{crowd.assignment.id}/{crowd.persons['Bo']}"
+    given = {"exercise": RING, "points": "0,5", "why": "copied"}
+    assert as_(client, crowd, "Tom Assistant").post(href, data=given).status_code == 404
+    teacher = as_(client, crowd, "Ada Teacher")
+    for wrong, says in (
+        ({"why": " "}, "give a reason"),
+        ({"points": "many"}, "points must be a number from 0 to 1,000"),
+        ({"exercise": "collectives/bytes-sent-by-a-rin"}, f"did you mean '{RING}'"),
+    ):
+        answer = teacher.post(href, data=given | wrong)
+        assert answer.status_code == 422
+        assert says in words(answer.text).casefold().replace("&#39;", "'")
+    assert teacher.post(href, data=given).status_code == 303
+    assert _points(site, crowd, "Bo") == {RING: 0.5}
+    page = words(teacher.get(f"{href}?exercise={RING}").text)
+    assert "0.5 points, by Ada Teacher" in page
+    assert "copied" in page
+    assert teacher.post(href, data=given | {"points": "", "why": "sorry"}).status_code == 303
+    assert _points(site, crowd, "Bo") == {RING: 1.0}
+    assert teacher.post(href, data=given | {"exercise": "", "points": "3"}).status_code == 303
+    assert "3 of 5 points" in words(teacher.get(href).text)
+    with open_session(site.engine) as session:
+        assert len(session.exec(select(OverrideRow)).all()) >= 3  # appended, never changed
+
+
+def test_a_changed_file_is_shown_before_it_counts(client: TestClient, site: Site) -> None:
+    crowd = crowd_of(site, "Bo", "Cleo", "Dan")
+    crowd.answers("Bo", RING, site.clock(), right=True)
+    teacher = as_(client, crowd, "Ada Teacher")
+    files = f"{crowd.href}/grades/files"
+    text = f"id;name;{RING};{STAGE}\nid-2;Bo;1;2,5\nid-3;Cleo;;\nid-9;Zoe;1;\nid-2;Bo;0;0\nid-4;Dan;-1;4\n"
+    shown = teacher.post(files, data={"text": text, "why": "oral exam"}).text
+    page = words(shown).replace("&#39;", "'")
+    assert "2 cells change, 1 stays as it is" in page
+    assert "line 4: no student has the id 'id-9'" in page
+    assert "line 5: Bo again, as on line 2" in page
+    assert f"line 6: {RING} is -1; points are from 0 to 1,000" in page
+    assert _points(site, crowd, "Bo") == {RING: 1.0}
+    digest = re.search(r'name="digest" value="(\w+)"', shown)
+    assert digest
+    sent = {"text": text, "why": "oral exam", "digest": digest[1]}
+    assert as_(client, crowd, "Tom Assistant").post(f"{files}/apply", data=sent).status_code == 404
+    teacher = as_(client, crowd, "Ada Teacher")
+    moved = teacher.post(f"{files}/apply", data=sent | {"digest": "0" * 64})
+    assert "The grades have changed meanwhile" in moved.text
+    assert teacher.post(f"{files}/apply", data=sent | {"why": ""}).status_code == 422
+    assert teacher.post(f"{files}/apply", data=sent).status_code == 303
+    assert _points(site, crowd, "Bo") == {RING: 1.0, STAGE: 2.5}
+    assert _points(site, crowd, "Dan") == {STAGE: 4.0}
+
+
+def test_why_an_answer_is_worth_what_it_is(site: Site) -> None:
+    now = site.clock()
+    policy = Policy(due=now - timedelta(hours=30), closes=now, late=0.1, attempts=3)
+    crowd = crowd_of(site, "Bo", policy=policy)
+    crowd.answers("Bo", RING, now - timedelta(hours=40), right=False)
+    crowd.answers("Bo", RING, now - timedelta(hours=3), right=True)
+    crowd.answers("Bo", RING, now + timedelta(hours=1), right=True)
+    crowd.answers("Bo", STAGE, now - timedelta(hours=40), right=True)
+    with open_session(site.engine) as session:
+        members = [one for one in members_of(session, crowd.class_id) if one.name == "Bo"]
+        given = given_in(session, site.secret, crowd.assignment, members[0])
+        cells = cells_of(session, site.secret, crowd.assignment, members)
+    rows = [(round(one.earned, 9), one.why) for one in given[RING]]
+    assert rows == [(0.0, ""), (0.8, "late: 20 % less"), (0.0, "after it closed")]
+    for exercise, most in ((RING, 1.0), (STAGE, 4.0)):
+        best = max(one.earned for one in given[exercise])
+        assert cells[crowd.persons["Bo"], exercise].points == pytest.approx(best * most)
+
+
+def test_others_never_learn_that_the_pages_exist(
+    client: TestClient, crowd: Crowd, site: Site
+) -> None:
+    other = crowd_of(site, "Mallory")
+    book, bo = f"{crowd.href}/grades", crowd.persons["Bo"]
+    pages = [
+        f"{crowd.href}/live", book, f"{book}.csv", f"{book}/files", f"{crowd.href}/regrade",
+        f"{book}/{crowd.assignment.id}", f"{book}/{crowd.assignment.id}/{bo}",
+        f"{crowd.href}/people/{bo}",
+    ]  # fmt: skip
+    posts = [f"{book}/files", f"{book}/files/apply", f"{crowd.href}/regrade", pages[6]]
+    for whose, name in ((crowd, "Bo"), (other, "Mallory"), (other, "Ada Teacher")):
+        person = as_(client, whose, name)
+        assert {person.get(page).status_code for page in pages} == {404}
+        assert {person.post(page).status_code for page in posts} == {404}
+    client.cookies.clear()
+    for page in pages:
+        answer = client.get(page)
+        assert (answer.status_code, answer.headers["location"][:8]) == (303, "/sign-in")
+    # A teacher of one class cannot reach into another by its numbers.
+    teacher = as_(client, other, "Ada Teacher")
+    for page in (
+        f"/{crowd.assignment.id}",
+        f"/{crowd.assignment.id}/{bo}",
+        f"/{other.assignment.id}/{bo}",
+    ):
+        assert teacher.get(f"{other.href}/grades{page}").status_code == 404
+    assert teacher.get(f"{other.href}/people/{bo}").status_code == 404
+    assert teacher.get(f"{other.href}/live?assignment={crowd.assignment.id}").status_code == 404
+    wanted = f"{other.href}/grades.csv?assignment={crowd.assignment.id}"
+    assert teacher.get(wanted).status_code == 404
+
+
+def test_the_path_of_a_student(client: TestClient, crowd: Crowd) -> None:
+    assistant = as_(client, crowd, "Tom Assistant")
+    page = words(assistant.get(f"{crowd.href}/people/{crowd.persons['Cleo']}").text)
+    assert "0 of 5 points" in page
+    assert "stuck 3 answers" in page
+    assert "(3 times)" in page
+
+
+def _points(site: Site, crowd: Crowd, name: str) -> dict[str, float]:
+    with open_session(site.engine) as session:
+        members = members_of(session, crowd.class_id)
+        cells = cells_of(session, site.secret, crowd.assignment, members)
+    return {key[1]: cell.points for key, cell in cells.items() if key[0] == crowd.persons[name]}
