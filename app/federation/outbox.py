@@ -79,8 +79,12 @@ def shares_of(
 
 
 def post(session: Session, assignment: int, shares: Mapping[int, float], at: datetime) -> int:
-    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits."""
-    links = session.exec(select(LinkRow).where(LinkRow.assignment == assignment)).all()
+    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits.
+
+    Servers take turns at each link: two would insert the same row.
+    """
+    linked = select(LinkRow).where(LinkRow.assignment == assignment).order_by(col(LinkRow.id))
+    links = session.exec(linked.with_for_update()).all()
     changes = sum(_post_link(session, link, shares, at) for link in links)
     session.commit()
     return changes

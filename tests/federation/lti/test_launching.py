@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from app.db.migrations import migrate
 from app.db.platforms import NonceRow, ToolKeyRow
-from app.db.session import connect, open_session, open_writing_session
+from app.db.session import connect, open_writing_session
 from app.db.tables import now
 from app.errors import RefusedError
 from app.federation.lti.arriving import arrive, new_class, tie
@@ -26,6 +26,7 @@ from app.federation.lti.platforms import (
     check_deployment,
     new_registration,
     platform_for,
+    platforms,
     registration_with,
     use_registration,
 )
@@ -272,17 +273,21 @@ def test_a_registration_link_works_once_and_a_platform_that_registered_waits(
             registration_with(session, code)
 
 
-def _launch(session: Any, **changed: Any) -> Launch:
+def _launch(session: Session, course: str, **changed: Any) -> Launch:
+    """A launch of a platform that is registered here."""
+    known = {one.name: one for one in platforms(session)}
+    here = known.get("Here") or add_platform(
+        session, platform(name="Here", issuer="https://here.example")
+    )
     given = {
-        "platform": 1, "deployment": "1", "subject": "t", "role": "teacher", "context": changed.pop("course"),
-        "title": "A course", "link": "r9", **changed,
+        "platform": here.id, "deployment": "1", "subject": "t", "role": "teacher", "context": course,
+        "title": "A course", "link": "r9",
     }  # fmt: skip
-    return Launch(**given)
+    return Launch(**{**given, **changed})
 
 
 def test_a_link_never_opens_an_assignment_of_another_class(engine: Engine) -> None:
     with open_writing_session(engine) as session:
-        add_platform(session, platform(name="First", issuer="https://first.example"))
         old, copied = (_launch(session, course=name) for name in ("2025", "2026"))
         numbers = []
         for launch in (old, copied):
@@ -314,7 +319,7 @@ def test_a_class_with_invented_names_stores_none_of_the_platform(engine: Engine)
 
 
 def test_nobody_enters_a_course_that_its_teacher_has_not_opened(engine: Engine) -> None:
-    with open_session(engine) as session:
+    with open_writing_session(engine) as session:
         launch = _launch(session, course="unknown", role="student")
         with pytest.raises(RefusedError, match="a teacher of the course has to open this link"):
             arrive(session, launch)
