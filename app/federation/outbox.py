@@ -5,7 +5,7 @@ have. A row with a time in `next` is due then, on any server; the one that chang
 sends it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -156,12 +156,15 @@ def failed(session: Session, one: Due, why: str, at: datetime, *, refused: bool)
     session.commit()
 
 
-def postpone(session: Session, some: Iterable[Due], until: datetime) -> None:
-    """Send *some* scores later, without counting a try: their platform does not answer. Commits."""
-    for one in some:
-        session.connection().execute(
-            update(OutboxRow).where(*_cell(one), col(OutboxRow.next) <= until).values(next=until)
-        )
+def postpone(session: Session, platform: int, at: datetime, until: datetime) -> None:
+    """Send what is due to a platform later: it does not answer. Counts no try. Commits."""
+    links = columns(col(LinkRow.id)).where(col(LinkRow.platform) == platform)
+    later = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.next) <= at)
+        .values(next=until)
+    )
+    session.connection().execute(later)
     session.commit()
 
 
