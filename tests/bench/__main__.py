@@ -24,6 +24,7 @@ BENCHES = (
     "http",
     "labs",
     "people",
+    "class",
     "rivals",
 )
 

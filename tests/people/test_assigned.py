@@ -309,7 +309,10 @@ class TestExam:
     def test_nothing_beside_the_exercise_explains_it(
         self, client: TestClient, running: tuple[Assignment, str]
     ) -> None:
-        page = words(client.get(running[1]).text)
+        whole = client.get(running[1]).text
+        page = words(whole)
+        main = whole.partition("<main")[2].partition("</main>")[0]
+        assert not re.findall(r'href="/(?:chapters|formulas|explore|errata)/', main)
         assert not [one for one in EXPLAINED if one in page]
         assert "Week 1 is an exam: there are no hints until it ends." in page
 

@@ -166,7 +166,14 @@ def _says(work: Work) -> Iterator[str]:
     if work.phase != "closed":
         yield _points(work)
         if work.tries_left:
-            yield f"{work.tries_left} of {work.assignment.policy.attempts} tries left"
+            yield tries_left(work.tries_left, work.assignment.policy.attempts)
+
+
+def tries_left(left: int, most: int) -> str:
+    """How many tries are left, in words."""
+    if most == 1:
+        return "one try" if left else "no try left"
+    return f"{left} of {most} tries left"
 
 
 def _points(work: Work) -> str:

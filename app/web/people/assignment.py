@@ -14,7 +14,7 @@ from app.people.assignments import Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
 from app.site import Here, Site
-from app.web.exercise.assigned import work_url
+from app.web.exercise.assigned import tries_left, work_url
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -151,7 +151,7 @@ def _says(one: Mine, entry: Entry, cell: Cell) -> Iterator[str]:
     if one.hidden and cell.tries:
         yield "recorded"
     if most and one.phase in ("open", "late"):
-        yield f"{max(0, most - cell.tries)} of {most} tries left"
+        yield tries_left(max(0, most - cell.tries), most)
     elif cell.tries:
         yield f"{cell.tries} {'answer' if cell.tries == 1 else 'answers'}"
     if one.hidden:
