@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.options import add_regrade, add_schedule, add_search
+from app.commands.options import add_platform, add_regrade, add_schedule, add_search
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -123,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lab(_command(commands, "lab", "list, run, prepare or show measurements"))
     _add_token(_command(commands, "token", "create, list or revoke API tokens"))
     add_regrade(_command(commands, "regrade", "judge answers again after an exercise was mended"))
+    add_platform(_command(commands, "platform", "connect learning platforms (LTI 1.3)"))
     schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
     schema.add_argument(
         "file", nargs="?", choices=("exercise", "topic"), default="exercise",

@@ -3,8 +3,9 @@
 import os
 import re
 import shlex
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -43,6 +44,15 @@ def _words(text: str) -> str:
         raise ValueError("it must be a single line")
     shlex.split(text)  # raises ValueError
     return text
+
+
+def _are_networks(proxies: str) -> bool:
+    """Whether *proxies* are addresses or networks, and none of them is the whole Internet."""
+    try:
+        found = [ip_network(name.strip(), strict=False) for name in proxies.split(",")]
+    except ValueError:
+        return False
+    return all(network.prefixlen for network in found)
 
 
 class Settings(BaseSettings):
@@ -144,6 +154,23 @@ class Settings(BaseSettings):
         description="comma-separated addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto headers are trusted; empty: none",
     )
+    trusted_user_header: str = Field(
+        default="",
+        pattern=r"^[A-Za-z0-9-]*$",
+        description="header in which the proxies name the visitor whom they have signed in, such "
+        "as X-Remote-User; they must remove it from what clients send",
+    )
+    oidc: str = Field(
+        default="",
+        repr=False,
+        description="OpenID providers to sign in with: NAME=ISSUER,CLIENT_ID,SECRET, with a "
+        "semicolon between two",
+    )
+    private_hosts: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(),
+        description="comma-separated hosts of identity providers and learning platforms that may "
+        "have private addresses and use http, such as idp.campus.example or localhost:8080",
+    )
     classes: Literal["anyone", "command"] = Field(
         default="anyone",
         description="who may make a class: anyone in the browser, or only the command "
@@ -189,6 +216,16 @@ class Settings(BaseSettings):
                 raise ValueError(f"{name} is not a setting{nearest(name.upper(), known)}")
         return values
 
+    @model_validator(mode="after")
+    def _a_header_needs_its_proxies(self) -> Self:
+        """Refuse to trust a header that every visitor could send."""
+        if self.trusted_user_header and not _are_networks(self.proxies):
+            raise ValueError(
+                "WALLCLOCK_TRUSTED_USER_HEADER needs the addresses or networks of the proxies that "
+                f"set it in WALLCLOCK_PROXIES, which is {self.proxies!r}: any visitor could send it"
+            )
+        return self
+
     @field_validator("port", mode="before")
     @classmethod
     def _not_of_a_service(cls, port: object) -> object:
@@ -200,6 +237,13 @@ class Settings(BaseSettings):
         if secret and len(secret) < _SHORTEST:
             raise ValueError(f"a secret needs at least {_SHORTEST} characters, not {len(secret)}")
         return secret
+
+    @field_validator("private_hosts", mode="before")
+    @classmethod
+    def _hosts(cls, value: object) -> object:
+        if isinstance(value, str):
+            return frozenset(host.strip().lower() for host in value.split(",") if host.strip())
+        return value
 
     @field_validator("exercises", mode="before")
     @classmethod

@@ -5,6 +5,7 @@ AppError
   AnswerError       the learner's text cannot be parsed: shown, neither graded nor stored
   NotFoundError     no such exercise, formula, chapter or token: page 404
   InputError        an argument of a command or call is not valid: one line, exit 1 or status 422
+  RefusedError      a token, an address or a sign-in of another service is not accepted: status 400
   UnavailableError  a part of the server is unavailable: status 503, with the cure
 """
 
@@ -50,6 +51,10 @@ class NotFoundError(AppError):
 
 class InputError(AppError):
     """An argument of a command or a call is not valid."""
+
+
+class RefusedError(AppError):
+    """What another service sent is not accepted; the message says why and what to do."""
 
 
 class UnavailableError(AppError):

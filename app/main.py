@@ -20,6 +20,9 @@ from app.db.signing import signing_secret
 from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.errors import AppError, ContentError, UnavailableError
+from app.federation.federation import Federation
+from app.federation.identities import Identities
+from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
@@ -40,6 +43,7 @@ def create_site(settings: Settings) -> Site:
         UnavailableError: the database cannot be used.
     """
     catalog = Catalog.read(exercise_folders(settings))
+    federation = Federation(settings)
     migrate(settings.database)
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
@@ -55,6 +59,9 @@ def create_site(settings: Settings) -> Site:
         allowances=Allowances.of(settings),
         tokens=Tokens(engine),
         sessions=Sessions(engine),
+        federation=federation,
+        proxy=ProxyHeader(settings),
+        identities=Identities(engine),
     )
 
 
@@ -104,7 +111,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site.writer.start()
     await site.runner.start()
     site.labs.start()
-    async with web.indexing(app):
+    async with web.indexing(app), web.delivering(app):
         with _calm_collector():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

@@ -13,6 +13,9 @@ from app.content.catalog import Catalog
 from app.db.tables import now
 from app.db.tokens import Tokens
 from app.db.writer import Writer
+from app.federation.federation import Federation
+from app.federation.identities import Identities
+from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.people.persons import Sessions
@@ -33,6 +36,9 @@ class Site:
     allowances: Allowances
     tokens: Tokens
     sessions: Sessions
+    federation: Federation
+    proxy: ProxyHeader
+    identities: Identities
     clock: Callable[[], datetime] = now
 
 

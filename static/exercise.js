@@ -34,7 +34,8 @@ function show(html, whole) {
   // The live region must stay the same element, or screen readers announce nothing.
   const [verdict, fresh] = [form.querySelector(".verdict"), result.querySelector(".verdict")];
   form.querySelector(".help").replaceWith(result.querySelector(".help"));
-  document.querySelector("#path")?.replaceWith(page.querySelector("#path"));
+  for (const id of ["#path", "#strip"])
+    document.querySelector(id)?.replaceWith(page.querySelector(id) ?? "");
   if (whole || fresh.childElementCount) {
     verdict.replaceChildren(...fresh.childNodes);
     form.querySelector("#result").dataset.state = result.dataset.state;

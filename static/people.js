@@ -46,12 +46,20 @@ function total() {
   const points = chosen
     .map((box) => Number(box.closest("[data-entry]").querySelector("[type=number]")?.value || 0))
     .reduce((all, one) => all + one, 0);
-  const count = `${chosen.length} chosen`;
-  sum.textContent = chooser.querySelector("[type=number]")
-    ? `${count}, ${Math.round(points * 100) / 100} points`
-    : count;
+  const rounded = Math.round(points * 100) / 100;
+  const worth = `, ${rounded} ${rounded === 1 ? "point" : "points"}`;
+  sum.textContent = `${chosen.length} chosen${chooser.querySelector("[type=number]") ? worth : ""}`;
 }
 if (chooser && sum) {
   chooser.addEventListener("input", total);
   total();
 }
+
+// The clock of an exam: minutes until it ends.
+function tick() {
+  const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it
+  const left = Math.ceil((new Date(clock.dataset.endsAt) - Date.now()) / 60_000);
+  clock.textContent = left > 0 ? `${left} min left` : "Time is up";
+  if (left > 0) setTimeout(tick, 5_000);
+}
+if (document.querySelector("[data-ends-at]")) tick();

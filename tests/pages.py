@@ -44,6 +44,7 @@ PAGES = {
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
     "question of today": "/guess",
+    "sign in": "/sign-in",
     "classes": "/classes",
     "progress": "/progress",
     "authoring": "/authoring",
@@ -51,6 +52,7 @@ PAGES = {
     "settings": "/docs/settings",
     "documentation with code": "/docs/grading",
     "JSON interface": "/api/docs",
+    "learning platforms": "/lti",
     "not found": "/nothing",
 }  # fmt: skip
 EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in EXPLORERS}

@@ -14,6 +14,7 @@ from app.errors import (
     ContentError,
     InputError,
     NotFoundError,
+    RefusedError,
     UnavailableError,
 )
 
@@ -23,6 +24,7 @@ _STATUS: dict[type[AppError], int] = {
     NotFoundError: 404,
     AnswerError: 422,
     InputError: 422,
+    RefusedError: 400,
     UnavailableError: 503,
     ContentError: 500,
 }

@@ -27,6 +27,8 @@ from app.db.tables import (
 from app.errors import InputError
 
 MOST = 20_000  # answers of one learner after an import: every page of theirs looks at all of them
+# Where a row is stored, and where it came from.
+_NOT_OF_A_FILE = {"id", "learner", "carried"}
 T = TypeVar("T")
 Key = tuple[object, ...]
 _PersonalTable = type[AttemptRow | RevealRow | PredictionRow | DailyGuessRow | LabRunRow]
@@ -72,7 +74,7 @@ def everything(
     for name, table in _TABLES.items():
         rows = select(table).where(table.learner == learner).order_by(col(table.id))
         stored[name] = [
-            row.model_dump(mode="json", exclude={"id", "learner"}) for row in session.exec(rows)
+            row.model_dump(mode="json", exclude=_NOT_OF_A_FILE) for row in session.exec(rows)
         ]
     return stored
 

@@ -56,6 +56,7 @@ class ContextRow(SQLModel, table=True):
     deployment: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     context: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     class_id: int = Field(foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger)
+    title: str = Field(default="", max_length=NAME_LIMIT, description="as the platform calls it")
     memberships_url: str = Field(default="", max_length=ADDRESS_LIMIT)
 
 

@@ -5,12 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import case, delete, func
+from sqlalchemy import ColumnElement, and_, case, delete, func, not_, or_, true
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.db.tables import Attempt, AttemptRow, PredictionRow, RevealRow
 
+VEIL = "veil"  # of a session: the drawings whose answers are left out; a seed of None is any
 SOLUTION = 0  # the number of a reveal that is the worked solution
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -33,6 +34,19 @@ class Revealed:
     solution: bool
 
 
+def _given_by(session: Session, learner: str) -> ColumnElement[bool]:
+    """Whether a row is an answer of *learner* that the session does not leave out."""
+    hidden = [
+        and_(
+            col(AttemptRow.exercise) == exercise,
+            col(AttemptRow.seed) == seed if seed is not None else true(),
+        )
+        for exercise, seed in session.info.get(VEIL, ())
+    ]
+    own = col(AttemptRow.learner) == learner
+    return and_(own, not_(or_(*hidden))) if hidden else own
+
+
 def standings(session: Session, learner: str) -> Mapping[str, Standing]:
     """The standing of *learner* with every exercise tried, by id.
 
@@ -48,7 +62,7 @@ def standings(session: Session, learner: str) -> Mapping[str, Standing]:
             func.max(case((unaided, 1), else_=0)),
             func.max(col(AttemptRow.at)),
         )
-        .where(col(AttemptRow.learner) == learner)
+        .where(_given_by(session, learner))
         .group_by(col(AttemptRow.exercise))
     )
     rows = session.connection().execute(statement).all()
@@ -72,7 +86,7 @@ def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
         columns(
             col(AttemptRow.exercise), col(AttemptRow.at), own, own & (col(AttemptRow.hints) == 0)
         )
-        .where(col(AttemptRow.learner) == learner)
+        .where(_given_by(session, learner))
         .order_by(col(AttemptRow.at), col(AttemptRow.id))
     )
     rows = session.connection().execute(statement).all()
@@ -142,7 +156,7 @@ def last_right_answers(
 ) -> Mapping[str, Attempt]:
     """The last right answer of *learner* to each of *exercises*, by id, before any solution."""
     own = (
-        col(AttemptRow.learner) == learner,
+        _given_by(session, learner),
         col(AttemptRow.exercise).in_(exercises),
         col(AttemptRow.correct),
         ~col(AttemptRow.revealed),
@@ -158,7 +172,7 @@ def latest_attempts(
     """The last attempts of *learner*, newest first."""
     statement = (
         select(AttemptRow)
-        .where(AttemptRow.learner == learner)
+        .where(_given_by(session, learner))
         .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
         .limit(limit)
         .offset(skip)
@@ -170,7 +184,7 @@ def wrong_attempts(session: Session, learner: str, limit: int) -> Sequence[Attem
     """The last wrong answers of *learner*, newest first."""
     statement = (
         select(AttemptRow)
-        .where(AttemptRow.learner == learner, ~col(AttemptRow.correct))
+        .where(_given_by(session, learner), ~col(AttemptRow.correct))
         .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
         .limit(limit)
     )
@@ -199,7 +213,7 @@ def efforts(session: Session, learner: str) -> Mapping[str, Effort]:
             func.sum(case((col(AttemptRow.correct), 1), else_=0)),
             func.max(col(AttemptRow.seconds)),
         )
-        .where(col(AttemptRow.learner) == learner)
+        .where(_given_by(session, learner))
         .group_by(col(AttemptRow.exercise), col(AttemptRow.seed))
     )
     found: dict[str, Effort] = {}

@@ -74,6 +74,7 @@ class Attempt(_FrozenRow):
     mistake: KeptText | None = Field(
         default=None, max_length=MISTAKE_LIMIT, description="the known mistake it was taken for"
     )
+    carried: bool = Field(default=False, description="it came in a file: no class counts it")
     at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 

@@ -9,6 +9,11 @@ from typing import Self
 from app.config import Settings
 
 _MINUTE, _HOUR = 60.0, 3600.0  # seconds
+# Wrong codes that are read: with these limits, one of the 300 seat codes of a class, of 40 bits
+# each, is guessed with a probability of 2e-4 a year.
+WRONG_CODES = 10  # per address and minute
+WRONG_CODES_OF_CLASS = 100  # per class and hour
+_SIGN_INS = 1_000  # with a provider: several classes may have one address
 _REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
 _ADDRESS_LENGTH = 64  # characters of an address
 _NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
@@ -43,6 +48,11 @@ class Allowance:
             self._remember(name, now + due)
         return 0.0
 
+    def blocked(self, address: str, cost: float = 1.0) -> float:
+        """The seconds until *address* may spend *cost* tokens; 0 if it may now. Spends nothing."""
+        owed = max(0.0, self._full_at.get(network(address), 0.0) - self._clock())
+        return max(0.0, owed + min(cost * self._each, self._period) - self._period)
+
     def _remember(self, name: str, full_at: float) -> None:
         self._full_at[name] = full_at
         if len(self._full_at) > _REMEMBERED:
@@ -58,6 +68,9 @@ class Allowances:
     runs: Allowance
     sent_runs: Allowance
     pictures: Allowance
+    wrong_codes: Allowance
+    wrong_codes_of_class: Allowance
+    sign_ins: Allowance
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -67,6 +80,9 @@ class Allowances:
             Allowance(settings.runs_allowed, _HOUR),
             Allowance(settings.sent_runs_allowed, _HOUR),
             Allowance(settings.pictures_allowed, _MINUTE),
+            Allowance(WRONG_CODES, _MINUTE),
+            Allowance(WRONG_CODES_OF_CLASS, _HOUR),
+            Allowance(_SIGN_INS, _MINUTE),
         )
 
 

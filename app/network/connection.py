@@ -8,7 +8,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from app.network.guard import GUARD, LOOK, Guard
+from app.network.guard import GUARD, LOOK, PEER, Guard
 from app.network.head import HEADERS
 
 _MANY = 2 * HEADERS  # bytes; fewer than these are refused by the door, with an error page
@@ -69,6 +69,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Handle the first byte of a request."""
         super().on_message_begin()
+        self.scope["state"][PEER] = self.address
         self._await(_Awaits.HEAD)
         self._head = self._named = self._body = 0
 

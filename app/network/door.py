@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.network.beyond import beyond_of
 from app.network.head import announced, check_head, nul_in_form, without_cookies
 
 _log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ _Headers = list[tuple[bytes, bytes]]
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
     "style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
-    "form-action 'self'; frame-src {frames}; frame-ancestors {frames}; base-uri 'none'"
+    "form-action {forms}; frame-src {frames}; frame-ancestors {ancestors}; base-uri 'none'"
 )
 _NO_PAGE = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 _ALWAYS: _Headers = [
@@ -51,11 +52,17 @@ class Rules:
 
 
 class _ResponseSender:
-    """Passes a response on, with *headers*; without its body if *bodiless*."""
+    """Passes a response on, with *headers*; without its body if *bodiless*.
 
-    __slots__ = ("_headers", "_send", "bodiless", "started")
+    The headers are made when the response starts: its handler may have allowed something.
+    """
 
-    def __init__(self, send: Send, headers: _Headers, *, bodiless: bool) -> None:
+    __slots__ = ("_headers", "_scope", "_send", "bodiless", "started")
+
+    def __init__(
+        self, scope: Scope, send: Send, headers: Callable[[], _Headers], *, bodiless: bool
+    ) -> None:
+        self._scope = scope
         self._send = send
         self._headers = headers
         self.bodiless = bodiless
@@ -64,8 +71,11 @@ class _ResponseSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            inside = _inside(message["headers"]) if _moves(message) else message["headers"]
-            message = {**message, "headers": [*inside, *self._headers]}
+            inside = message["headers"]
+            if _moves(message):
+                beyond = beyond_of(self._scope)
+                inside = _inside(inside, beyond.location if beyond else "")
+            message = {**message, "headers": [*inside, *self._headers()]}
         elif self.bodiless:
             message = {**message, "body": b""}
         await self._send(message)
@@ -86,7 +96,8 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sender = _ResponseSender(send, self._headers(scope), bodiless=scope["method"] == "HEAD")
+        headers, bodiless = self._headers(scope), scope["method"] == "HEAD"
+        sender = _ResponseSender(scope, send, headers, bodiless=bodiless)
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
@@ -132,14 +143,23 @@ class Door:
 
         return counted
 
-    def _headers(self, scope: Scope) -> _Headers:
+    def _headers(self, scope: Scope) -> Callable[[], _Headers]:
         if self._rules.owns(scope["path"]):
-            return _FOR_PROGRAMS
+            return lambda: _FOR_PROGRAMS
         nonce = token_urlsafe(12)
         scope.setdefault("state", {})["nonce"] = nonce
         frames = "'self'" if self._rules.framed else "'none'"
-        policy = _POLICY.format(nonce=nonce, frames=frames).encode()
-        return [*_ALWAYS, (b"content-security-policy", policy)]
+
+        def headers() -> _Headers:
+            beyond = beyond_of(scope)
+            forms = " ".join(("'self'", *sorted(beyond.forms))) if beyond else "'self'"
+            ancestors = " ".join(sorted(beyond.frames)) if beyond else ""
+            policy = _POLICY.format(
+                nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames
+            )
+            return [*_ALWAYS, (b"content-security-policy", policy.encode())]
+
+        return headers
 
 
 def note_fault(request: Request, error: Exception) -> None:
@@ -159,9 +179,15 @@ def _moves(message: Message) -> bool:
     return 300 <= status < 400  # noqa: PLR2004
 
 
-def _inside(headers: _Headers) -> _Headers:
-    """*headers* with a relative Location: its host came from the client, and is not trusted."""
-    return [(name, _path_of(value) if name == b"location" else value) for name, value in headers]
+def _inside(headers: _Headers, allowed: str = "") -> _Headers:
+    """*headers* with a relative Location: its host came from the client, and is not trusted.
+
+    The address that is *allowed* was chosen by the handler.
+    """
+    return [
+        (name, _path_of(value) if name == b"location" and value != allowed.encode() else value)
+        for name, value in headers
+    ]
 
 
 def _path_of(location: bytes) -> bytes:

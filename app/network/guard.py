@@ -10,6 +10,7 @@ from typing import Protocol, Self
 from app.config import Settings
 
 GUARD = "guard"  # the key of the app's guard, in the state of its lifespan
+PEER = "peer"  # in the state of a request: the address of its connection, perhaps a proxy
 LOOK = 0.5  # seconds between checks of the connections
 _FILES = 65_536  # open files that are enough
 _SPARE = 256  # of them reserved for the database, the sandbox and the labs

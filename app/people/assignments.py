@@ -1,14 +1,14 @@
 """Assignments: exercises, dates and rules, and the extensions of single persons."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
-from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, MemberRow, SittingRow
+from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, SittingRow
 from app.errors import InputError, NotFoundError
 from app.people.persons import clean_name
 from app.people.policy import Dates, Policy, dates_of
@@ -17,6 +17,7 @@ MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
 _LONGEST_SITTING = 7 * 24 * 60  # minutes
 _MOST_ATTEMPTS = 1_000
+_UTC = ZoneInfo("UTC")
 _CHOICES = {
     "variants": ("own", "same", "many"),
     "hints": ("free", "cost", "off"),
@@ -108,22 +109,6 @@ def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
     rows = session.exec(
         select(AssignmentRow)
         .where(AssignmentRow.class_id == class_id)
-        .order_by(col(AssignmentRow.id))
-    ).all()
-    return _assignments(session, rows)
-
-
-def assigned_to(session: Session, person: int, exercise: str) -> Sequence[Assignment]:
-    """The assignments of any class of *person* that have *exercise*."""
-    rows = session.exec(
-        select(AssignmentRow)
-        .where(
-            AssignedRow.exercise == exercise,
-            AssignmentRow.id == AssignedRow.assignment,
-            MemberRow.class_id == AssignmentRow.class_id,
-            MemberRow.person == person,
-            col(MemberRow.left).is_(None),
-        )
         .order_by(col(AssignmentRow.id))
     ).all()
     return _assignments(session, rows)
@@ -267,13 +252,14 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
             id=row.id or 0,
             class_id=row.class_id,
             title=row.title,
-            policy=replace(_policy(row), zone=zones[row.class_id]),
+            policy=policy_of(row, zones[row.class_id]),
             entries=tuple(entries[row.id or 0]),
         )
         for row in rows
     ]
 
 
-def _policy(row: AssignmentRow) -> Policy:
-    names = (name for name in Policy.__slots__ if name != "zone")
-    return Policy(**{name: getattr(row, name) for name in names})
+def policy_of(row: object, zone: ZoneInfo = _UTC) -> Policy:
+    """The rules in a *row* that has the columns of an assignment."""
+    rules = {name: getattr(row, name) for name in Policy.__slots__ if name != "zone"}
+    return Policy(zone=zone, **rules)

@@ -25,7 +25,7 @@ from app.sandbox.runner import Runner
 
 _NAME = "Demo: arithmetic of training"
 _ZONE = ZoneInfo("Europe/Berlin")
-_FIRST = ("Amber", "Blue", "Coral", "Dusty", "Early", "Fallow", "Gray", "Hazel")
+_FIRST = ("Amber", "Blue", "Coral", "Dusty", "Early", "Fern", "Gray", "Hazel")
 _SECOND = ("Heron", "Lynx", "Otter")
 _HERE = 9  # students who are answering at the moment
 _EXERCISES = 5  # of an assignment

@@ -137,7 +137,8 @@ class _Book:
         exercises = [entry.exercise for entry in self.assignment.entries]
         for start in range(0, len(wanted), _AT_ONCE):
             some = col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE])
-            these = statement(policy, some & col(AttemptRow.exercise).in_(exercises))
+            here = col(AttemptRow.exercise).in_(exercises) & ~col(AttemptRow.carried)
+            these = statement(policy, some & here)
             yield from connection.execute(these).all()
 
 

@@ -9,7 +9,14 @@ from sqlalchemy import Executable, func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from app.db.people import IdentityRow, MemberRow, PersonRow, SessionRow
+from app.db.people import (
+    SUBJECT_LIMIT,
+    ClassRow,
+    IdentityRow,
+    MemberRow,
+    PersonRow,
+    SessionRow,
+)
 from app.db.tables import AttemptRow, now
 from app.errors import InputError, NotFoundError
 from app.people.classes import Member, Role, members_of
@@ -18,6 +25,7 @@ from app.people.persons import clean_name
 
 T = TypeVar("T")
 INVENTED = "demo"  # the issuer of persons who were invented
+_LARGEST = 2**63 - 1  # number of a row
 _AT_ONCE = 500  # values in one statement
 
 
@@ -35,10 +43,15 @@ def member_row(session: Session, class_id: int, person: int) -> MemberRow:
     Raises:
         NotFoundError: they are not in the class.
     """
-    row = session.get(MemberRow, (class_id, person))
-    if row is None or row.left is not None:
+    row = _present(session, class_id, person)
+    if row is None:
         raise NotFoundError("this person is not in the class; they may have left it a moment ago")
     return row
+
+
+def hold(session: Session, class_id: int) -> None:
+    """Let other servers wait with changes of this class until the session is committed."""
+    session.exec(select(ClassRow.id).where(ClassRow.id == class_id).with_for_update()).first()
 
 
 def change_role(session: Session, class_id: int, person: int, role: Role) -> None:
@@ -64,6 +77,8 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
     """
     row = member_row(session, class_id, person)
     outside = outside.strip()
+    if len(outside) > SUBJECT_LIMIT or not outside.isprintable():
+        raise InputError(f"an id has at most {SUBJECT_LIMIT} printable characters")
     if outside and outside != row.outside_id:
         taken = select(MemberRow).where(
             MemberRow.class_id == class_id, MemberRow.outside_id == outside
@@ -86,8 +101,8 @@ def remove_members(session: Session, class_id: int, persons: Iterable[int]) -> i
     """
     count = 0
     for person in persons:
-        row = session.get(MemberRow, (class_id, person))
-        if row is None or row.left is not None:
+        row = _present(session, class_id, person)
+        if row is None:
             continue
         _leave_a_teacher(session, row)
         row.role, row.code_digest, row.left = Role.STUDENT.word, None, now()
@@ -178,6 +193,11 @@ def in_parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
     """*values* in parts that one statement takes."""
     every = list(values)
     return (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE))
+
+
+def _present(session: Session, class_id: int, person: int) -> MemberRow | None:
+    row = session.get(MemberRow, (class_id, person)) if person <= _LARGEST else None
+    return row if row is not None and row.left is None else None
 
 
 def _leave_a_teacher(session: Session, row: MemberRow) -> None:

@@ -106,6 +106,7 @@ class Sessions:
         self._engine = engine
         self._clock = clock
         self._known: dict[str, tuple[SignedIn, float]] = {}
+        self._persons: dict[str, SignedIn] = {}
 
     def find(self, cookie: str) -> SignedIn | None:
         """Who is signed in with *cookie*; None if nobody is.
@@ -120,13 +121,19 @@ class Sessions:
         if known and moment < known[1]:
             return known[0]
         found = self._look_up(digest)
-        if len(self._known) >= _CACHED:
+        if len(self._known) >= _CACHED or len(self._persons) >= _CACHED:
             self._known.clear()
+            self._persons.clear()
         if found is None:
             self._known.pop(digest, None)
         else:
             self._known[digest] = found, moment + _FRESH
+            self._persons[found.learner] = found
         return found
+
+    def person_of(self, learner: str) -> SignedIn | None:
+        """The person whose learner it is, of those who sent a request lately; asks no database."""
+        return self._persons.get(learner)
 
     def forget(self, cookie: str) -> None:
         """Look *cookie* up again the next time: its session has changed."""

@@ -16,20 +16,27 @@ from app.web.frame import static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
+from app.web.lti import choosing, course, launching, registering
+from app.web.lti.delivering import delivering
 from app.web.people import (
     assigning,
+    assignment,
     cell,
     classes,
+    elsewhere,
     extensions,
     grade_files,
     grades,
     importing,
+    joining,
     live,
+    me,
     overview,
     path,
     regrades,
     roster,
     settings,
+    signing,
     slips,
 )
 from app.web.progress import page as progress_page
@@ -61,6 +68,11 @@ PARTS = (
     classes,
     overview,
     settings,
+    assignment,
+    joining,
+    signing,
+    elsewhere,
+    me,
     assigning,
     roster,
     importing,
@@ -77,6 +89,10 @@ PARTS = (
     api,
     search_page,
     pictures,
+    launching,
+    choosing,
+    registering,
+    course,
     theme,
     static,
 )
@@ -117,4 +133,13 @@ def install(app: FastAPI) -> None:
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = ["FILES", "PARTS", "fixed_addresses", "indexing", "install", "page_for", "router"]
+__all__ = [
+    "FILES",
+    "PARTS",
+    "delivering",
+    "fixed_addresses",
+    "indexing",
+    "install",
+    "page_for",
+    "router",
+]

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from app.content.catalog import Topic
 from app.content.glossary import mark
 from app.db.queries import Effort, efforts, last_right_answers
-from app.db.session import open_session
 from app.db.tables import Attempt
 from app.explorers import EXPLORERS
 from app.markdown import html
@@ -20,6 +19,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import ExerciseRow, Past, Path, clock, past_of, path_of, row_of
+from app.web.progress.veil import open_history
 from app.web.share.cards import chapter_card, preview_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
@@ -114,5 +114,5 @@ def _results(site: Site, topic: Topic, past: Past, learner: str) -> Iterator[Res
 def _worked(
     site: Site, learner: str, exercises: Sequence[str]
 ) -> tuple[Mapping[str, Attempt], Mapping[str, Effort]]:
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         return last_right_answers(session, learner, exercises), efforts(session, learner)

@@ -1,11 +1,18 @@
 """What one sees first, the menu of a phone, and the ways on."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import MakePage
+from app.db.session import connect, open_writing_session
+from app.db.signing import signing_secret
+from app.db.tables import now
+from app.people.assignments import Entry, create_assignment
+from app.people.classes import create_class, join_code_of, number_of
+from app.people.policy import Policy
+from tests.browser.conftest import MakePage, Server
 from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import NUMERIC, to
 
@@ -160,3 +167,56 @@ def test_a_guess_is_answered_and_its_strip_is_copied(open_page: MakePage) -> Non
     assert_accessible(page)
     page.set_viewport_size({"width": 320, "height": 900})
     assert_fits(page, 320)
+
+
+@pytest.fixture
+def join_link(server: Server) -> str:
+    """The path of the link of a class with an assignment: three tries, hints off."""
+    engine = connect(f"sqlite:///{server.database}")
+    secret = signing_secret(engine)
+    with open_writing_session(engine) as session:
+        row = create_class(session, secret, "Distributed training", "Europe/Berlin")
+        policy = Policy(due=now() + timedelta(days=3), attempts=3, hints="off")
+        entries = [Entry(NUMERIC.removeprefix("/exercises/"), 2.0)]
+        create_assignment(session, number_of(row), "Week 1", policy, entries)
+        session.commit()
+        code = join_code_of(secret, row)
+    engine.dispose()
+    return f"/join/{code}"
+
+
+def test_a_student_joins_by_a_link_and_answers_what_is_due(
+    open_page: MakePage, join_link: str
+) -> None:
+    page = open_page(join_link)
+    page.fill("#name", "Katherine Johnson")
+    assert_accessible(page)
+    page.click("main .button.primary")
+    code = page.inner_text(".seat-code")
+    assert_accessible(page)
+    page.click("text=I have written it down")
+    expect(page.locator(".due")).to_contain_text("0 of 1 tried")
+    page.click("text=Week 1")
+    assert_accessible(page)
+    page.click(".due a")
+    expect(page.locator("#strip")).to_contain_text("3 of 3 tries left")
+    page.fill(".answer input[name^=answer]", "1 s")
+    page.click("button[value=check]")
+    expect(page.locator("#strip")).to_contain_text("2 of 3 tries left")  # without a new page
+    expect(page.locator("button[value=hint], button[value=solution]")).to_have_count(0)
+    assert_accessible(page)
+    assert_fits(page, 1280)
+    address = page.url
+    other = open_page("/sign-in", "dark", 390)
+    other.fill("#code", code.lower())
+    other.keyboard.press("Enter")
+    expect(other.locator(".due")).to_contain_text("1 of 1 tried")
+    assert_fits(other, 390)
+    other.click("text=Week 1")
+    other.click(".due a")
+    assert other.url == address
+    other.goto("/me")
+    other.click("text=Sign out everywhere")
+    page.wait_for_timeout(1_100)  # as long as a session is known without a look
+    page.reload()
+    expect(page.locator("#strip")).to_have_count(0)

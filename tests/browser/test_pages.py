@@ -270,3 +270,39 @@ def test_nothing_moves_when_the_fonts_arrive_late(open_page: MakePage) -> None:
     for path in ("/chapters/collectives", "/exercises/pipelines/bubble-two-ways"):
         page.goto(path)
         assert page.evaluate(SHIFTS) < 0.02, path
+
+
+def test_a_teacher_makes_a_class_imports_a_roster_and_assigns(open_page: MakePage) -> None:
+    page = open_page("/classes")
+    assert page.input_value("#zone") == page.evaluate(
+        "Intl.DateTimeFormat().resolvedOptions().timeZone"
+    )
+    page.fill("#name", "Distributed training")
+    page.fill("#teacher", "Grace Hopper")
+    page.click("text=Make the class")
+    expect(page.locator(".join-link")).to_contain_text("/join/")
+    assert_accessible(page)
+    page.click("text=import a roster")
+    page.fill("#text", "id,name\n1,Ada Lovelace\n2,Alan Turing")
+    page.click("text=See what changes")
+    expect(page.locator("main")).to_contain_text("2 new")
+    page.click("text=Change the class")
+    assert_accessible(page)
+    page.click("text=Make codes for the")
+    expect(page.locator(".slips li")).to_have_count(2)
+    page.emulate_media(media="print")
+    expect(page.locator("h1")).to_be_hidden()
+    page.emulate_media(media="screen")
+    page.click("text=Assignments")
+    page.click("text=New assignment")
+    page.fill("#filter", "ring or tree")
+    expect(page.locator("[data-entry]:visible")).to_have_count(1)
+    page.check("[data-entry]:visible input[type=checkbox]")
+    expect(page.locator("[data-sum]")).to_have_text("1 chosen, 1 point")
+    page.fill("#title", "Week 1")
+    page.fill("#due", "2036-10-02T23:59")
+    expect(page.locator("#due-words")).to_contain_text("Thursday, Oct 2, 2036, 23:59, in ")
+    page.click("button:has-text('Assign')")
+    expect(page.locator("main")).to_contain_text("0 of 2 have answered every exercise")
+    page.click("text=Week 1")
+    assert_good_on_every_screen(page)

@@ -10,10 +10,16 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from app.config import Settings
 from app.db.errors import unavailable_error
 from app.main import create_app
+from app.network.beyond import redirect_beyond
+from app.network.door import Door, Rules
 from app.network.logs import Lines
 
 RING = "/exercises/collectives/ring-all-reduce-time"
@@ -70,6 +76,27 @@ def assert_headers(answer: Any) -> None:
     (policy,) = answer.headers.get_list("content-security-policy")
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
+
+
+def test_a_redirect_leads_to_another_host_only_where_a_page_has_chosen_it() -> None:
+    there = "https://idp.example/auth?x=1&y=%2F"
+
+    async def chosen(request: Request) -> Response:
+        return redirect_beyond(request, there)
+
+    async def careless(request: Request) -> Response:
+        response = redirect_beyond(request, there)
+        response.headers["location"] = f"https://evil.example{request.url.path}"
+        return response
+
+    async def respond(request: Request, error: Exception) -> Response:
+        raise error
+
+    inside = Starlette(routes=[Route("/chosen", chosen), Route("/careless", careless)])
+    rules = Rules(owns=lambda path: False, respond=respond, body_limit=1, streamed=())
+    with TestClient(Door(inside, rules), follow_redirects=False) as client:
+        assert client.get("/chosen").headers.get_list("location") == [there]
+        assert client.get("/careless").headers.get_list("location") == ["/careless"]
 
 
 @pytest.mark.parametrize(

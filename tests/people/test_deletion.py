@@ -72,9 +72,9 @@ def test_a_class_goes_with_all_of_it_and_leaves_no_row_in_any_table(session: Ses
     platform = PlatformRow(issuer="i", client_id="c", auth_url="a", token_url="t", jwks_url="j")
     session.add(platform)
     session.flush()
-    given = {"platform": platform.id or 0, "deployment": "1"}
-    session.add(ContextRow(**given, context="7", class_id=class_id))
-    session.add(LinkRow(**given, resource_link="r", assignment=number))
+    place = platform.id or 0
+    session.add(ContextRow(platform=place, deployment="1", context="7", class_id=class_id))
+    session.add(LinkRow(platform=place, resource_link="r", assignment=number))
     assert {name for name, count in counts(session).items() if count > before[name]} >= {
         "class", "member", "person", "attempt", "reveal", "assignment", "assigned", "extension",
         "sitting", "override", "token", "context", "link",

@@ -105,8 +105,9 @@ def test_a_right_answer_late_may_be_worth_less_than_a_half_right_one_in_time() -
     policy = Policy(due=DUE, late=0.75)
     dates = dates_of(policy)
     share = share_of(policy, dates, [answer(DUE - HOUR, 0.5), answer(DUE + HOUR, 1.0)])
-    assert share == (0.5, False)
-    assert share_of(policy, dates, [answer(DUE + HOUR, 1.0)]) == (0.25, True)
+    assert (share.earned, share.late) == (0.5, False)
+    late = share_of(policy, dates, [answer(DUE + HOUR, 1.0)])
+    assert (late.earned, late.late) == (0.25, True)
 
 
 def test_hints_cost_where_they_cost_and_a_solution_leaves_nothing() -> None:

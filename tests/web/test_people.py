@@ -165,10 +165,17 @@ def test_a_member_is_renamed_gets_a_role_and_is_removed(client: TestClient, site
     assert named(site, class_id)["Ada L."] == "assistant"
     page = grace.post(f"{path}/edit", {"name": "", "outside_id": "", "role": "boss"}, status=422)
     assert "A name must have 1 to 100" in words(page)
+    long = {"name": "Ada", "outside_id": "x" * 256, "role": "student"}
+    assert "at most 255" in words(grace.post(f"{path}/edit", long, status=422))
     assert "tick the box" in words(grace.post(f"{path}/remove", {}, status=422))
     grace.post(f"{path}/remove", {"sure": "yes"})
     assert "Ada L." not in named(site, class_id)
     assert grace.status(f"{path}/edit") == 404
+    for nobody in (0, 2**63, 10**40):
+        where = f"/classes/{class_id}/people/{nobody}"
+        assert grace.status(f"{where}/edit") == 404
+        grace.post(f"{where}/remove", {"sure": "yes"})
+        grace.post(f"{where}/code", {}, status=422)
     own = f"/classes/{class_id}/people/{grace.person}"
     page = grace.post(f"{own}/remove", {"sure": "yes"}, status=422)
     assert "needs a teacher" in words(page)

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from app.db.queries import SOLUTION, Revealed, revealed
 from app.db.session import open_session
@@ -14,8 +15,10 @@ from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
 from app.site import Here, Site, site_in
+from app.web.exercise.assigned import Assigned, assigned, works_of
 from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
-from app.web.exercise.view import ExercisePage, begun_at, exercise_page, unavailable, unreadable
+from app.web.exercise.results import refused, unavailable, unreadable
+from app.web.exercise.view import Asked, ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -36,8 +39,12 @@ async def show(
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    page = await _page(site, exercise, seed_of(seed), visiting.learner, {}, ActionResult())
-    return _response(request, page)
+    works = works_of(site, visiting.person, exercise.id)
+    rules = assigned(site, visiting.person, works, seed_of(seed))
+    if rules.before:
+        return RedirectResponse(rules.before, 303)
+    asked = Asked(exercise, seed_of(seed), visiting.learner)
+    return _response(request, await _page(site, asked, ActionResult(), rules))
 
 
 @router.get("/{topic}/{slug}/another")
@@ -58,25 +65,31 @@ async def answer(
     given = await _fields(request)
     posted = Posted(seed=seed_of(seed), learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
+    works = works_of(site, visiting.person, exercise.id)
+    rules = assigned(site, visiting.person, works, posted.seed)
+    if rules.before:
+        return RedirectResponse(rules.before, 303)
     try:
-        result = await _act(site, exercise, posted)
+        result = refused(rules.refusal(posted.action)) or await _act(site, exercise, posted)
     except (AnswerError, TooLongError) as error:
         result = unreadable(error)
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
         result = unavailable(error)
-    page = await _page(site, exercise, posted.seed, learner, given, result)
+    if result.verdict:
+        works = [work.answered(posted.seed) for work in works]
+        rules = assigned(site, visiting.person, works, posted.seed)
+    asked = Asked(exercise, posted.seed, learner, given, part=_is_part(request))
+    page = await _page(site, asked, result, rules)
     response = _response(request, page, result.status)
     remember(request, response, learner, site.secret)
     return response
 
 
-async def _page(
-    site: Site, exercise: Exercise, seed: int, learner: str, given: Fields, result: ActionResult
-) -> ExercisePage:
-    if view_of(exercise).is_slow:
-        return await aside(exercise_page, site, exercise, seed, learner, given, result)
-    return exercise_page(site, exercise, seed, learner, given, result)
+async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned) -> ExercisePage:
+    if view_of(asked.exercise).is_slow:
+        return await aside(exercise_page, site, asked, result, rules)
+    return exercise_page(site, asked, result, rules)
 
 
 async def _act(site: Site, exercise: Exercise, posted: Posted) -> ActionResult:
@@ -119,15 +132,21 @@ def _seconds(given: Fields) -> float | None:
     return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None
 
 
+def _is_part(request: Request) -> bool:
+    return request.headers.get(_FRAGMENT) == "1"
+
+
 def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
-    fragment = request.headers.get(_FRAGMENT) == "1"
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
     card = exercise_card(exercise, page.around.topic.text, page.seed)
     says = card.says or page.description
     around = frame(request, title, says, "exercises", preview_of(page.action, card))
     return render(
-        "exercise/fragment.html" if fragment else "exercise/exercise.html", around, page, status
+        "exercise/fragment.html" if _is_part(request) else "exercise/exercise.html",
+        around,
+        page,
+        status,
     )
 
 

@@ -11,7 +11,9 @@ from app.kinds.code.feedback import Trial
 from app.sandbox.fair_queue import Client
 
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
-AnswerState = Literal["none", "correct", "partial", "incorrect", "unreadable", "unavailable"]
+AnswerState = Literal[
+    "none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,27 +1,26 @@
 """An exercise with everything that its page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
 from app.content.catalog import Topic
 from app.content.errata import of_exercise
 from app.content.glossary import mark
-from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
-from app.db.session import open_session
 from app.db.tables import now
-from app.errors import AnswerError, UnavailableError, sentence
 from app.expressions import PAD_LIMIT
 from app.kinds import Exercise
-from app.kinds.answers import TooLongError, Verdict
+from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
+from app.web.exercise.assigned import FREE, Assigned
 from app.web.exercise.facts import FactView, facts_beside
+from app.web.exercise.history import AttemptView, history_of
 from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
+from app.web.exercise.results import recorded
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
 from app.web.explore.figures import EmbeddedView, embedded_view
@@ -44,12 +43,13 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "correct": "Right",
     "partial": "Partly right",
     "incorrect": "Not yet",
+    "recorded": "Recorded",
+    "refused": "Not in this assignment",
     "unreadable": "Not graded",
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
 _NEAR = 7  # exercises of the path that are listed beside one
-_LOST = "Your answer is still here, and no attempt was recorded."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +58,6 @@ class TrialRunView:
 
     run: TrialRun
     says: Markup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptView:
-    """An earlier attempt."""
-
-    at: datetime
-    correct: bool
-    answer: tuple[Markup, ...]
-    href: str
-    same: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,34 +129,35 @@ class ExercisePage:
     around: Around
     has_figures: bool
     has_drawings: bool
+    assigned: Assigned
     pad_limit: int = PAD_LIMIT
 
 
-def unreadable(error: AnswerError | TooLongError) -> ActionResult:
-    """An answer that cannot be read: neither graded nor stored."""
-    return ActionResult(
-        state="unreadable",
-        says=sentence(str(error)),
-        status=413 if isinstance(error, TooLongError) else 200,
-    )
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A drawing of an exercise that *learner* asks for, with the fields *given*.
 
+    A *part*: the verdict and what changes with it, without the question.
+    """
 
-def unavailable(error: UnavailableError) -> ActionResult:
-    """Something is out of order; the answer stays in the form."""
-    says = f"{sentence(str(error))} {_LOST}"
-    return ActionResult(state="unavailable", says=says, status=503)
+    exercise: Exercise
+    seed: int
+    learner: str
+    given: Fields = field(default_factory=dict)
+    part: bool = False
 
 
 def exercise_page(
-    site: Site, exercise: Exercise, seed: int, learner: str, given: Fields, result: ActionResult
+    site: Site, asked: Asked, result: ActionResult, rules: Assigned = FREE
 ) -> ExercisePage:
-    """The page of *exercise* for *learner*, after *result*."""
+    """The page that was *asked* for, after *result*, as the *rules* of assignments allow."""
+    exercise, seed, learner, given = asked.exercise, asked.seed, asked.learner, asked.given
     topic = site.catalog.topic_of(exercise)
-    seen, solved, attempts = _history(site, exercise, seed, learner)
+    here = history_of(site, exercise, seed, learner)
+    result = recorded(result, rules.verdict)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
-    past = past_of(site, learner) if verdict else Past(standings_of(site, learner))
-    finished = seen.solution or solved
+    finished = (here.seen.solution or here.solved) and not rules.solution
     filled = Filled(
         seed=seed,
         learner=learner,
@@ -177,6 +167,7 @@ def exercise_page(
     )
     form = view_of(exercise).form(site, exercise, filled)
     is_over = state == "correct" or bool(verdict and form.retry)
+    past = past_of(site, learner) if is_over else Past(standings_of(site, learner))
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -190,24 +181,40 @@ def exercise_page(
         action=exercise_url(exercise.id, seed),
         here=exercise_url(exercise.id),
         begun=begun_at(given) or int(now().timestamp()),
-        prompt=mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
-        illustration=illustration_view(exercise, seed),
+        prompt=Markup() if asked.part else _prompt(exercise, seed),
+        illustration=None if asked.part else illustration_view(exercise, seed),
         form=form,
         state=state,
         heading=_HEADINGS[state],
         feedback=_feedback(result),
-        counted=None
-        if verdict is None or verdict.correct
-        else counted_view(exercise, seed, exercise.answer_in(given), finished=finished),
+        counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         trial=_trial(result.trial) if result.trial else None,
-        help=_help(exercise, seed, seen.hints, finished=finished),
-        onward=onward_for(site, past, topic.id, exercise.id) if is_over else None,
+        help=_help(exercise, seed, here.seen.hints, finished=finished),
+        onward=_onward(site, past, exercise, rules) if is_over else None,
         finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
-        attempts=attempts,
-        around=_around(site, exercise, seed, topic, past),
+        attempts=here.attempts,
+        around=_around(site, exercise, seed, topic, past, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
+        assigned=rules,
     )
+
+
+def _prompt(exercise: Exercise, seed: int) -> Markup:
+    return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
+
+
+def _onward(site: Site, past: Past, exercise: Exercise, rules: Assigned) -> Onward | None:
+    """The ways on; in an assignment, the strip above has the next exercise."""
+    topic = site.catalog.topic_of(exercise)
+    return None if rules.strips else onward_for(site, past, topic.id, exercise.id)
+
+
+def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
+    if verdict is None or verdict.correct:
+        return None
+    given = asked.exercise.answer_in(asked.given)
+    return counted_view(asked.exercise, asked.seed, given, finished=finished)
 
 
 def _trial(trial: Trial) -> TrialView:
@@ -228,12 +235,15 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def _around(site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past) -> Around:
+def _around(
+    site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past, rules: Assigned
+) -> Around:
+    """What stands around the exercise; in an exam, nothing that explains it."""
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
     path = path_of(topic.path, past.known)
     is_new = not any(one.id in past.known for one in topic.exercises)
-    return Around(
+    around = Around(
         topic=Hyperlink(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
         primer=topic.reading if is_new else 0,
@@ -246,6 +256,9 @@ def _around(site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past)
         earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
         later=Hyperlink(exercise_url(after.id), after.title) if after else None,
     )
+    if not rules.exam:
+        return around
+    return replace(around, primer=0, facts=(), sources=(), errata=(), another=None)
 
 
 def begun_at(given: Fields) -> int:
@@ -256,27 +269,6 @@ def begun_at(given: Fields) -> int:
 
 def _finish(topic: Topic) -> Hyperlink:
     return Hyperlink(f"{chapter_url(topic.id)}#finished", topic.title)
-
-
-def _history(
-    site: Site, exercise: Exercise, seed: int, learner: str
-) -> tuple[Revealed, bool, tuple[AttemptView, ...]]:
-    if not learner:
-        return Revealed(0, False), False, ()
-    with open_session(site.engine) as session:
-        seen = revealed(session, learner, exercise.id, seed)
-        solved = solved_drawing(session, learner, exercise.id, seed)
-        attempts = tuple(
-            AttemptView(
-                at=row.at,
-                correct=row.correct,
-                answer=tuple(view_of(exercise).told(exercise, row.seed, row.answer)),
-                href=exercise_url(exercise.id, row.seed),
-                same=row.seed == seed,
-            )
-            for row in attempts_at(session, learner, exercise.id)
-        )
-    return seen, solved, attempts
 
 
 def _state(verdict: Verdict) -> AnswerState:

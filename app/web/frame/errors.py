@@ -7,10 +7,11 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from app.errors import AppError, InputError, NotFoundError, UnavailableError, sentence
+from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.web.frame.rendering import frame, render
 
 _TITLES = {
+    400: "Not accepted",
     403: "Not from here",
     404: "Nothing here",
     405: "Not allowed",
@@ -53,7 +54,7 @@ def page_for(request: Request, error: Exception) -> Response:
 def _status(error: Exception) -> int:
     if isinstance(error, HTTPException):
         return error.status_code
-    known = {NotFoundError: 404, InputError: 422, RequestValidationError: 422}
+    known = {NotFoundError: 404, RefusedError: 400, InputError: 422, RequestValidationError: 422}
     for kind, status in known.items():
         if isinstance(error, kind):
             return status

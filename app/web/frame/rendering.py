@@ -7,11 +7,13 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 
+from app.errors import UnavailableError
 from app.markdown import html, inline_html
 from app.site import Site
 from app.templating import environment
 from app.web.frame.assets import address
-from app.web.frame.visitor import COOKIE, THEME, Theme
+from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
+from app.web.frame.visitor import signed_in as known
 
 _PICTURE = "social.png"
 _ALT = (
@@ -43,7 +45,8 @@ class Preview:
 class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
-    *arrives*: the visitor is new and comes from elsewhere, as by a shared link.
+    *arrives*: the visitor is new and comes from elsewhere, as by a shared link. *person*: how the
+    menu calls the one who is signed in; empty if nobody is.
     """
 
     title: str
@@ -55,6 +58,7 @@ class Frame:
     path: str
     preview: Preview
     arrives: bool
+    person: str
 
 
 @cache
@@ -73,8 +77,10 @@ def frame(
     description: str = "",
     here: str = "",
     preview: Preview | None = None,
+    *,
+    signed_in: bool = True,
 ) -> Frame:
-    """The frame of the page that answers *request*."""
+    """The frame of the page that answers *request*; with *signed_in* off, one for a stranger."""
     chosen = request.cookies.get(THEME)
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
     nonce = str(request.scope.get("state", {}).get("nonce", ""))
@@ -89,6 +95,7 @@ def frame(
         path=request.url.path,
         preview=preview or Preview(path=request.url.path, picture=address(_PICTURE), alt=_ALT),
         arrives=_arrives(request),
+        person=_person(request) if signed_in else "",
     )
 
 
@@ -98,10 +105,21 @@ def _address(request: Request) -> str:
     return site.settings.address.rstrip("/") if isinstance(site, Site) else ""
 
 
+def _person(request: Request) -> str:
+    """How the menu calls the person who is signed in; a page about an outage does without."""
+    site = request.app.state.site
+    try:
+        found = known(request, site) if isinstance(site, Site) else None
+    except UnavailableError:
+        return ""
+    return (found.name or "You") if found else ""
+
+
 def _arrives(request: Request) -> bool:
     """Whether a visitor without a cookie comes from elsewhere to a page that is not the first."""
     inside = request.headers.get("sec-fetch-site") == "same-origin"
-    return COOKIE not in request.cookies and not inside and request.url.path != "/"
+    new = COOKIE not in request.cookies and SESSION not in request.cookies
+    return new and not inside and request.url.path != "/"
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:

@@ -9,6 +9,7 @@ from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
 from app.db.signing import new_learner, sign, unsign
+from app.federation.proxy import ISSUER
 from app.network.allowance import Allowance, network
 from app.people.persons import LIFETIME, SignedIn
 from app.sandbox.fair_queue import Client, anonymous
@@ -54,9 +55,13 @@ Visiting = Annotated[Visitor, Depends(visitor)]
 
 
 def signed_in(request: Request, site: Site) -> SignedIn | None:
-    """The person whose session *request* has."""
+    """The person whose session *request* has, unless the proxy has signed in another one."""
     cookie = request.cookies.get(SESSION)
-    return site.sessions.find(cookie) if cookie else None
+    found = site.sessions.find(cookie) if cookie else None
+    if found and site.proxy and (subject := site.proxy.subject(request.scope)):
+        named = site.identities.find(ISSUER, subject)
+        return found if named in (None, found.person) else None
+    return found
 
 
 async def from_here(request: Request) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
-from app.db.people import ClassRow, MemberRow
+from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.people.classes import Role, classes_of, create_class, enroll, number_of
@@ -162,6 +162,14 @@ def _made(site: Site, person: SignedIn | None, form: MakeForm) -> tuple[int, str
             cookie = open_browser(session, number)
         else:
             number = person.person
+            _name(session, number, teacher)
         enroll(session, number_of(row), number, Role.TEACHER, teacher)
         session.commit()
         return number_of(row), cookie
+
+
+def _name(session: Session, person: int, name: str) -> None:
+    """Give a person who signed in without a name the one that they typed."""
+    row = session.get_one(PersonRow, person)
+    row.name = row.name or name
+    session.add(row)

@@ -1,34 +1,47 @@
-"""/classes/ID for a student: what is due, and when it counts."""
+"""/classes/ID for a student: what is due, when it counts, and what it has earned."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fastapi import Request, Response
 
 from app.db.session import open_session
-from app.people.assignments import assignments_of, dates_for
-from app.people.local_time import in_words
+from app.people.assignments import assignments_of
 from app.site import Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.people.guard import Membership
 from app.web.people.head import ClassHead, assignment_url, head_of
+from app.web.people.mine import Mine, mine
+
+_FAR = datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DueLine:
-    """An assignment, and when it is due for this student."""
+    """An assignment, when it counts for this student, and the points so far."""
 
     href: str
     title: str
-    says: str
+    says: tuple[str, ...]
+    is_open: bool
+    points: str
+    tried: int
+    exercises: int
+    is_exam: bool
+    is_late: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DuePage:
-    """What is due for a student in a class."""
+    """The assignments of a class for one student: to do, not open yet, and over."""
 
     head: ClassHead
-    lines: tuple[DueLine, ...]
+    due: tuple[DueLine, ...]
+    later: tuple[DueLine, ...]
+    past: tuple[DueLine, ...]
+    earned: str
 
 
 async def due_page(request: Request, site: Site, member: Membership) -> Response:
@@ -36,13 +49,46 @@ async def due_page(request: Request, site: Site, member: Membership) -> Response
     return await aside(_due, request, site, member)
 
 
+def points_of(one: Mine) -> str:
+    """The points so far, in words; when they are shown, while they are hidden."""
+    if one.phase in ("before", "unstarted"):
+        return f"{one.assignment.points:g} points"
+    if one.hidden:
+        return f"points {one.hidden}"
+    return f"{one.points:.4g} of {one.assignment.points:g} points"
+
+
 def _due(request: Request, site: Site, member: Membership) -> Response:
-    now = site.clock()
-    lines = []
     with open_session(site.engine) as session:
-        for one in assignments_of(session, member.class_id):
-            due = dates_for(session, one, member.person.person).due
-            says = f"due {in_words(due, one.policy.zone, now)}" if due else "no due date"
-            lines.append(DueLine(assignment_url(one.id), one.title, says))
-    page = DuePage(head_of(member), tuple(lines))
+        all_of = [
+            mine(session, site, member, one) for one in assignments_of(session, member.class_id)
+        ]
+    shown = [one for one in all_of if not one.hidden and one.phase not in ("before", "unstarted")]
+    possible = sum(one.assignment.points for one in shown)
+    page = DuePage(
+        head=head_of(member),
+        due=_lines(one for one in all_of if one.phase in ("open", "late", "unstarted")),
+        later=_lines(one for one in all_of if one.phase == "before"),
+        past=_lines(one for one in all_of if one.phase == "closed"),
+        earned=f"{sum(one.points for one in shown):.4g} of {possible:g}" if possible else "",
+    )
     return render("people/due.html", frame(request, member.row.name, here="classes"), page)
+
+
+def _lines(those: Iterable[Mine]) -> tuple[DueLine, ...]:
+    ordered = sorted(those, key=lambda one: (one.dates.due or _FAR, one.assignment.id))
+    return tuple(map(_line, ordered))
+
+
+def _line(one: Mine) -> DueLine:
+    return DueLine(
+        href=assignment_url(one.assignment.id),
+        title=one.assignment.title,
+        says=tuple(one.said()),
+        is_open=one.phase not in ("before", "unstarted"),
+        points=points_of(one),
+        tried=one.tried,
+        exercises=len(one.assignment.entries),
+        is_exam=bool(one.assignment.policy.sitting),
+        is_late=one.phase == "late",
+    )

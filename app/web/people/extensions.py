@@ -135,10 +135,11 @@ def _give(site: Site, member: Membership, one: Assignment, sent: Sent) -> None:
     until = read_moment(sent.until, one.policy.zone, ends=True).at
     _refuse_useless(one.policy, until, site)
     with open_writing_session(site.engine) as session:
-        students = {other.person for other in _students(session, one.class_id)}
+        everyone = {other.person: other for other in members_of(session, one.class_id)}
+        students = {number for number, other in everyone.items() if other.role is Role.STUDENT}
         if sent.persons - students:
             raise InputError("one of those who are chosen has left the class meanwhile")
-        by = member.person.name or f"person {member.person.person}"
+        by = everyone[member.person.person].name
         extend(session, one.id, sorted(sent.persons), until, by, sent.why)
         session.commit()
 

@@ -11,6 +11,7 @@ from app.errors import InputError, sentence
 from app.people.classes import Role, members_of
 from app.people.csv_files import MOST_LINES, read_roster
 from app.people.csv_text import decoded
+from app.people.members import hold
 from app.people.rosters import Difference, apply, difference
 from app.site import Here, Site
 from app.web.frame.aside import aside
@@ -88,6 +89,7 @@ def _compared(
 def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) -> bool:
     """Whether the class was changed: only if the difference is still the one with *digest*."""
     with open_writing_session(site.engine) as session:
+        hold(session, class_id)
         found = difference(members_of(session, class_id), read_roster(text))
         if found.digest != digest:
             return False

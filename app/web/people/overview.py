@@ -6,7 +6,9 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request, Response
 
+from app.charts.qr_code import qr_code, svg_path
 from app.db.session import open_session
+from app.federation.standing import Tie, ties_of
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words
@@ -43,7 +45,7 @@ class ClassPage:
     """A class, as those see it who teach it.
 
     *code_is_missing*: only this browser is signed in as its teacher, and there is no code for
-    another one.
+    another one. *ties* are the courses of learning platforms that it is.
     """
 
     head: ClassHead
@@ -53,14 +55,17 @@ class ClassPage:
     students: int
     code_is_missing: bool
     code_form: str
+    ties: tuple[Tie, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SlidePage:
-    """The join link, large."""
+    """The join link, large; *picture*: its QR code, as a path of an SVG that is *size* wide."""
 
     head: ClassHead
     link: JoinLink
+    picture: str
+    size: int
 
 
 @router.get("")
@@ -76,7 +81,9 @@ async def class_page(request: Request, site: Here, visiting: Visiting, class_id:
 async def slide(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The join link, to show in a classroom."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    page = SlidePage(head_of(member), join_link(request, site, member))
+    link = join_link(request, site, member)
+    modules = qr_code(link.href)
+    page = SlidePage(head_of(member), link, svg_path(modules or []), len(modules or []))
     around = frame(request, f"Join {member.row.name}", here="classes")
     return render("people/slide.html", around, page)
 
@@ -86,6 +93,7 @@ def _taught(request: Request, site: Site, member: Membership) -> Response:
         members = members_of(session, member.class_id)
         assignments = assignments_of(session, member.class_id)
         found = turnouts(session, site.secret, assignments, members)
+        ties = tuple(ties_of(session, member.class_id))
     now = site.clock()
     page = ClassPage(
         head=head_of(member, "Assignments"),
@@ -93,8 +101,9 @@ def _taught(request: Request, site: Site, member: Membership) -> Response:
         link=join_link(request, site, member),
         cards=tuple(_card(one, found[one.id], now) for one in assignments),
         students=sum(one.role is Role.STUDENT for one in members),
-        code_is_missing=not any(_has_code(one, member) for one in members),
+        code_is_missing=not ties and not any(_has_code(one, member) for one in members),
         code_form=f"/classes/{member.class_id}/people/{member.person.person}/code",
+        ties=ties,
     )
     return render("people/class_page.html", frame(request, member.row.name, here="classes"), page)
 

@@ -13,7 +13,14 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.people.classes import Member, Role, class_with, members_of, renew_join_link
 from app.people.local_time import how_far
-from app.people.members import change_role, last_seen, member_row, remove_members, rename_member
+from app.people.members import (
+    change_role,
+    hold,
+    last_seen,
+    member_row,
+    remove_members,
+    rename_member,
+)
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -25,7 +32,6 @@ from app.web.people.join_link import JoinLink, join_link
 router = APIRouter(prefix="/classes/{class_id:int}/people")
 _AT_ONCE = 300  # members on a page
 _JOINING = ("open", "roster", "closed")
-_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +219,7 @@ def _member(
 
 def _change(site: Site, class_id: int, person: int, name: str, outside_id: str, role: str) -> None:
     with open_writing_session(site.engine) as session:
+        hold(session, class_id)
         rename_member(session, class_id, person, name, outside_id)
         change_role(session, class_id, person, Role.read(role))
         session.commit()
@@ -220,6 +227,7 @@ def _change(site: Site, class_id: int, person: int, name: str, outside_id: str, 
 
 def _remove(site: Site, class_id: int, person: int) -> None:
     with open_writing_session(site.engine) as session:
+        hold(session, class_id)
         remove_members(session, class_id, [person])
         session.commit()
 

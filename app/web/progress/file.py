@@ -145,6 +145,8 @@ def _row(kind: type[_Row], row: object, learner: str) -> _Row:
     if not isinstance(row, dict):
         raise ValueError(f" is {_quoted(row)}, not an object")  # noqa: TRY004
     fields = {name: value for name, value in row.items() if name not in ("id", "learner", "place")}
+    if kind is Attempt:
+        fields["carried"] = True  # a file can be written by hand
     if kind is DailyGuess:
         fields["day"] = _day(row.get("day"))
     return kind.model_validate({**fields, "at": _moment(row.get("at")), "learner": learner})

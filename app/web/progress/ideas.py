@@ -14,7 +14,6 @@ from typing import Literal
 from markupsafe import Markup
 
 from app.db.queries import PastAnswer, wrong_attempts
-from app.db.session import open_session
 from app.db.tables import Attempt
 from app.errors import AnswerError
 from app.kinds import Exercise
@@ -22,6 +21,7 @@ from app.kinds.answers import stored_answer
 from app.markdown import inline_html
 from app.site import Site
 from app.web.frame.rendering import Hyperlink
+from app.web.progress.veil import open_history
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]
@@ -55,7 +55,7 @@ def wrong_ideas(site: Site, learner: str, answers: Sequence[PastAnswer]) -> tupl
     """The wrong ideas of *learner*, who gave *answers*; those that are gone come last."""
     if not learner:
         return ()
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         wrong = wrong_attempts(session, learner, _LOOKED_AT)
     found = asyncio.run(_collected(site, wrong))
     ideas = [_idea(exercise, those, answers) for exercise, those in found]

@@ -42,6 +42,7 @@ class Shown:
     progress: ProgressPage
     notice: Notice
     limit: str
+    person: str
 
 
 @router.get("")
@@ -63,6 +64,8 @@ async def progress(
 @router.get("/export")
 async def export(site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the learner, as JSON."""
+    if visiting.person:
+        return RedirectResponse("/me/export", 303)
     content = await aside(_exported, site, visiting.learner)
     name = 'attachment; filename="wallclock.json"'
     return Response(content, media_type="application/json", headers={"Content-Disposition": name})
@@ -99,6 +102,8 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
     """Delete everything that is stored about the learner."""
     if sure != "yes":
         raise InputError("nothing was deleted: tick the box to confirm, then delete again")
+    if visiting.person:
+        raise InputError("you are signed in: on your page you can delete yourself, and all of this")
     if visiting.learner:
         with open_session(site.engine) as session:
             delete_everything(session, visiting.learner)
@@ -110,8 +115,8 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
 def _shown(
     request: Request, site: Site, learner: str, notice: Notice, status: int = 200
 ) -> Response:
-    page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB")
     around = frame(request, "Progress", here="progress")
+    page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 
 

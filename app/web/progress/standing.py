@@ -7,10 +7,10 @@ from typing import Literal
 
 from app.content.catalog import Catalog, Topic
 from app.db.queries import PastAnswer, Standing, answers, standings
-from app.db.session import open_session
 from app.kinds import Exercise
 from app.learning import Memory, Review, memories
 from app.site import Site
+from app.web.progress.veil import open_history
 from app.web.urls import chapter_url, exercise_url
 
 Mark = Literal["new", "tried", "solved", "unaided"]
@@ -111,7 +111,7 @@ def standings_of(site: Site, learner: str) -> Standings:
     """The standing of *learner* in every exercise; empty for an unknown learner."""
     if not learner:
         return {}
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         return standings(session, learner)
 
 
@@ -119,7 +119,7 @@ def past_of(site: Site, learner: str) -> Past:
     """Everything that *learner* has answered."""
     if not learner:
         return Past()
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         known, given = standings(session, learner), answers(session, learner)
     return Past(known, given, memories(_days(given), datetime.now(UTC)))
 

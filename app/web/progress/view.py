@@ -30,6 +30,7 @@ from app.web.progress.standing import (
     row_of,
     today,
 )
+from app.web.progress.veil import open_history
 from app.web.urls import exercise_url
 
 _WEEKS = 26
@@ -183,7 +184,7 @@ def _guesses(site: Site, learner: str) -> int:
 def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
     if not learner:
         return {}
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         return efforts(session, learner)
 
 
@@ -225,7 +226,7 @@ def _history(
 ) -> tuple[Mapping[date, int], tuple[Recent, ...]]:
     if not learner:
         return {}, ()
-    with open_session(site.engine) as session:
+    with open_history(site, learner) as session:
         counts = attempts_by_day(session, learner, first)
         attempts = latest_attempts(session, learner)
     return counts, tuple(_recent(site, row) for row in attempts)

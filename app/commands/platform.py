@@ -1,0 +1,222 @@
+"""`wallclock platform`: the learning platforms that open assignments here (LTI 1.3)."""
+
+import asyncio
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from app.config import Settings
+from app.db.migrations import migrate
+from app.db.session import connect, open_session, open_writing_session
+from app.errors import InputError, RefusedError, UnavailableError
+from app.federation.addresses import target_of
+from app.federation.lti.platforms import (
+    REGISTRATION_LIFE,
+    Platform,
+    activate,
+    add_platform,
+    allow_deployment,
+    deployments,
+    new_registration,
+    platform_named,
+    platforms,
+    remove_platform,
+)
+
+_CANVAS = {
+    "issuer": "https://canvas.instructure.com",
+    "auth_url": "https://sso.canvaslms.com/api/lti/authorize_redirect",
+    "token_url": "https://sso.canvaslms.com/login/oauth2/token",
+    "jwks_url": "https://sso.canvaslms.com/api/lti/security/jwks",
+}
+_MOODLE = {
+    "issuer": "",
+    "auth_url": "/mod/lti/auth.php",
+    "token_url": "/mod/lti/token.php",
+    "jwks_url": "/mod/lti/certs.php",
+}
+_MISSING = "learning platforms need packages that are not installed: install wallclock[people]"
+
+
+def run(arguments: Namespace) -> int:
+    """Add, list, test, allow, link or remove platforms; 1 if a test fails."""
+    settings = Settings()
+    migrate(settings.database)
+    engine = connect(settings.database)
+    try:
+        if arguments.action == "test":
+            return _test(arguments, settings, engine)
+        with open_writing_session(engine) as session:
+            _ACTIONS[arguments.action](arguments, settings, session)
+    finally:
+        engine.dispose()
+    return 0
+
+
+def _add(arguments: Namespace, settings: Settings, session: Session) -> None:
+    made = add_platform(session, _given(arguments, settings))
+    for deployment in arguments.deployment:
+        allow_deployment(session, made, deployment)
+    session.commit()
+    sys.stdout.write(f"{made.name} is registered. In the platform, enter:\n{_addresses(settings)}")
+    if not arguments.deployment:
+        sys.stderr.write(
+            "No deployment may launch yet: a first launch is refused with the command that allows "
+            "it.\n"
+        )
+
+
+def _list(arguments: Namespace, settings: Settings, session: Session) -> None:
+    found = [(one, deployments(session, one)) for one in platforms(session)]
+    if arguments.json:
+        rows = [{**asdict(one), "deployments": list(allowed)} for one, allowed in found]
+        sys.stdout.write(f"{json.dumps(rows, indent=2)}\n")
+        return
+    for one, allowed in found:
+        state = "active" if one.active else "inactive"
+        which = ", ".join(allowed) or "none"
+        sys.stdout.write(
+            f"{one.name}\t{one.issuer}\t{one.client_id}\t{state}\tdeployments: {which}\n"
+        )
+
+
+def _allow(arguments: Namespace, settings: Settings, session: Session) -> None:
+    platform = platform_named(session, arguments.name)
+    activate(session, platform)
+    if arguments.deployment:
+        allow_deployment(session, platform, arguments.deployment)
+    session.commit()
+    allowed = deployments(session, platform)
+    sys.stderr.write(
+        f"{platform.name} is active; deployments that may launch: {', '.join(allowed) or 'none'}.\n"
+    )
+
+
+def _link(arguments: Namespace, settings: Settings, session: Session) -> None:
+    address = _address(settings)
+    if arguments.name in {platform.name for platform in platforms(session)}:
+        raise InputError(
+            f"a platform called {arguments.name!r} already exists; choose another name"
+        )
+    code = new_registration(session, arguments.name)
+    session.commit()
+    sys.stdout.write(f"{address}/lti/register?code={code}\n")
+    sys.stderr.write(
+        f"Enter it in the platform as the registration URL of a new tool. It works once, within "
+        f"{REGISTRATION_LIFE.days} days; then run: wallclock platform allow {arguments.name!r}\n"
+    )
+
+
+def _remove(arguments: Namespace, settings: Settings, session: Session) -> None:
+    remove_platform(session, platform_named(session, arguments.name))
+    session.commit()
+    sys.stderr.write(f"{arguments.name} is removed; its classes and their people stay.\n")
+
+
+def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
+    try:
+        from app.federation.lti.keys import rotate
+    except ModuleNotFoundError as error:
+        raise UnavailableError(_MISSING, str(error)) from error
+    rotate(session)
+    sys.stderr.write("The key that platforms knew as the next one signs from now on.\n")
+
+
+def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
+    try:
+        from app.federation.lti.services import Services
+        from app.federation.lti.testing import Tried, trials
+        from app.federation.outgoing import Outgoing
+    except ModuleNotFoundError as error:
+        raise UnavailableError(_MISSING, str(error)) from error
+    with open_session(engine) as session:
+        platform = platform_named(session, arguments.name)
+
+    async def tried() -> Sequence[Tried]:
+        outgoing = Outgoing(private=settings.private_hosts)
+        services = Services(outgoing, engine)
+        return [trial async for trial in trials(outgoing, services, platform)]
+
+    found = asyncio.run(tried())
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps([asdict(trial) for trial in found], indent=2)}\n")
+    else:
+        for trial in found:
+            sys.stdout.write(f"{'ok' if trial.right else 'FAILED'}\t{trial.what}\t{trial.says}\n")
+    return 0 if all(trial.right for trial in found) else 1
+
+
+_ACTIONS = {
+    "add": _add,
+    "list": _list,
+    "allow": _allow,
+    "link": _link,
+    "remove": _remove,
+    "rotate": _rotate,
+}
+
+
+def _given(arguments: Namespace, settings: Settings) -> Platform:
+    """The platform that the options describe.
+
+    Raises:
+        InputError: an address is missing, or not one that may be asked.
+    """
+    known = _known(arguments)
+    values = {name: getattr(arguments, name) or known.get(name, "") for name in _MOODLE}
+    missing = [f"--{name.replace('_', '-')}" for name, value in values.items() if not value]
+    if missing:
+        raise InputError(
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; a Moodle needs "
+            "only --moodle, and Canvas only --canvas"
+        )
+    for name in ("auth_url", "token_url", "jwks_url"):
+        _check(values[name], settings)
+    return Platform(
+        name=arguments.name,
+        client_id=arguments.client,
+        token_audience=arguments.audience,
+        issuer=values["issuer"],
+        auth_url=values["auth_url"],
+        token_url=values["token_url"],
+        jwks_url=values["jwks_url"],
+    )
+
+
+def _known(arguments: Namespace) -> dict[str, str]:
+    if arguments.moodle:
+        base = arguments.moodle.rstrip("/")
+        return {name: f"{base}{path}" for name, path in _MOODLE.items()}
+    return _CANVAS if arguments.canvas else {}
+
+
+def _check(url: str, settings: Settings) -> None:
+    try:
+        target_of(url, settings.private_hosts)
+    except RefusedError as error:
+        raise InputError(
+            f"{error} (a host in your own network: WALLCLOCK_PRIVATE_HOSTS)"
+        ) from error
+
+
+def _address(settings: Settings) -> str:
+    if not settings.address.startswith("http"):
+        raise InputError(
+            "set WALLCLOCK_ADDRESS to the public address of the site, such as "
+            "https://wallclock.example.org"
+        )
+    return settings.address.rstrip("/")
+
+
+def _addresses(settings: Settings) -> str:
+    base = settings.address.rstrip("/") or "https://YOUR-ADDRESS"
+    return (
+        f"  tool, redirect and deep linking URL  {base}/lti/launch\n"
+        f"  login URL                            {base}/lti/login\n"
+        f"  public key set URL                   {base}/lti/jwks\n"
+    )

@@ -1,0 +1,211 @@
+"""Sends the scores of the outbox to their platforms, in the background of every server.
+
+Points change when someone answers, and when a teacher extends, overrides or regrades. All of these
+store a row, so what is new in those tables says whose points to compute again: nothing has to
+tell the outbox. Every ten minutes all points are computed, whatever was missed.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine, update
+from sqlmodel import col
+
+from app.db.platforms import LinkRow
+from app.db.session import open_session, open_writing_session
+from app.db.tables import now
+from app.errors import AppError, RefusedError, UnavailableError
+from app.federation import outbox
+from app.federation.changes import Changes
+from app.federation.lti.platforms import Platform, platform_with
+from app.federation.lti.scores import ResourceLink, Score, line_item, send_score
+from app.federation.lti.services import Services
+from app.federation.outbox import Due
+from app.people.assignments import assignment_with
+
+PAUSE = 3.0  # seconds between two looks at the outbox
+_EVERYTHING = timedelta(minutes=10)
+_AT_ONCE = 4  # scores on their way to one platform
+_MANY = 40  # scores that are taken from the outbox together
+_DOWN = timedelta(minutes=1)  # for which a platform is left alone that does not answer
+_TICK = timedelta(milliseconds=1)
+_log = logging.getLogger(__name__)
+
+
+class Courier:
+    """Keeps the outbox, and empties it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        secret: str,
+        services: Services,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self._engine = engine
+        self._secret = secret
+        self._services = services
+        self._clock = clock
+        self._changes = Changes()
+        self._everything_at: datetime | None = None
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._finding: dict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def run(self, pause: float = PAUSE) -> None:
+        """Work until canceled; a database that cannot be used is tried again."""
+        try:
+            while True:
+                await asyncio.sleep(pause)
+                try:
+                    await self.look()
+                except AppError as error:
+                    cause = error.cause if isinstance(error, UnavailableError) else ""
+                    _log.warning("scores wait: %s (%s)", error, cause)
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+
+    async def look(self) -> Sequence[asyncio.Task[None]]:
+        """Post what has changed, and start to send what is due: the tasks that do."""
+        await asyncio.to_thread(self._post)
+        for platform in await asyncio.to_thread(self._waiting):
+            task = self._under_way.get(platform)
+            if task is None or task.done():
+                self._under_way[platform] = asyncio.create_task(self._empty(platform))
+        return [task for task in self._under_way.values() if not task.done()]
+
+    def _post(self) -> None:
+        at = self._clock()
+        with open_session(self._engine) as session:
+            linked = outbox.linked_assignments(session)
+            if not linked:
+                return
+            last = self._everything_at
+            if last is None or at - last > _EVERYTHING:
+                self._changes.skip(session, at)
+                changed: Mapping[int, set[int] | None] = dict.fromkeys(linked)
+                self._everything_at = at
+            else:
+                changed = self._changes.since(session, at)
+        for assignment, persons in changed.items():
+            with open_session(self._engine) as session:  # computed without the lock of a writer
+                shares = outbox.shares_of(session, self._secret, assignment, at, persons)
+            with open_writing_session(self._engine) as session:
+                outbox.post(session, assignment, shares, at)
+
+    def _waiting(self) -> Sequence[int]:
+        with open_session(self._engine) as session:
+            return outbox.waiting_platforms(session, self._clock())
+
+    async def _empty(self, number: int) -> None:
+        """Send what is due to a platform, until nothing is, or it does not answer."""
+        try:
+            while found := await asyncio.to_thread(self._due, number):
+                platform, some = found
+                if not await self._sent(platform, some):
+                    return
+        except AppError as error:
+            _log.warning("scores of platform %d wait: %s", number, error)
+
+    def _due(self, number: int) -> tuple[Platform, Sequence[Due]] | None:
+        with open_session(self._engine) as session:
+            some = outbox.due(session, number, self._clock(), _MANY)
+            return (platform_with(session, number), some) if some else None
+
+    async def _sent(self, platform: Platform, some: Sequence[Due]) -> bool:
+        """Send *some* scores; whether the platform answers."""
+        waiting, answers = list(reversed(some)), True
+
+        async def work() -> None:
+            nonlocal answers
+            while waiting and answers:
+                answers = await self._try(platform, waiting.pop()) and answers
+
+        await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+        if not answers:
+            await asyncio.to_thread(self._postpone, platform.id)
+        return answers
+
+    async def _try(self, platform: Platform, one: Due) -> bool:
+        """Send a score, and note what became of it; whether the platform answers."""
+        link = await asyncio.to_thread(self._taken, one)
+        if link is None:
+            return True  # another server sends it, or its link is gone
+        at = self._clock()
+        sent = max(at, one.previous + _TICK) if one.previous else at
+        try:
+            await self._send(platform, link, Score(subject=one.subject, share=one.share, at=sent))
+        except RefusedError as error:
+            await asyncio.to_thread(self._failed, one, str(error), True)
+        except UnavailableError as error:
+            why = f"{error} ({error.cause})" if error.cause else str(error)
+            await asyncio.to_thread(self._failed, one, why, False)
+            return False
+        else:
+            await asyncio.to_thread(self._arrived, one, sent)
+        return True
+
+    async def _send(self, platform: Platform, link: ResourceLink, score: Score) -> None:
+        """Send a score to the line item of a link; one that is gone is looked for again."""
+        known = link.lineitem or await self._found(platform, link)
+        try:
+            await send_score(self._services, platform, link, known, score)
+        except RefusedError:
+            if not (link.lineitem and link.lineitems):
+                raise
+            another = await self._found(platform, link)
+            if another == known:
+                raise
+            await send_score(self._services, platform, link, another, score)
+
+    async def _found(self, platform: Platform, link: ResourceLink) -> str:
+        async with self._finding[link.id]:
+            stored = await asyncio.to_thread(self._line_item, link.id)
+            if stored != link.lineitem and stored:
+                return stored  # another score has found it in the meantime
+            found = await line_item(self._services, platform, link)
+            await asyncio.to_thread(self._store_line_item, link.id, found)
+            return found
+
+    def _taken(self, one: Due) -> ResourceLink | None:
+        with open_writing_session(self._engine) as session:
+            row = session.get(LinkRow, one.link)
+            if row is None or not outbox.take(session, one, self._clock()):
+                return None
+            assignment = assignment_with(session, row.assignment)
+            return ResourceLink(
+                id=one.link,
+                resource_link=row.resource_link,
+                assignment=row.assignment,
+                title=assignment.title,
+                points=assignment.points,
+                lineitem=row.lineitem_url,
+                lineitems=row.lineitems_url,
+            )
+
+    def _line_item(self, link: int) -> str:
+        with open_session(self._engine) as session:
+            row = session.get(LinkRow, link)
+            return row.lineitem_url if row else ""
+
+    def _store_line_item(self, link: int, url: str) -> None:
+        with open_writing_session(self._engine) as session:
+            changed = update(LinkRow).where(col(LinkRow.id) == link).values(lineitem_url=url)
+            session.connection().execute(changed)
+            session.commit()
+
+    def _arrived(self, one: Due, sent: datetime) -> None:
+        with open_writing_session(self._engine) as session:
+            outbox.arrived(session, one, sent)
+
+    def _failed(self, one: Due, why: str, refused: bool) -> None:
+        with open_writing_session(self._engine) as session:
+            outbox.failed(session, one, why, self._clock(), refused=refused)
+
+    def _postpone(self, platform: int) -> None:
+        at = self._clock()
+        with open_writing_session(self._engine) as session:
+            outbox.postpone(session, platform, at, at + _DOWN)

@@ -1,0 +1,179 @@
+"""From a launch to a person, a class and an assignment here."""
+
+from dataclasses import dataclass
+from zoneinfo import available_timezones
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, select
+
+from app.db.people import AssignmentRow, IdentityRow
+from app.db.platforms import ContextRow, LinkRow
+from app.errors import RefusedError
+from app.federation.lti.launching import Launch
+from app.federation.lti.platforms import identities_of
+from app.people.classes import Role, class_with, create_class, enroll, number_of
+from app.people.persons import known_person, new_person
+
+_UNNAMED = "A course"
+_TRIES = 2  # two launches of one person may come at once: the second finds what the first stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Who arrived in which class; *assignment* is what the link opens, or 0."""
+
+    person: int
+    class_id: int
+    assignment: int = 0
+
+
+def class_of(session: Session, launch: Launch) -> int | None:
+    """The class that the course of a launch is here; None if it is not tied to one."""
+    row = session.get(ContextRow, (launch.platform, launch.deployment, launch.context))
+    return row.class_id if row else None
+
+
+def check_tied(session: Session, launch: Launch) -> int:
+    """The class that the course of a launch is here.
+
+    Raises:
+        RefusedError: no teacher of the course has opened it yet.
+    """
+    found = class_of(session, launch)
+    if found is None:
+        raise RefusedError(
+            "your course is not set up here yet: a teacher of the course has to open this link "
+            "once; then it works for everyone"
+        )
+    return found
+
+
+def new_class(session: Session, secret: str, launch: Launch, zone: str) -> int:
+    """The number of a new class for the course of a launch; not committed.
+
+    Its dates are in *zone*; if that is not a time zone, in UTC.
+    """
+    known = zone if zone in available_timezones() else "UTC"
+    return number_of(create_class(session, secret, launch.title or _UNNAMED, known))
+
+
+def tie(session: Session, launch: Launch, class_id: int, person: int | None = None) -> None:
+    """Tie the course of a launch to a class; not committed.
+
+    With *person*, a teacher of that class who is signed in, the launch is theirs from now on.
+    """
+    if class_of(session, launch) is None:
+        session.add(
+            ContextRow(
+                platform=launch.platform,
+                deployment=launch.deployment,
+                context=launch.context,
+                class_id=class_id,
+                title=launch.title,
+            )
+        )
+    if person is not None:
+        issuer = identities_of(launch.platform)
+        if session.get(IdentityRow, (issuer, launch.subject)) is None:
+            session.add(IdentityRow(issuer=issuer, subject=launch.subject, person=person))
+    session.flush()
+
+
+def arrive(session: Session, launch: Launch) -> Arrival:
+    """Enroll the person of a launch in the class of its course, and store its link. Commits.
+
+    Raises:
+        RefusedError: the course is not tied to a class.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            arrival = _arrived(session, launch, check_tied(session, launch))
+            session.commit()
+        except IntegrityError:
+            session.rollback()
+            if not left:
+                raise
+        else:
+            return arrival
+    raise RefusedError("this launch was opened twice at the same moment; open it again")
+
+
+def name_link(session: Session, launch: Launch, class_id: int, assignment: int) -> None:
+    """Let the link of a launch open *assignment* from now on; not committed.
+
+    Raises:
+        RefusedError: the assignment is not one of the class.
+    """
+    if not _in_class(session, assignment, class_id):
+        raise RefusedError("this assignment is not one of this class, or was deleted")
+    row = _link(session, launch)
+    if row is None:
+        row = LinkRow(
+            platform=launch.platform,
+            deployment=launch.deployment,
+            resource_link=launch.link,
+            assignment=assignment,
+        )
+    row.assignment = assignment
+    _store_places(session, row, launch)
+
+
+def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
+    row = class_with(session, class_id)
+    issuer = identities_of(launch.platform)
+    found = known_person(session, issuer, launch.subject)
+    if found is None:
+        found = new_person(session, "" if row.pseudonyms else launch.name)
+        identity = IdentityRow(issuer=issuer, subject=launch.subject, person=number_of(found))
+        session.add(identity)
+        session.flush()
+    person = number_of(found)
+    label = "" if row.pseudonyms else launch.name
+    enroll(session, class_id, person, Role.read(launch.role), label, launch.outside_id)
+    _refresh(session, launch)
+    return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
+
+
+def _opened(session: Session, launch: Launch, class_id: int) -> int:
+    """The assignment that the link of a launch opens, or 0; where its scores go is stored.
+
+    A course that was copied has links to assignments of another class: they open nothing here,
+    until a teacher says what.
+    """
+    row = _link(session, launch) if launch.link else None
+    if row is not None and _in_class(session, row.assignment, class_id):
+        _store_places(session, row, launch)
+        return row.assignment
+    if launch.link and _in_class(session, launch.assignment, class_id):
+        name_link(session, launch, class_id, launch.assignment)
+        return launch.assignment
+    return 0
+
+
+def _refresh(session: Session, launch: Launch) -> None:
+    row = session.get(ContextRow, (launch.platform, launch.deployment, launch.context))
+    if row is not None:
+        row.memberships_url = launch.memberships or row.memberships_url
+        row.title = launch.title or row.title
+        session.add(row)
+
+
+def _link(session: Session, launch: Launch) -> LinkRow | None:
+    same = (LinkRow.platform == launch.platform, LinkRow.resource_link == launch.link)
+    row = session.exec(select(LinkRow).where(*same)).first()
+    if row is not None and row.deployment != launch.deployment:
+        raise RefusedError("this link belongs to another deployment of the platform")
+    return row
+
+
+def _store_places(session: Session, row: LinkRow, launch: Launch) -> None:
+    """Where the scores of a link go, as its latest launch says."""
+    row.lineitem_url = launch.lineitem or row.lineitem_url
+    row.lineitems_url = launch.lineitems or row.lineitems_url
+    session.add(row)
+    session.flush()
+
+
+def _in_class(session: Session, assignment: int, class_id: int) -> bool:
+    row = session.get(AssignmentRow, assignment) if assignment else None
+    return row is not None and row.class_id == class_id

@@ -1,0 +1,214 @@
+"""The message of a launch, read into what we use of it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+from app.db.people import SUBJECT_LIMIT
+from app.db.platforms import ADDRESS_LIMIT
+from app.db.tables import NAME_LIMIT
+from app.errors import RefusedError
+from app.federation.lti.opening import origin_of
+from app.federation.lti.vocabulary import (
+    CLAIM,
+    DEEP_LINK,
+    DEEP_LINKING,
+    GRADES,
+    RESOURCE_LINK,
+    ROSTER,
+    VERSION,
+)
+from app.people.classes import Role
+
+Fields = Mapping[str, object]
+_MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
+_TEACHERS = frozenset({"Instructor", "Administrator", "ContentDeveloper"})
+_ASSISTANT = "Instructor#TeachingAssistant"
+_MOST = 100  # roles that are read
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")  # nothing that a header would misread
+_LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """Who came from which course of a platform, and to open what.
+
+    *assignment* is the number that our link has, or 0. *answer_to* is where the choice of a
+    teacher is sent (deep linking); *origins* are those of the pages that may show ours in a frame.
+    """
+
+    platform: int
+    deployment: str
+    subject: str
+    role: str
+    name: str = ""
+    outside_id: str = ""
+    context: str = ""
+    title: str = ""
+    link: str = ""
+    link_title: str = ""
+    assignment: int = 0
+    lineitem: str = ""
+    lineitems: str = ""
+    memberships: str = ""
+    answer_to: str = ""
+    answer_data: str = ""
+    several: bool = False
+    origins: tuple[str, ...] = ()
+
+    @property
+    def teaches(self) -> bool:
+        """Whether the person is a teacher of the course."""
+        return Role.read(self.role) is Role.TEACHER
+
+
+def launch_of(values: Fields) -> Launch:
+    """The launch with those values, as they come out of a ticket."""
+    known = {field.name for field in fields(Launch)}
+    given = {name: value for name, value in values.items() if name in known}
+    return Launch(**{**given, "origins": tuple(given["origins"])})  # type: ignore[arg-type]
+
+
+def read_launch(platform: int, claims: Fields, service: str) -> Launch:
+    """The launch in verified *claims*; *service* is our own address.
+
+    Raises:
+        RefusedError: it is not a message of LTI 1.3 that we answer.
+    """
+    kind = _text(claims, CLAIM + "message_type")
+    if claims.get(CLAIM + "version") != VERSION or kind not in (RESOURCE_LINK, DEEP_LINK):
+        raise RefusedError(
+            f"the platform sent the message {kind[:60]!r} of version "
+            f"{str(claims.get(CLAIM + 'version'))[:20]!r}; this site answers {RESOURCE_LINK} and "
+            f"{DEEP_LINK} of version {VERSION}"
+        )
+    _check_target(_text(claims, CLAIM + "target_link_uri"), service)
+    context, grades = _fields(claims, CLAIM + "context"), _fields(claims, GRADES)
+    link = _fields(claims, CLAIM + "resource_link")
+    choice = _fields(claims, DEEP_LINKING + "deep_linking_settings") if kind == DEEP_LINK else {}
+    lineitems = _address(grades, "lineitems")
+    memberships = _address(_fields(claims, ROSTER), "context_memberships_url")
+    answer_to = _address(choice, "deep_link_return_url")
+    launch = Launch(
+        platform=platform,
+        deployment=_short(claims, CLAIM + "deployment_id"),
+        subject=_text(claims, "sub"),
+        role=role_of(claims.get(CLAIM + "roles")).word,
+        name=name_in(claims),
+        outside_id=_short(_fields(claims, CLAIM + "lis"), "person_sourcedid"),
+        context=_short(context, "id"),
+        title=_name(_text(context, "title") or _text(context, "label")),
+        link=_short(link, "id"),
+        link_title=_name(_text(link, "title")),
+        assignment=_number(_fields(claims, CLAIM + "custom").get("assignment")),
+        lineitem=_address(grades, "lineitem"),
+        lineitems=lineitems,
+        memberships=memberships,
+        answer_to=answer_to,
+        answer_data=_data(choice),
+        several=choice.get("accept_multiple", True) is not False,
+        origins=_origins(
+            (_address(_fields(claims, CLAIM + "launch_presentation"), "return_url"), answer_to),
+            (lineitems, memberships, _text(claims, "iss")),
+        ),
+    )
+    _check(launch, choice, kind)
+    return launch
+
+
+def role_of(given: object) -> Role:
+    """The role of a person in the course, from the roles that a platform names.
+
+    >>> role_of(["http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"]).word
+    'teacher'
+    >>> role_of(["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator"]).word
+    'student'
+    """
+    roles = (
+        [one for one in given if isinstance(one, str)][:_MOST] if isinstance(given, list) else []
+    )
+    names = {one.removeprefix(_MEMBERSHIP).lstrip("#/") for one in roles}
+    if _ASSISTANT in names:  # platforms list it beside the role of an instructor
+        return Role.ASSISTANT
+    return Role.TEACHER if names & _TEACHERS else Role.STUDENT
+
+
+def name_in(given: Fields) -> str:
+    """The name of a person in claims or a roster; empty if the platform does not tell it."""
+    parts = (_text(given, "given_name"), _text(given, "family_name"))
+    return _name(_text(given, "name") or " ".join(part for part in parts if part))
+
+
+def _check(launch: Launch, choice: Fields, kind: str) -> None:
+    if not launch.deployment:
+        raise RefusedError("the platform sent no deployment_id")
+    if not launch.context:
+        raise RefusedError("the platform sent no course; open this link from within a course")
+    if kind == RESOURCE_LINK and not launch.link:
+        raise RefusedError("the platform sent no resource link; open this link from the course")
+    if kind == DEEP_LINK:
+        _check_choice(launch, choice)
+
+
+def _check_choice(launch: Launch, choice: Fields) -> None:
+    if not launch.teaches:
+        raise RefusedError("only teachers of a course choose its assignments")
+    if not launch.answer_to:
+        raise RefusedError("the platform sent no deep_link_return_url")
+    accepted = choice.get("accept_types")
+    if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
+        raise RefusedError("the platform does not accept links here: choose another kind of item")
+
+
+def _check_target(target: str, service: str) -> None:
+    if target and origin_of(target) != origin_of(service):
+        raise RefusedError(
+            f"the target of this launch is {target[:200]!r}, which is not on {service}; correct "
+            "the address of the tool in the platform"
+        )
+
+
+def _origins(*groups: Iterable[str]) -> tuple[str, ...]:
+    found = (origin_of(url) for group in groups for url in group)
+    return tuple(dict.fromkeys(one for one in found if _ORIGIN.fullmatch(one)))
+
+
+def _fields(values: Fields, name: str) -> Fields:
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(values: Fields, name: str) -> str:
+    found = values.get(name)
+    return found if isinstance(found, str) and "\0" not in found else ""
+
+
+def _short(values: Fields, name: str) -> str:
+    """A text that names something; one that is too long is refused, never cut."""
+    found = _text(values, name)
+    if len(found) > SUBJECT_LIMIT:
+        raise RefusedError(f"{name.rpartition('/')[2]} has more than {SUBJECT_LIMIT} characters")
+    return found
+
+
+def _address(values: Fields, name: str) -> str:
+    found = _text(values, name)
+    return found if len(found) <= ADDRESS_LIMIT and origin_of(found) else ""
+
+
+def _name(text: str) -> str:
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split())[:NAME_LIMIT].rstrip()
+
+
+def _number(value: object) -> int:
+    """The number in a custom parameter, which platforms send as text."""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(2**53)) else 0
+
+
+def _data(choice: Fields) -> str:
+    data = _text(choice, "data")
+    if len(data) > _LONGEST_DATA:
+        raise RefusedError(f"the platform sent more than {_LONGEST_DATA:,} characters of data")
+    return data

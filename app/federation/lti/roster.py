@@ -1,0 +1,72 @@
+"""The people of a course, as its platform names them (Names and Role Provisioning Services)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from app.db.people import SUBJECT_LIMIT
+from app.errors import RefusedError
+from app.federation.lti.launching import name_in, role_of
+from app.federation.lti.opening import origin_of
+from app.federation.lti.platforms import Platform
+from app.federation.lti.services import Services
+from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
+from app.people.classes import Role
+
+MOST_PEOPLE = 10_000
+_MOST_PAGES = 200
+_PER_PAGE = 100
+_NEXT = re.compile(r'<([^<>]+)>\s*;[^,<>]*\brel="?next"?')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Participant:
+    """A person of a course, as its platform names them; *active*: still in the course."""
+
+    subject: str
+    role: Role
+    name: str
+    outside_id: str
+    active: bool
+
+
+async def participants(services: Services, platform: Platform, url: str) -> Sequence[Participant]:
+    """Everyone in the course whose memberships are at *url*, page by page.
+
+    Raises:
+        RefusedError: the platform does not tell, or tells too much.
+        UnavailableError: it cannot be reached.
+    """
+    joined = "&" if urlsplit(url).query else "?"
+    place, found = f"{url}{joined}limit={_PER_PAGE}", dict[str, Participant]()
+    for _ in range(_MOST_PAGES):
+        answer = await services.call(platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE})
+        if answer.status != HTTPStatus.OK:
+            raise RefusedError(f"{platform.name} answered {answer.status} ({answer.said()})")
+        members = answer.fields().get("members")
+        for one in members if isinstance(members, list) else ():
+            if isinstance(one, dict) and (person := _participant(one)):
+                found[person.subject] = person
+        follow = _NEXT.search(answer.headers.get("link", ""))
+        # A page elsewhere would get our token.
+        if not follow or origin_of(follow[1]) != origin_of(url) or len(found) > MOST_PEOPLE:
+            break
+        place = follow[1]
+    if len(found) > MOST_PEOPLE:
+        raise RefusedError(f"the course has more than {MOST_PEOPLE:,} people")
+    return list(found.values())
+
+
+def _participant(given: Mapping[str, object]) -> Participant | None:
+    subject, source = given.get("user_id"), given.get("lis_person_sourcedid")
+    if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LIMIT or "\0" in subject:
+        return None
+    return Participant(
+        subject=subject,
+        role=role_of(given.get("roles")),
+        name=name_in(given),
+        outside_id=source if isinstance(source, str) and len(source) <= SUBJECT_LIMIT else "",
+        active=given.get("status", "Active") == "Active",
+    )

@@ -1,0 +1,109 @@
+"""Everything of LTI that needs the packages of the extra `people`: one per process."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Engine
+
+from app.config import Settings
+from app.db.session import open_session, open_writing_session
+from app.errors import UnavailableError
+from app.federation.delivery import Courier
+from app.federation.lti.choosing import answer_with
+from app.federation.lti.keys import key_set, signing_key
+from app.federation.lti.launching import Launch, read_launch
+from app.federation.lti.opening import OPENING_LIFE, Begun, origin_of
+from app.federation.lti.platforms import Platform, check_deployment, platform_with
+from app.federation.lti.roster import Participant, participants
+from app.federation.lti.services import Services
+from app.federation.lti.tickets import use_once
+from app.federation.outgoing import Outgoing, host_in
+from app.federation.tokens import KeySets, verified
+from app.people.assignments import Assignment
+
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Tool:
+    """This site, as learning platforms see it."""
+
+    def __init__(self, settings: Settings, engine: Engine, secret: str) -> None:
+        self._address = settings.address.rstrip("/")
+        self._engine = engine
+        self.outgoing = Outgoing(private=settings.private_hosts)
+        self._keys = KeySets(self.outgoing)
+        self.services = Services(self.outgoing, engine)
+        self.courier = Courier(engine, secret, self.services)
+
+    @property
+    def address(self) -> str:
+        """Our own address, which platforms know.
+
+        Raises:
+            UnavailableError: it is not configured, or not https.
+        """
+        return tool_address(self._address)
+
+    def key_set(self) -> object:
+        """Our public keys, as a JSON Web Key Set."""
+        with open_writing_session(self._engine) as session:
+            return key_set(session)
+
+    async def launched(self, state: Begun, token: str) -> Launch:
+        """The launch that *token* is the message of; it can be used once.
+
+        Raises:
+            RefusedError: it is not accepted; the message says why.
+            UnavailableError: the keys of the platform cannot be read.
+        """
+        with open_session(self._engine) as session:
+            platform = platform_with(session, state.platform)
+        claims = await verified(
+            token,
+            self._keys,
+            platform.jwks_url,
+            issuer=platform.issuer,
+            audience=platform.client_id,
+            nonce=state.nonce,
+        )
+        launch = read_launch(platform.id, claims, self.address)
+        with open_writing_session(self._engine) as session:
+            check_deployment(session, platform, launch.deployment)
+            use_once(session, f"launch:{state.nonce}", 2 * OPENING_LIFE)
+        return launch
+
+    def choice(self, launch: Launch, chosen: Sequence[Assignment]) -> str:
+        """The signed answer with the assignments that a teacher chose.
+
+        Raises:
+            RefusedError: the platform is not active anymore.
+        """
+        with open_writing_session(self._engine) as session:
+            platform = platform_with(session, launch.platform)
+            key = signing_key(session)
+        return answer_with(key, platform, launch, chosen, self.address)
+
+    async def people(self, platform: Platform, memberships: str) -> Sequence[Participant]:
+        """The people of a course. Raises as `participants` does."""
+        return await participants(self.services, platform, memberships)
+
+
+def tool_address(address: str) -> str:
+    """Our own address, if platforms can use it.
+
+    Browsers trust the loopback like https, so that LTI can be tried out on one machine.
+
+    Raises:
+        UnavailableError: it is not configured, or not https.
+    """
+    if not address:
+        raise UnavailableError(
+            "LTI needs the public address of this site; set WALLCLOCK_ADDRESS, such as "
+            "https://wallclock.example.org"
+        )
+    loopback = f"[{host_in(address)}]" if ":" in host_in(address) else host_in(address)
+    if not address.startswith("https://") and loopback not in _LOOPBACK:
+        raise UnavailableError(
+            f"LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_ADDRESS "
+            f"is {address}"
+        )
+    return origin_of(address)

@@ -1,0 +1,298 @@
+"""Sign-in with OpenID Connect: the code flow with PKCE, for any provider that describes itself."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
+from urllib.parse import quote_plus, urlencode
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+from app.errors import RefusedError, UnavailableError
+from app.federation.addresses import target_of
+from app.federation.outgoing import Answer, Outgoing, text_in
+from app.federation.providers import Provider
+from app.federation.tokens import KeySets, verified
+
+PATIENCE = 600  # seconds between the two halves of a sign-in
+_DESCRIPTION = "/.well-known/openid-configuration"
+_FRESH, _AGAIN, _STALE = 3600.0, 30.0, 86_400.0  # seconds, as for keys
+_OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
+_AGAIN_SAYS = "sign in again"
+_Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What an issuer calls a person."""
+
+    issuer: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A sign-in that has begun: what its browser keeps until it comes back."""
+
+    provider: str
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+
+    @classmethod
+    def begin(cls, provider: str, next_page: str) -> "Flight":
+        """A new one, which leads to *next_page*."""
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        return cls(provider, state, nonce, verifier, next_page)
+
+    def signed(self, secret: str) -> str:
+        """Itself as a cookie."""
+        return _signer(secret).dumps(astuple(self))
+
+    @classmethod
+    def read(cls, cookie: str, secret: str) -> "Flight":
+        """The flight in a cookie.
+
+        Raises:
+            RefusedError: there is none, or it began too long ago.
+        """
+        try:
+            return cls(*_signer(secret).loads(cookie, max_age=PATIENCE))
+        except (BadSignature, TypeError):
+            raise RefusedError(
+                "this sign-in did not begin in this browser, or more than ten minutes ago; "
+                f"{_AGAIN_SAYS}"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """The query with which a provider sends a browser back."""
+
+    state: str = ""
+    code: str = ""
+    error: str = ""
+    issuer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a provider says about itself; *names_issuer*: its answers say who they are from."""
+
+    issuer: str
+    authorization: str
+    token: str
+    keys: str
+    names_issuer: bool
+    methods: tuple[str, ...]  # how a client may authenticate
+
+
+class SignIns:
+    """Begins and ends sign-ins; remembers what each provider says about itself."""
+
+    def __init__(
+        self,
+        outgoing: Outgoing,
+        keys: KeySets,
+        private: frozenset[str] = frozenset(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._outgoing = outgoing
+        self._keys = keys
+        self._private = private
+        self._clock = clock
+        self._known: dict[str, tuple[Description, float, float]] = {}  # fetched, tried
+        self._worked: dict[str, str] = {}  # how we authenticated, by issuer
+
+    async def begin(self, provider: Provider, flight: Flight, back: str, *, afresh: bool) -> str:
+        """The address of the provider to which the browser goes.
+
+        *afresh*: it asks for a password even in a browser that is signed in there.
+
+        Raises:
+            RefusedError, UnavailableError: the provider cannot be used.
+        """
+        about = await self.described(provider)
+        digest = hashlib.sha256(flight.verifier.encode()).digest()
+        query = {
+            "response_type": "code",
+            "client_id": provider.client,
+            "redirect_uri": back,
+            "scope": "openid",
+            "state": flight.state,
+            "nonce": flight.nonce,
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+            **({"prompt": "login"} if afresh else {}),
+        }
+        joint = "&" if "?" in about.authorization else "?"
+        return f"{about.authorization}{joint}{urlencode(query)}"
+
+    async def end(
+        self, provider: Provider, flight: Flight, returned: Returned, back: str
+    ) -> Identity:
+        """Who has signed in.
+
+        Raises:
+            RefusedError: the answer is not the one to *flight*, or is not valid.
+            UnavailableError: the provider cannot be used.
+        """
+        if not hmac.compare_digest(returned.state.encode(), flight.state.encode()):
+            raise RefusedError(f"this is the answer to a sign-in in another tab; {_AGAIN_SAYS}")
+        about = await self.described(provider)
+        named = returned.issuer or about.names_issuer
+        if named and returned.issuer != about.issuer:
+            raise RefusedError(
+                f"the answer is from another issuer than {about.issuer}: {returned.issuer[:100]!r}"
+            )
+        if returned.error:
+            raise RefusedError(_declined(provider, returned.error))
+        if not returned.code:
+            raise RefusedError(f"{provider.name} sent no code; {_AGAIN_SAYS}")
+        token = await self._token(provider, about, flight, returned.code, back)
+        claims = await verified(
+            token,
+            self._keys,
+            about.keys,
+            issuer=about.issuer,
+            audience=provider.client,
+            nonce=flight.nonce,
+        )
+        return Identity(about.issuer, str(claims["sub"]))
+
+    async def described(self, provider: Provider) -> Description:
+        """What *provider* says about itself; fetched once an hour.
+
+        Raises:
+            RefusedError: an address in it must not be asked.
+            UnavailableError: it cannot be fetched, or is about another issuer.
+        """
+        now = self._clock()
+        known = self._known.get(provider.issuer)
+        if known and (now - known[1] <= _FRESH or now - known[2] <= _AGAIN):
+            return known[0]
+        try:
+            about = await self._described(provider)
+        except UnavailableError:
+            if known is None or now - known[1] > _STALE:
+                raise
+            self._known[provider.issuer] = known[0], known[1], now
+            return known[0]
+        self._known[provider.issuer] = about, now, now
+        return about
+
+    async def _described(self, provider: Provider) -> Description:
+        answer = await self._outgoing.get(provider.issuer.rstrip("/") + _DESCRIPTION)
+        if answer.status != _OK:
+            says = f"{provider.name} cannot be asked: it answered {answer.status}"
+            raise UnavailableError(says, answer.said())
+        told = answer.fields()
+        if told.get("issuer") != provider.issuer:
+            raise UnavailableError(
+                f"{provider.name} is not configured correctly",
+                f"WALLCLOCK_OIDC has the issuer {provider.issuer!r}, and the provider calls "
+                f"itself {str(told.get('issuer'))[:200]!r}; both must be the same",
+            )
+        methods = told.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        about = Description(
+            issuer=provider.issuer,
+            authorization=text_in(told, "authorization_endpoint", provider.name),
+            token=text_in(told, "token_endpoint", provider.name),
+            keys=text_in(told, "jwks_uri", provider.name),
+            names_issuer=told.get("authorization_response_iss_parameter_supported") is True,
+            methods=tuple(map(str, methods)) if isinstance(methods, list) else (),
+        )
+        target_of(about.authorization, self._private)
+        return about
+
+    async def _token(
+        self, provider: Provider, about: Description, flight: Flight, code: str, back: str
+    ) -> str:
+        """The ID token for *code*."""
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": back,
+            "code_verifier": flight.verifier,
+        }
+        methods = _methods(provider, about)
+        if self._worked.get(provider.issuer) in methods:
+            methods = (self._worked[provider.issuer],)
+        for method in methods:
+            more, headers = _METHODS[method](provider)
+            answer = await self._outgoing.post_form(about.token, form | more, headers)
+            if answer.status != _UNAUTHORIZED:
+                self._worked[provider.issuer] = method
+                break
+        return text_in(_accepted(provider, answer), "id_token", provider.name)
+
+
+def credentials(client: str, secret: str) -> str:
+    """A client's name and secret for Basic authentication.
+
+    Both are quoted as in a form before they are joined (RFC 6749, 2.3.1).
+
+    >>> base64.b64decode(credentials("wall clock", "a:b+c"))
+    b'wall+clock:a%3Ab%2Bc'
+    """
+    return base64.b64encode(f"{quote_plus(client)}:{quote_plus(secret)}".encode()).decode()
+
+
+def _basic(provider: Provider) -> _Proof:
+    both = credentials(provider.client, provider.secret)
+    return {}, {"Authorization": f"Basic {both}"}
+
+
+def _posted(provider: Provider) -> _Proof:
+    return {"client_id": provider.client, "client_secret": provider.secret}, {}
+
+
+def _public(provider: Provider) -> _Proof:
+    return {"client_id": provider.client}, {}
+
+
+_METHODS: Mapping[str, Callable[[Provider], _Proof]] = {
+    "client_secret_basic": _basic,
+    "client_secret_post": _posted,
+    "none": _public,
+}
+
+
+def _methods(provider: Provider, about: Description) -> tuple[str, ...]:
+    """How to authenticate: the provider's methods that we know, of which a client may have one."""
+    if not provider.secret:
+        return ("none",)
+    known = ("client_secret_basic", "client_secret_post")
+    return tuple(name for name in known if name in about.methods) or known
+
+
+def _accepted(provider: Provider, answer: Answer) -> Mapping[str, object]:
+    """The fields of an answer to a code.
+
+    Raises:
+        RefusedError: the code was not accepted.
+        UnavailableError: the client was not accepted, or the provider fails.
+    """
+    if answer.status == _OK:
+        return answer.fields()
+    if answer.status >= _FAULT or answer.status == _UNAUTHORIZED:
+        says = f"{provider.name} answered {answer.status} to this server"
+        raise UnavailableError(says, answer.said())
+    raise RefusedError(
+        f"{provider.name} did not accept the code, which is valid once and for a short time "
+        f"({answer.status}); {_AGAIN_SAYS}"
+    )
+
+
+def _declined(provider: Provider, error: str) -> str:
+    if error == "access_denied":
+        return f"the sign-in at {provider.name} was canceled"
+    return f"{provider.name} did not sign you in ({error[:100]}); {_AGAIN_SAYS}"
+
+
+def _signer(secret: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(secret, salt="wallclock.sign-in")

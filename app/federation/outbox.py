@@ -1,0 +1,253 @@
+"""The scores that platforms should have: one row per link and person, overwritten.
+
+Points are computed, never stored here alone: a row says what a platform has, and what it should
+have. A row with a time in `next` is due then, on any server; the one that changes that time first
+sends it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
+
+from app.db.people import AssignmentRow, IdentityRow
+from app.db.platforms import LinkRow, OutboxRow, PlatformRow
+from app.federation.lti.platforms import identities_of
+from app.people.assignments import assignment_with, dates_for
+from app.people.classes import members_of
+from app.people.gradebook import cells_of, total
+from app.people.work import release_of
+
+LEASE = timedelta(minutes=3)  # longer than a score takes on its way
+_APART = timedelta(seconds=2)  # between two scores of a cell: platforms drop the second of a second
+_FIRST_WAIT = timedelta(seconds=15)
+_LONGEST_WAIT = timedelta(hours=6)
+_DOUBLINGS = 20
+_TRIES_DOWN, _TRIES_REFUSED = 24, 5  # about four days, and four minutes
+_SAID = 500  # characters
+_NEAR = 1e-9  # of a share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A score on its way; *previous* is when the last one was sent."""
+
+    link: int
+    person: int
+    platform: int
+    subject: str
+    share: float
+    tries: int
+    previous: datetime | None
+
+
+def linked_assignments(session: Session) -> Sequence[int]:
+    """The assignments that a link of a platform opens."""
+    return sorted(session.exec(select(LinkRow.assignment).distinct()))
+
+
+def shares_of(
+    session: Session,
+    secret: str,
+    assignment: int,
+    at: datetime,
+    persons: Collection[int] | None = None,
+) -> Mapping[int, float]:
+    """The share of the points, 0 to 1, of *persons*, or everyone, as platforms should have it.
+
+    A person without an answer has no score yet. Points that students do not see before the due
+    date are not sent before it either.
+    """
+    found = assignment_with(session, assignment)
+    everyone = members_of(session, found.class_id)
+    members = [one for one in everyone if persons is None or one.person in persons]
+    cells, most = cells_of(session, secret, found, members), found.points
+    shares = {
+        person: min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0
+        for person in {person for person, _ in cells}
+    }
+    if found.policy.show_points:
+        return shares
+    released = {
+        person: release_of(found.policy, dates_for(session, found, person)) for person in shares
+    }
+    return {
+        person: share
+        for person, share in shares.items()
+        if (moment := released[person]) is None or at > moment
+    }
+
+
+def post(session: Session, assignment: int, shares: Mapping[int, float], at: datetime) -> int:
+    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits.
+
+    Servers take turns at each link: two would insert the same row.
+    """
+    linked = select(LinkRow).where(LinkRow.assignment == assignment).order_by(col(LinkRow.id))
+    links = session.exec(linked.with_for_update()).all()
+    changes = sum(_post_link(session, link, shares, at) for link in links)
+    session.commit()
+    return changes
+
+
+def due(session: Session, platform: int, at: datetime, most: int) -> Sequence[Due]:
+    """The scores of a platform that are due, those that wait longest first."""
+    statement = (
+        select(OutboxRow)
+        .where(
+            LinkRow.id == OutboxRow.link,
+            LinkRow.platform == platform,
+            col(OutboxRow.next) <= at,
+        )
+        .order_by(col(OutboxRow.next))
+        .limit(most)
+    )
+    return [_due(row, platform) for row in session.exec(statement)]
+
+
+def waiting_platforms(session: Session, at: datetime) -> Sequence[int]:
+    """The active platforms for which a score is due."""
+    statement = (
+        columns(col(LinkRow.platform))
+        .distinct()
+        .join_from(OutboxRow, LinkRow, col(LinkRow.id) == col(OutboxRow.link))
+        .join(PlatformRow, col(PlatformRow.id) == col(LinkRow.platform))
+        .where(col(OutboxRow.next) <= at, col(PlatformRow.active))
+    )
+    return sorted(session.connection().execute(statement).scalars())
+
+
+def take(session: Session, one: Due, at: datetime) -> bool:
+    """Whether this server may send a score now: another may have taken it. Commits."""
+    taken = (
+        update(OutboxRow)
+        .where(*_cell(one), col(OutboxRow.next) <= at)
+        .values(next=at + LEASE, tries=one.tries + 1)
+    )
+    count = session.connection().execute(taken).rowcount
+    session.commit()
+    return bool(count)
+
+
+def arrived(session: Session, one: Due, sent: datetime) -> None:
+    """Note that the platform has a score; a newer one stays due. Commits."""
+    connection = session.connection()
+    connection.execute(
+        update(OutboxRow).where(*_cell(one)).values(sent_points=one.share, sent_at=sent)
+    )
+    connection.execute(
+        update(OutboxRow)
+        .where(*_cell(one), col(OutboxRow.points) == one.share)
+        .values(next=None, tries=0, said="")
+    )
+    session.commit()
+
+
+def failed(session: Session, one: Due, why: str, at: datetime, *, refused: bool) -> None:
+    """Note why a score did not arrive, and when it is sent again, if at all. Commits."""
+    most = _TRIES_REFUSED if refused else _TRIES_DOWN
+    again = None if one.tries + 1 >= most else at + wait_after(one.tries)
+    connection = session.connection()
+    connection.execute(
+        update(OutboxRow)
+        .where(*_cell(one), col(OutboxRow.points) == one.share)
+        .values(next=again, said=why[:_SAID])
+    )
+    session.commit()
+
+
+def postpone(session: Session, platform: int, at: datetime, until: datetime) -> None:
+    """Send what is due to a platform later: it does not answer. Counts no try. Commits."""
+    links = columns(col(LinkRow.id)).where(col(LinkRow.platform) == platform)
+    later = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.next) <= at)
+        .values(next=until)
+    )
+    session.connection().execute(later)
+    session.commit()
+
+
+def send_again(session: Session, assignment: int, person: int, at: datetime) -> int:
+    """Make the scores of a person in an assignment due now; how many. Commits."""
+    links = columns(col(LinkRow.id)).where(col(LinkRow.assignment) == assignment)
+    again = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.person) == person)
+        .values(next=at, tries=0, said="")
+    )
+    count = session.connection().execute(again).rowcount
+    session.commit()
+    return count
+
+
+def send_refused_again(session: Session, class_id: int, at: datetime) -> int:
+    """Make every score of a class due now that did not arrive; how many. Commits."""
+    links = (
+        columns(col(LinkRow.id))
+        .join_from(LinkRow, AssignmentRow, col(AssignmentRow.id) == col(LinkRow.assignment))
+        .where(col(AssignmentRow.class_id) == class_id)
+    )
+    again = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.said) != "")
+        .values(next=at, tries=0, said="")
+    )
+    count = session.connection().execute(again).rowcount
+    session.commit()
+    return count
+
+
+def wait_after(tries: int) -> timedelta:
+    """The wait after a try that failed, which was the one after *tries* others.
+
+    >>> [wait_after(tries).total_seconds() for tries in (0, 1, 2, 30)]
+    [15.0, 30.0, 60.0, 21600.0]
+    """
+    doubled = int(2 ** min(tries, _DOUBLINGS))
+    return min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
+
+
+def _post_link(session: Session, link: LinkRow, shares: Mapping[int, float], at: datetime) -> int:
+    """Store what a link should have; the number of cells that changed."""
+    if link.id is None:
+        raise ValueError("this link is not stored yet")
+    issuer = identities_of(link.platform)
+    subjects = {
+        row.person: row.subject
+        for row in session.exec(select(IdentityRow).where(IdentityRow.issuer == issuer))
+        if row.person in shares
+    }
+    known = {
+        row.person: row for row in session.exec(select(OutboxRow).where(OutboxRow.link == link.id))
+    }
+    changes = 0
+    for person, subject in subjects.items():
+        row = known.get(person) or OutboxRow(
+            link=link.id, person=person, subject=subject, points=-1.0
+        )
+        if abs(row.points - shares[person]) > _NEAR or row.subject != subject:
+            row.subject, row.points, row.tries, row.said = subject, shares[person], 0, ""
+            row.next = max(at, row.sent_at + _APART) if row.sent_at else at
+            session.add(row)
+            changes += 1
+    return changes
+
+
+def _cell(one: Due) -> tuple[ColumnElement[bool], ...]:
+    return (col(OutboxRow.link) == one.link, col(OutboxRow.person) == one.person)
+
+
+def _due(row: OutboxRow, platform: int) -> Due:
+    return Due(
+        link=row.link,
+        person=row.person,
+        platform=platform,
+        subject=row.subject,
+        share=row.points,
+        tries=row.tries,
+        previous=row.sent_at,
+    )

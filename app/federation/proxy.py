@@ -1,0 +1,55 @@
+"""The visitor's name in a header, which a proxy in front of the server sets after its sign-in.
+
+The header counts only on a connection that comes from a proxy itself: uvicorn replaces the address
+of the client by the one that the proxy forwards, so the connection stores the address before that.
+"""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from app.config import Settings
+from app.network.guard import PEER
+
+ISSUER = "proxy"  # of identities
+_LONGEST = 255  # characters
+
+
+class ProxyHeader:
+    """Reads the header of WALLCLOCK_TRUSTED_USER_HEADER."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._name = settings.trusted_user_header.lower().encode()
+        self._proxies = _networks(settings.proxies) if self._name else ()
+
+    def __bool__(self) -> bool:
+        """Whether the setting is set."""
+        return bool(self._name)
+
+    def subject(self, scope: Mapping[str, Any]) -> str:
+        """The name that the proxy gives the visitor; empty if it gives none.
+
+        A request with two such headers names nobody: the client may have sent one of them.
+        """
+        if not self._name or not self._from_proxy(scope):
+            return ""
+        values = [value for name, value in scope["headers"] if name == self._name]
+        if len(values) != 1:
+            return ""
+        try:
+            text = bytes(values[0]).decode().strip()
+        except UnicodeDecodeError:
+            return ""
+        return text if text.isprintable() and len(text) <= _LONGEST else ""
+
+    def _from_proxy(self, scope: Mapping[str, Any]) -> bool:
+        try:
+            peer = ip_address(scope.get("state", {}).get(PEER, ""))
+        except ValueError:
+            return False
+        return any(peer in network for network in self._proxies)
+
+
+def _networks(proxies: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    names = filter(None, map(str.strip, proxies.split(",")))
+    return tuple(ip_network(name, strict=False) for name in names)

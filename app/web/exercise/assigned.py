@@ -1,0 +1,194 @@
+"""What assignments say about the page of an exercise: what counts, and what is refused until when.
+
+For a visitor who is not signed in there is nothing to ask.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.db.session import open_session
+from app.people.assignments import Assignment
+from app.people.local_time import in_words, on_the_calendar
+from app.people.persons import SignedIn
+from app.people.policy import worth
+from app.people.work import Work, own_seed, works_at
+from app.site import Site
+from app.web.frame.rendering import Hyperlink
+from app.web.urls import exercise_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """An assignment above its exercise; *ends*: when the clock of an exam stops."""
+
+    title: str
+    href: str
+    place: str
+    says: tuple[str, ...]
+    warns: str
+    ends: datetime | None
+    following: Hyperlink | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """What assignments say; *hints*, *solution* and *verdict* are why those are refused, if so.
+
+    *before* is the page of an assignment that has to be opened first.
+    """
+
+    strips: tuple[Strip, ...] = ()
+    hints: str = ""
+    solution: str = ""
+    verdict: str = ""
+    exam: bool = False
+    before: str = ""
+
+    def refusal(self, action: str) -> str:
+        """Why the button *action* is refused; empty if it is not."""
+        return {"hint": self.hints, "solution": self.solution}.get(action, "")
+
+
+FREE = Assigned()
+
+
+def works_of(site: Site, person: SignedIn | None, exercise: str) -> Sequence[Work]:
+    """What the assignments of *person* have to do with *exercise*."""
+    if person is None:
+        return ()
+    with open_session(site.engine) as session:
+        return works_at(session, site.secret, person, exercise, site.clock())
+
+
+def assigned(site: Site, person: SignedIn | None, found: Sequence[Work], seed: int) -> Assigned:
+    """What *found*, the work of *person* at an exercise, says about its drawing with *seed*."""
+    if person is None or not found:
+        return FREE
+    exams = [work for work in found if work.is_exam]
+    mine = [work for work in found if work.seed in (None, seed)]
+    opens = [work for work in mine if work.phase not in ("before", "unstarted")]
+    sealed = [work for work in mine if work not in opens and work.seed is not None]
+    if sealed:
+        return Assigned(before=f"/assignments/{sealed[0].assignment.id}")
+    others = [work for work in found if work not in mine and work.phase in ("open", "late")]
+    return Assigned(
+        strips=(
+            *(_strip(site, person, work) for work in opens),
+            *(_elsewhere(site, person, work) for work in others),
+        ),
+        # In an exam, other drawings of its exercises would tell how to solve one's own.
+        hints=_first(map(_no_hints, [*exams, *opens])),
+        solution=_first(map(_no_solution, [*exams, *opens])),
+        verdict=_first(map(_no_verdict, opens)),
+        exam=bool(exams),
+    )
+
+
+def work_url(site: Site, person: SignedIn, assignment: Assignment, exercise: str) -> str:
+    """The page of *exercise* on which the answers of *person* count for *assignment*."""
+    seed = own_seed(site.secret, assignment, exercise, person.learner)
+    return exercise_url(exercise) + "/another" if seed is None else exercise_url(exercise, seed)
+
+
+def _first(reasons: Iterator[str]) -> str:
+    return next(filter(None, reasons), "")
+
+
+def _no_hints(work: Work) -> str:
+    title = work.assignment.title
+    if work.is_exam:
+        return f"{title} is an exam: there are no hints until it ends."
+    off = work.assignment.policy.hints == "off" and work.phase != "closed"
+    return f"There are no hints in {title}." if off else ""
+
+
+def _no_solution(work: Work) -> str:
+    title, policy = work.assignment.title, work.assignment.policy
+    if policy.solution == "off":
+        return f"The worked solution is not shown in {title}."
+    if (work.is_exam or policy.solution == "due") and not work.is_released:
+        return f"The worked solution is shown after {_release(work)}."
+    return ""
+
+
+def _no_verdict(work: Work) -> str:
+    if work.assignment.policy.show_points or work.is_released:
+        return ""
+    return f"The verdict and the points are shown after {_release(work)}."
+
+
+def _release(work: Work) -> str:
+    zone = work.assignment.policy.zone
+    return on_the_calendar(work.released, zone, work.now) if work.released else "it ends"
+
+
+def _strip(site: Site, person: SignedIn, work: Work) -> Strip:
+    one = work.assignment
+    entries = [entry for entry in one.entries if entry.exercise in site.catalog.by_id]
+    place = entries.index(work.entry) + 1 if work.entry in entries else 0
+    after = entries[place] if place < len(entries) else None
+    title = site.catalog.by_id[after.exercise].title if after else ""
+    href = work_url(site, person, one, after.exercise) if after else ""
+    return Strip(
+        title=one.title,
+        href=f"/assignments/{one.id}",
+        place=f"{place} of {len(entries)}",
+        says=tuple(_says(work)),
+        warns=_warns(work),
+        ends=work.dates.closes if work.is_exam else None,
+        following=Hyperlink(href, title) if after else None,
+    )
+
+
+def _elsewhere(site: Site, person: SignedIn, work: Work) -> Strip:
+    """The strip above another drawing than the one that counts."""
+    own = work_url(site, person, work.assignment, work.entry.exercise)
+    return Strip(
+        title=work.assignment.title,
+        href=f"/assignments/{work.assignment.id}",
+        place="",
+        says=(),
+        warns="Answers to this variant do not count there.",
+        ends=None,
+        following=Hyperlink(own, "Your variant"),
+    )
+
+
+def _says(work: Work) -> Iterator[str]:
+    """When the exercise is due, and what may still be earned."""
+    if work.dates.due:
+        due = in_words(work.dates.due, work.assignment.policy.zone, work.now)
+        what = "ends" if work.is_exam else "extended for you: due" if work.extended else "due"
+        yield f"{what} {due}"
+    elif work.phase == "open":
+        yield "no due date"
+    if work.phase != "closed":
+        yield _points(work)
+        if work.tries_left:
+            yield f"{work.tries_left} of {work.assignment.policy.attempts} tries left"
+
+
+def _points(work: Work) -> str:
+    """The points that the exercise may still earn."""
+    share = worth(work.assignment.policy, work.dates, work.now)
+    most = work.entry.points
+    points = f"{most:g} {'point' if most == 1 else 'points'}"
+    if work.phase != "late":
+        return points
+    return f"late: now up to {most * share:g} of {points}" if share else "too late for points"
+
+
+def _warns(work: Work) -> str:
+    """What no longer counts, or what would cost points."""
+    policy = work.assignment.policy
+    if work.phase == "closed":
+        return "This assignment is closed for you: answers are practice."
+    if work.tries_left == 0:
+        return "No tries are left: further answers are practice, and change nothing."
+    costs = []
+    if policy.hints == "cost" and not work.is_exam:
+        costs.append(f"Each hint costs {100 * policy.hint_cost:g} % of the points.")
+    if not _no_solution(work):
+        costs.append("After the worked solution, answers to this variant earn no points.")
+    return " ".join(costs)

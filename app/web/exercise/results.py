@@ -1,0 +1,34 @@
+"""Results of a button that are no verdict: refused, unreadable, out of order."""
+
+from app.errors import AnswerError, UnavailableError, sentence
+from app.kinds.answers import TooLongError
+from app.web.exercise.posted import ActionResult
+
+_LOST = "Your answer is still here, and no attempt was recorded."
+
+
+def refused(why: str) -> ActionResult | None:
+    """What an assignment does not allow; None if there is no reason *why*."""
+    return ActionResult(state="refused", says=why, status=403) if why else None
+
+
+def recorded(result: ActionResult, why: str) -> ActionResult:
+    """*result*; without its verdict, if an assignment gives a reason *why* it is hidden."""
+    if result.verdict is None or not why:
+        return result
+    return ActionResult(state="recorded", says=f"Your answer is stored. {why}")
+
+
+def unreadable(error: AnswerError | TooLongError) -> ActionResult:
+    """An answer that cannot be read: neither graded nor stored."""
+    return ActionResult(
+        state="unreadable",
+        says=sentence(str(error)),
+        status=413 if isinstance(error, TooLongError) else 200,
+    )
+
+
+def unavailable(error: UnavailableError) -> ActionResult:
+    """Something is out of order; the answer stays in the form."""
+    says = f"{sentence(str(error))} {_LOST}"
+    return ActionResult(state="unavailable", says=says, status=503)

@@ -1,0 +1,1 @@
+"""The pages that learning platforms open, by LTI 1.3."""

@@ -1,0 +1,164 @@
+"""What a launch opens in its own window: first which class and assignment it is, if need be."""
+
+from dataclasses import dataclass
+from zoneinfo import available_timezones
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from sqlmodel import Session
+
+from app.db.session import open_writing_session
+from app.errors import NotFoundError, RefusedError
+from app.federation.lti.arriving import (
+    Arrival,
+    arrive,
+    check_tied,
+    class_of,
+    name_link,
+    new_class,
+    tie,
+)
+from app.federation.lti.launching import Launch
+from app.federation.lti.tickets import sealed
+from app.people.assignments import assignments_of
+from app.people.classes import Role, classes_of, number_of, role_in
+from app.people.persons import open_browser
+from app.site import Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import Visitor, sign_in
+
+_CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A class or an assignment to choose."""
+
+    value: str
+    text: str
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPage:
+    """A question that a teacher answers once; the *ticket* leads on.
+
+    *zones* are those that a new class may have.
+    """
+
+    heading: str
+    lead: str
+    options: tuple[Candidate, ...]
+    ticket: str
+    zones: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a teacher answered: the candidate, and the time zone of a new class."""
+
+    chosen: str = ""
+    zone: str = ""
+
+
+async def entered(
+    request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said
+) -> Response:
+    """The response to a launch in its own window: a question, or the way to its assignment.
+
+    Raises:
+        RefusedError: the course is not set up, or the platform is not active anymore.
+    """
+    found = await aside(_entered, site, visiting, launch, said)
+    if isinstance(found, AskPage):
+        return render("lti/ask.html", frame(request, found.heading), found)
+    path, cookie = found
+    response = RedirectResponse(path, 303)
+    if cookie:
+        sign_in(request, response, cookie)
+    return response
+
+
+def _entered(
+    site: Site, visiting: Visitor, launch: Launch, said: Said
+) -> AskPage | tuple[str, str]:
+    """A question, or the address to go to and the cookie of the session."""
+    before = visiting.person.person if visiting.person else None
+    with open_writing_session(site.engine) as session:
+        if class_of(session, launch) is None and launch.teaches:
+            if not said.chosen.startswith(_CLASS):
+                return _which_class(session, site, launch, before)
+            _tie(session, site, launch, said, before)
+        check_tied(session, launch)
+        arrival = arrive(session, launch)
+        found = _opened(session, launch, arrival, said.chosen)
+        if found is None:
+            return _which_assignment(session, site, launch, arrival)
+        cookie = "" if before == arrival.person else open_browser(session, arrival.person)
+        session.commit()
+    return found, cookie
+
+
+def _opened(session: Session, launch: Launch, arrival: Arrival, chosen: str) -> str | None:
+    """The address of what a link opens; None if its teacher has to say what it is."""
+    assignment = arrival.assignment
+    asks = launch.teaches and launch.link and chosen != _NONE
+    if asks and chosen.startswith(_ASSIGNMENT):
+        assignment = _number(chosen)
+        name_link(session, launch, arrival.class_id, assignment)
+    elif asks and not assignment and assignments_of(session, arrival.class_id):
+        return None
+    return f"/assignments/{assignment}" if assignment else f"/classes/{arrival.class_id}"
+
+
+def _which_class(session: Session, site: Site, launch: Launch, person: int | None) -> AskPage:
+    """The question which class a course is: a new one, or one that the teacher has here."""
+    own = classes_of(session, person) if person is not None else ()
+    options = [Candidate(_NEW, f"A new class: {launch.title or 'A course'}")]
+    options += [
+        Candidate(f"{_CLASS}{number_of(row)}", row.name, "you teach it here")
+        for row, role in own
+        if role is Role.TEACHER and row.archived is None and not row.demo
+    ]
+    return AskPage(
+        heading="Which class is this course?",
+        lead="You are asked once. From then on, everyone who opens a link of the course is in this "
+        "class, and their points go back to the course."
+        + ("" if person else " To choose a class that you have here already, sign in here first."),
+        options=tuple(options),
+        ticket=sealed(site.secret, launch),
+        zones=tuple(sorted(available_timezones())),
+    )
+
+
+def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int | None) -> None:
+    if said.chosen == _NEW:
+        tie(session, launch, new_class(session, site.secret, launch, said.zone))
+        return
+    class_id = _number(said.chosen)
+    if role_in(session, class_id, person) is not Role.TEACHER:
+        raise NotFoundError("there is no such class, or you do not teach it")
+    tie(session, launch, class_id, person)
+
+
+def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
+    """The question what a link opens that does not say it."""
+    options = [
+        Candidate(f"{_ASSIGNMENT}{one.id}", one.title, f"{len(one.entries)} exercises")
+        for one in assignments_of(session, arrival.class_id)
+    ]
+    return AskPage(
+        heading="Which assignment does this link open?",
+        lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
+        "students go where you say now.",
+        options=(*options, Candidate(_NONE, "None: the page of the class, this time")),
+        ticket=sealed(site.secret, launch),
+    )
+
+
+def _number(chosen: str) -> int:
+    digits = chosen.rpartition(":")[2]
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
+        raise RefusedError("choose one of those that are listed")
+    return int(digits)

@@ -1,0 +1,228 @@
+"""/lti/login, /lti/launch and /lti/open: a platform opens an assignment, in its own window.
+
+In a frame only the page with the button shows; it opens a window with a ticket that works once. So
+no other page has to work in frames, and the session's cookie is Lax as everywhere.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import JSONResponse
+
+from app.db.session import open_session, open_writing_session
+from app.errors import AppError, RefusedError
+from app.federation.lti.launching import Launch
+from app.federation.lti.opening import (
+    OPENING_LIFE,
+    Begun,
+    Opening,
+    begun,
+    is_same_browser,
+    origin_of,
+    state_of,
+)
+from app.federation.lti.platforms import Platform, platform_for, platform_with
+from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, sealed, unsealed, use_once
+from app.federation.lti.vocabulary import LAUNCH
+from app.network.beyond import let_frame, let_post, redirect_beyond
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.lti.choosing import choosing
+from app.web.lti.desk import ANYWHERE, refused, tool_in
+from app.web.lti.entering import Said, entered
+
+router = APIRouter(prefix="/lti")
+_MOST_FIELDS = 50
+_COOKIE = "lti_"
+_STORES_NOTHING = (
+    "this browser did not begin this launch, or it stores no cookies for a page inside another "
+    "page; open it in a window of its own"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storing:
+    """What the platform's page is asked to remember, or for; see static/lti.js."""
+
+    asks: str
+    key: str
+    value: str
+    target: str
+    origin: str
+    next: str
+    token: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPage:
+    """The page in the frame: a button that opens a window."""
+
+    title: str
+    ticket: str
+
+
+@router.get("/jwks")
+async def keys(request: Request) -> Response:
+    """Our public keys, for platforms."""
+    found = await asyncio.to_thread(tool_in(request).key_set)
+    return JSONResponse(found, headers={"Cache-Control": "public, max-age=3600"})
+
+
+@router.get("/login")
+async def login(request: Request, site: Here) -> Response:
+    """The begin of a launch."""
+    return await _login(request, site, dict(request.query_params))
+
+
+@router.post("/login")
+async def login_by_form(request: Request, site: Here) -> Response:
+    """The begin of a launch, sent as a form."""
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
+        given = {name: value for name, value in form.items() if isinstance(value, str)}
+    return await _login(request, site, {**request.query_params, **given})
+
+
+@router.post("/launch")
+async def launch(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    id_token: Annotated[str, Form()] = "",
+    state: Annotated[str, Form()] = "",
+    error: Annotated[str, Form()] = "",
+    error_description: Annotated[str, Form()] = "",
+    kept: Annotated[str, Form()] = "",
+) -> Response:
+    """The message of a launch, which the browser brings from the platform."""
+    try:
+        if error:
+            raise RefusedError(
+                f"the platform refused: {error[:100]} {error_description[:300]}".strip()
+            )
+        sent = state_of(site.secret, state)
+        browser = request.cookies.get(_COOKIE + sent.name, "") or kept
+        if not browser and sent.stored:
+            return await _asked_for(request, site, sent, id_token, state)
+        if not is_same_browser(sent, browser):
+            return await _elsewhere(request, site, sent)
+        found = await tool_in(request).launched(sent, id_token)
+        return await _answer(request, site, visiting, found)
+    except AppError as problem:
+        return refused(request, problem)
+
+
+@router.post("/open", dependencies=[FromHere])
+async def open_window(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    ticket: Annotated[str, Form()] = "",
+    chosen: Annotated[str, Form()] = "",
+    zone: Annotated[str, Form()] = "",
+) -> Response:
+    """The window of a launch: signs in, and goes to the assignment."""
+    found = unsealed(site.secret, ticket)
+    await aside(_use, site, ticket)
+    return await entered(request, site, visiting, found, Said(chosen, zone))
+
+
+async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
+    try:
+        tool = tool_in(request)
+        platform = await aside(_platform, site, asked.get("iss", ""), asked.get("client_id", ""))
+        opening = begun(site.secret, platform, asked, tool.address + LAUNCH)
+        await tool.outgoing.check(platform.jwks_url)
+    except AppError as problem:
+        return refused(request, problem)
+    if opening.target:
+        response = _remembered(request, platform, opening)
+    else:
+        response = redirect_beyond(request, opening.address, 302)
+    response.headers.append("Set-Cookie", _cookie(opening))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _cookie(opening: Opening) -> str:
+    """The cookie that comes back in the frame of another site: where it is the only way."""
+    age = round(OPENING_LIFE.total_seconds())
+    return (
+        f"{_COOKIE}{opening.name}={opening.browser}; Path=/lti; Max-Age={age}; HttpOnly; Secure; "
+        "SameSite=None; Partitioned"
+    )
+
+
+def _remembered(request: Request, platform: Platform, opening: Opening) -> Response:
+    """The page that asks the platform's page to remember this browser, then goes on."""
+    page = Storing(
+        asks="put",
+        key=opening.name,
+        value=opening.browser,
+        target=opening.target,
+        origin=origin_of(platform.auth_url),
+        next=opening.address,
+    )
+    let_frame(request, ANYWHERE)
+    return render("lti/storing.html", frame(request, "Opening"), page)
+
+
+async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
+    """The page that asks the platform's page what it remembers, then sends the message again."""
+    platform = await aside(_platform_with, site, sent.platform)
+    page = Storing(
+        asks="get",
+        key=sent.name,
+        value="",
+        target="",
+        origin=origin_of(platform.auth_url),
+        next=LAUNCH,
+        token=token,
+        state=state,
+    )
+    let_frame(request, ANYWHERE)
+    return render("lti/storing.html", frame(request, "Opening"), page)
+
+
+async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
+    """The page for a browser that has no cookie here: a window of its own may have one."""
+    platform = await aside(_platform_with, site, sent.platform)
+    fields = {
+        "iss": platform.issuer,
+        "client_id": platform.client_id,
+        "login_hint": sent.hint,
+        "lti_message_hint": sent.message,
+    }
+    again = tuple((name, value) for name, value in fields.items() if value)
+    let_post(request, [origin_of(platform.auth_url)])  # the form is sent on from here to there
+    return refused(request, RefusedError(_STORES_NOTHING), again if sent.hint else ())
+
+
+async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
+    if found.answer_to:
+        return await choosing(request, site, found)
+    if request.headers.get("sec-fetch-dest") == "document":  # a window already
+        return await entered(request, site, visiting, found, Said())
+    platform = await aside(_platform_with, site, found.platform)
+    let_frame(request, {*found.origins, origin_of(platform.auth_url)})
+    page = OpenPage(found.link_title or "Your assignment", sealed(site.secret, found))
+    return render("lti/open.html", frame(request, page.title), page)
+
+
+def _use(site: Site, ticket: str) -> None:
+    with open_writing_session(site.engine) as session:
+        use_once(session, ticket, max(TICKET_LIFE, CHOICE_LIFE))
+
+
+def _platform(site: Site, issuer: str, client: str) -> Platform:
+    with open_session(site.engine) as session:
+        return platform_for(session, issuer, client)
+
+
+def _platform_with(site: Site, number: int) -> Platform:
+    with open_session(site.engine) as session:
+        return platform_with(session, number)

@@ -1,0 +1,133 @@
+"""/lti: how a learning platform is connected; /lti/register: one registers by itself."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+
+from app.db.session import open_session, open_writing_session
+from app.errors import AppError, InputError, RefusedError, UnavailableError
+from app.federation.lti.opening import origin_of
+from app.federation.lti.platforms import (
+    add_platform,
+    allow_deployment,
+    registration_with,
+    use_registration,
+)
+from app.network.beyond import let_frame
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere
+from app.web.lti.desk import refused, tool_in
+
+if TYPE_CHECKING:
+    from app.federation.lti.registering import Registered
+
+router = APIRouter(prefix="/lti")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformsPage:
+    """The addresses that a platform asks for; *missing*: why none can be connected yet."""
+
+    address: str
+    missing: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterPage:
+    """A platform that would register; *done*: it has."""
+
+    name: str
+    host: str
+    code: str
+    configuration: str
+    token: str
+    done: bool = False
+
+
+@router.get("")
+async def connect(request: Request, site: Here) -> Response:
+    """How an operator connects a platform."""
+    try:
+        address, missing = tool_in(request).address, ""
+    except UnavailableError as error:
+        address, missing = (
+            site.settings.address.rstrip("/") or "https://wallclock.example.org",
+            str(error),
+        )
+    page = PlatformsPage(address=address, missing=missing)
+    return render("lti/connect.html", frame(request, "Connect a learning platform"), page)
+
+
+@router.get("/register")
+async def ask(
+    request: Request,
+    site: Here,
+    code: str = "",
+    openid_configuration: str = "",
+    registration_token: str = "",
+) -> Response:
+    """The page on which an administrator of a platform registers it."""
+    try:
+        name = await aside(_named, site, code)
+        page = _page(name, code, openid_configuration, registration_token)
+    except AppError as problem:
+        return refused(request, problem)
+    let_frame(request, [origin_of(openid_configuration)])
+    return render("lti/register.html", frame(request, "Register"), page)
+
+
+@router.post("/register", dependencies=[FromHere])
+async def register(
+    request: Request,
+    site: Here,
+    code: Annotated[str, Form()] = "",
+    openid_configuration: Annotated[str, Form()] = "",
+    registration_token: Annotated[str, Form()] = "",
+) -> Response:
+    """Register the platform; it stays inactive until an operator activates it."""
+    try:
+        tool = tool_in(request)
+        from app.federation.lti.registering import register as register_at
+
+        name = await aside(_named, site, code)
+        found = await register_at(
+            tool.outgoing, name, openid_configuration, registration_token, tool.address
+        )
+        await aside(_store, site, code, found)
+    except InputError as problem:
+        return refused(request, RefusedError(str(problem)))
+    except AppError as problem:
+        return refused(request, problem)
+    let_frame(request, [origin_of(openid_configuration)])
+    page = RegisterPage(
+        name=name, host=found.platform.issuer, code="", configuration="", token="", done=True
+    )
+    return render("lti/register.html", frame(request, "Registered"), page)
+
+
+def _page(name: str, code: str, configuration: str, token: str) -> RegisterPage:
+    host = origin_of(configuration)
+    if not host:
+        raise RefusedError(
+            "this link is for a learning platform: enter it there as the registration address of "
+            "a new tool"
+        )
+    return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
+
+
+def _named(site: Site, code: str) -> str:
+    with open_session(site.engine) as session:
+        return registration_with(session, code)
+
+
+def _store(site: Site, code: str, found: "Registered") -> None:
+    with open_writing_session(site.engine) as session:
+        if not use_registration(session, code):
+            raise RefusedError("this registration link was used a moment ago")
+        platform = add_platform(session, found.platform)
+        if found.deployment:
+            allow_deployment(session, platform, found.deployment)
+        session.commit()

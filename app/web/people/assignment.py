@@ -1,0 +1,165 @@
+"""/assignments/ID: the exercises of an assignment, each with the variant that counts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.db.session import open_session, open_writing_session
+from app.errors import InputError, capitalized
+from app.federation.standing import Receipt, receipts
+from app.people.assignments import Entry, begin_sitting
+from app.people.classes import Role
+from app.people.gradebook import Cell
+from app.site import Here, Site
+from app.web.exercise.assigned import work_url
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.due import points_of
+from app.web.people.guard import Membership, in_assignment
+from app.web.people.head import ClassHead, assignment_url, head_of
+from app.web.people.mine import Mine, mine
+from app.web.people.rules import rules_of
+
+router = APIRouter(prefix="/assignments/{assignment:int}")
+_NEARLY = 1e-9  # of the points: they are sums of fractions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryView:
+    """An exercise of an assignment; without *href* it cannot be opened."""
+
+    title: str
+    href: str
+    kind: str
+    mark: str
+    says: tuple[str, ...]
+    points: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentPage:
+    """An assignment for one student; *teaches*: one who is none looks at it.
+
+    *receipts* say whether learning platforms have its points; *send* sends them again.
+    """
+
+    head: ClassHead
+    title: str
+    phase: str
+    says: str
+    why: str
+    points: str
+    rules: tuple[str, ...]
+    entries: tuple[EntryView, ...]
+    starts: str
+    sitting: int
+    ends: datetime | None
+    teaches: bool
+    receipts: tuple[Receipt, ...]
+    send: str
+
+
+@router.get("")
+async def assignment_page(
+    request: Request, site: Here, visiting: Visiting, assignment: int
+) -> Response:
+    """The assignment for the person who is signed in."""
+    member, found = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
+
+    def shown() -> Response:
+        with open_session(site.engine) as session:
+            one = mine(session, site, member, found)
+            sent = tuple(receipts(session, found.id, member.person.person))
+        page = _page(site, member, one, sent)
+        return render("people/assigned.html", frame(request, found.title, here="classes"), page)
+
+    return await aside(shown)
+
+
+@router.post("/begin", dependencies=[FromHere])
+async def begin(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+    """Start the exam of the person who is signed in."""
+    member, found = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
+    with open_writing_session(site.engine) as session:
+        phase = mine(session, site, member, found).phase
+        if phase in ("before", "closed"):
+            says = "has not opened yet" if phase == "before" else "is closed"
+            raise InputError(f"{found.title} {says}: it cannot be started")
+        if found.policy.sitting:
+            begin_sitting(session, assignment, member.person.person)
+    return RedirectResponse(assignment_url(assignment), 303)
+
+
+def _page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) -> AssignmentPage:
+    assignment, teaches = one.assignment, member.role > Role.STUDENT
+    phase = "open" if teaches and one.phase in ("before", "unstarted") else one.phase
+    opened = phase in ("open", "late", "closed")
+    runs = bool(assignment.policy.sitting) and phase in ("open", "late") and not teaches
+    return AssignmentPage(
+        head=head_of(member),
+        title=assignment.title,
+        phase=phase,
+        says=capitalized(" · ".join(one.said())),
+        why=one.why,
+        points=f"{assignment.points:g} points" if teaches else points_of(one),
+        rules=tuple(rules_of(one)),
+        entries=tuple(_entries(site, member, one)) if opened else (),
+        starts=f"{assignment_url(assignment.id)}/begin" if phase == "unstarted" else "",
+        sitting=assignment.policy.sitting,
+        ends=one.dates.closes if runs else None,
+        teaches=teaches,
+        receipts=sent,
+        send=f"{assignment_url(assignment.id)}/send",
+    )
+
+
+def _entries(site: Site, member: Membership, one: Mine) -> Iterator[EntryView]:
+    for entry in one.assignment.entries:
+        exercise = site.catalog.by_id.get(entry.exercise)
+        cell = one.cells.get(entry.exercise, Cell(0.0))
+        yield EntryView(
+            title=exercise.title if exercise else entry.exercise,
+            href=work_url(site, member.person, one.assignment, entry.exercise) if exercise else "",
+            kind=exercise.kind_title if exercise else "no longer in the course",
+            mark=_mark(one, entry, cell),
+            says=tuple(_says(one, entry, cell)),
+            points=_points(one, entry, cell),
+        )
+
+
+def _mark(one: Mine, entry: Entry, cell: Cell) -> str:
+    if not cell.tries:
+        return "new"
+    whole = not one.hidden and cell.points >= entry.points - _NEARLY
+    return "solved" if whole else "tried"
+
+
+def _points(one: Mine, entry: Entry, cell: Cell) -> str:
+    most = f"{entry.points:g} {'point' if entry.points == 1 else 'points'}"
+    if one.hidden or not (cell.tries or cell.overridden):
+        return most
+    return f"{cell.points:.4g} of {most}"
+
+
+def _says(one: Mine, entry: Entry, cell: Cell) -> Iterator[str]:
+    """What an exercise has, and why."""
+    most = one.assignment.policy.attempts
+    if one.hidden and cell.tries:
+        yield "recorded"
+    if most and one.phase in ("open", "late"):
+        yield f"{max(0, most - cell.tries)} of {most} tries left"
+    elif cell.tries:
+        yield f"{cell.tries} {'answer' if cell.tries == 1 else 'answers'}"
+    if one.hidden:
+        return
+    if cell.late:
+        yield "late"
+    if entry.exercise in one.mended:
+        yield one.mended[entry.exercise]
+    if cell.overridden:
+        why = one.given.get(entry.exercise, "")
+        yield f"given by your teacher: {why}" if why else "given by your teacher"

@@ -1,0 +1,138 @@
+"""An assignment as it stands for one student: dates, points, and why."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from app.db.people import ExtensionRow, MemberRow, OverrideRow
+from app.people.assignments import Assignment, dates_for
+from app.people.classes import Member, Role
+from app.people.gradebook import Cell, cells_of
+from app.people.local_time import in_words, on_the_calendar
+from app.people.policy import Dates, Phase
+from app.people.regrading import raised_for
+from app.people.work import release_of
+from app.site import Site
+from app.web.people.guard import Membership
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mine:
+    """An assignment for one student now.
+
+    *cells* are by exercise; so are *given*, why points were given by hand, and *mended*, what a
+    regrade has changed. *hidden* says from when
+    points are shown; empty if they are.
+    """
+
+    assignment: Assignment
+    dates: Dates
+    phase: Phase
+    extended: datetime | None
+    why: str
+    cells: Mapping[str, Cell]
+    given: Mapping[str, str]
+    mended: Mapping[str, str]
+    hidden: str
+    now: datetime
+
+    @property
+    def points(self) -> float:
+        """The points of the assignment."""
+        return sum(cell.points for cell in self.cells.values())
+
+    @property
+    def tried(self) -> int:
+        """The exercises with an answer that counts."""
+        return sum(cell.tries > 0 for cell in self.cells.values())
+
+    def worded(self, at: datetime) -> str:
+        """*at* in the zone of the class."""
+        return in_words(at, self.assignment.policy.zone, self.now)
+
+    def said(self) -> Iterator[str]:
+        """The dates that matter now, in words."""
+        dates = self.dates
+        if self.phase == "before" and dates.opens:
+            yield f"opens {self.worded(dates.opens)}"
+        if self.phase == "closed":
+            yield f"closed {self.worded(dates.closes)}" if dates.closes else "closed"
+            return
+        ends = "due"
+        if self.assignment.policy.sitting:
+            ends = "start it, and finish by" if self.phase == "unstarted" else "ends"
+        yield f"{ends} {self.worded(dates.due)}" if dates.due else "no due date"
+        if self.extended:
+            general = self.assignment.policy.due
+            others = f" (for others {self._day(general)})" if general else ""
+            yield f"extended for you{others}"
+        if dates.closes and dates.closes != dates.due:
+            yield f"closes {self.worded(dates.closes)}"
+
+    def _day(self, at: datetime) -> str:
+        return on_the_calendar(at, self.assignment.policy.zone, self.now)
+
+
+def mine(session: Session, site: Site, member: Membership, assignment: Assignment) -> Mine:
+    """How *assignment* stands for *member*."""
+    person, now = member.person.person, site.clock()
+    dates = dates_for(session, assignment, person)
+    extension = session.get(ExtensionRow, (assignment.id, person))
+    cells = cells_of(session, site.secret, assignment, [_as_member(session, member)])
+    return Mine(
+        assignment=assignment,
+        dates=dates,
+        phase=dates.phase(now, assignment.policy.grace),
+        extended=extension.until if extension else None,
+        why=extension.why if extension else "",
+        cells={exercise: cell for (_, exercise), cell in cells.items()},
+        given=_given(session, assignment, person),
+        mended=_mended(session, assignment, member.person.learner, now),
+        hidden=_hidden(assignment, dates, now),
+        now=now,
+    )
+
+
+def _as_member(session: Session, member: Membership) -> Member:
+    row = session.get(MemberRow, (member.class_id, member.person.person))
+    return Member(
+        class_id=member.class_id,
+        person=member.person.person,
+        learner=member.person.learner,
+        role=Role.STUDENT,
+        name=member.person.name,
+        outside_id=row.outside_id if row else "",
+        has_code=bool(row and row.code_digest),
+    )
+
+
+def _given(session: Session, assignment: Assignment, person: int) -> Mapping[str, str]:
+    """Why points were given by hand, by exercise."""
+    rows = (
+        select(OverrideRow)
+        .where(OverrideRow.assignment == assignment.id, OverrideRow.person == person)
+        .order_by(col(OverrideRow.id))
+    )
+    return {row.exercise: row.why for row in session.exec(rows)}
+
+
+def _mended(
+    session: Session, assignment: Assignment, learner: str, now: datetime
+) -> Mapping[str, str]:
+    """What regrades changed, by exercise; the last one that did."""
+    zone, said = assignment.policy.zone, dict[str, str]()
+    for one in raised_for(session, assignment, learner):
+        way = "more" if one.after > one.before else "less"
+        day = on_the_calendar(one.at, zone, now)
+        says = f"mended and judged again on {day}: an answer of yours is worth {way}"
+        said.setdefault(one.exercise, says)
+    return said
+
+
+def _hidden(assignment: Assignment, dates: Dates, now: datetime) -> str:
+    released = release_of(assignment.policy, dates)
+    if assignment.policy.show_points or released is None or now > released:
+        return ""
+    return f"shown after {on_the_calendar(released, assignment.policy.zone, now)}"

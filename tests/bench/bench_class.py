@@ -1,0 +1,126 @@
+"""A class of 300 joins by a link, and answers at the same instant; a check without a session."""
+
+import asyncio
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import repeat
+from pathlib import Path
+from urllib.parse import urlencode
+
+from app.db.session import connect, open_writing_session
+from app.db.signing import signing_secret
+from app.db.tables import now
+from app.people.assignments import Entry, create_assignment
+from app.people.classes import create_class, join_code_of, members_of, number_of
+from app.people.policy import Policy
+from app.people.variants import variant_seed
+from tests.bench.figures import Figure
+from tests.bench.load import Running, server
+
+_STUDENTS = 300
+_RUSH = 20.0  # seconds in which all of them join: three times as fast as in a minute
+_EXERCISE = "collectives/ring-all-reduce-time"
+_FORM = re.compile(rb'name="form" value="([^"]+)"')
+_SESSION = re.compile(rb"set-cookie: (session=[^;]+)", re.IGNORECASE)
+_LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+
+
+class _Student:
+    """A browser with one connection."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.port, self.name = port, name
+        self.cookie = ""
+
+    async def open(self) -> None:
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+
+    async def ask(self, path: str, **form: str) -> tuple[int, bytes]:
+        """The status and the whole answer."""
+        body = urlencode(form).encode()
+        method = "POST" if form else "GET"
+        cookie = f"Cookie: {self.cookie}\r\n" if self.cookie else ""
+        self.writer.write(
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{cookie}X-Fragment: 1\r\n"
+            f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
+            .encode() + body
+        )  # fmt: skip
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        found = _LENGTH.search(head)
+        answer = await self.reader.readexactly(int(found[1]) if found else 0)
+        if session := _SESSION.search(head):
+            self.cookie = session[1].decode()
+        return int(head.split(b" ", 2)[1]), answer
+
+    async def join(self, code: str, wait: float) -> float:
+        """The seconds that it took to join, after waiting for *wait* seconds; negative: it failed."""
+        await asyncio.sleep(wait)
+        await self.open()
+        begun = time.perf_counter()
+        _, page = await self.ask(f"/join/{code}")
+        form = _FORM.search(page)
+        status, _ = await self.ask(
+            f"/join/{code}", name=self.name, form=form[1].decode() if form else ""
+        )
+        took = time.perf_counter() - begun
+        return took if status == 200 and self.cookie else -1.0
+
+    async def answer(self, seed: int) -> float:
+        """The seconds from sending an answer to its verdict; negative: there was none."""
+        begun = time.perf_counter()
+        status, page = await self.ask(f"/exercises/{_EXERCISE}?seed={seed}", answer="1 s")
+        took = time.perf_counter() - begun
+        return took if status == 200 and b"Not yet" in page else -1.0
+
+
+def measure() -> Iterator[Figure]:
+    """The times of joining and of answering, and how many failed."""
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as running:
+        yield from _class_of(running, f"sqlite:///{folder}/keeps.db")
+
+
+def _class_of(running: Running, database: str) -> Iterator[Figure]:
+    engine = connect(database)
+    secret = signing_secret(engine)
+    with open_writing_session(engine) as session:
+        row = create_class(session, secret, "Three hundred", "Europe/Berlin")
+        policy = Policy(due=now() + timedelta(days=1), attempts=5)
+        assignment = create_assignment(
+            session, number_of(row), "Week 1", policy, [Entry(_EXERCISE, 1.0)]
+        )
+        session.commit()
+        code = join_code_of(secret, row)
+    students = [_Student(running.port, f"Student {number:03}") for number in range(_STUDENTS)]
+
+    async def term() -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
+        waits = [_RUSH * number / _STUDENTS for number in range(_STUDENTS)]
+        joined = await asyncio.gather(*map(_Student.join, students, repeat(code), waits))
+        seeds = _seeds(secret, assignment)
+        rounds = []
+        for _ in range(2):
+            for student in students:  # the server has closed idle connections
+                await student.open()
+            rounds.append(await asyncio.gather(*(s.answer(seeds[s.name]) for s in students)))
+        return joined, rounds[0], rounds[1]
+
+    def _seeds(secret: str, assignment: int) -> dict[str, int]:
+        with open_writing_session(engine) as session:
+            return {
+                one.name: variant_seed(secret, assignment, _EXERCISE, one.learner)
+                for one in members_of(session, number_of(row))
+            }
+
+    joined, first, second = asyncio.run(term())
+    engine.dispose()
+    failed = sum(took < 0 for took in (*joined, *first, *second))
+    yield Figure(f"{_STUDENTS} students who join and answer: failures", failed, "", 0, "lower")
+    yield Figure("joining, 95 %", 1e3 * _p95(joined), "ms", 300, "lower")
+    yield Figure(f"{_STUDENTS} answers at the same instant, 95 %", 1e3 * _p95(first), "ms", 300)
+    yield Figure("and again", 1e3 * _p95(second), "ms", 300)
+
+
+def _p95(seconds: Sequence[float]) -> float:
+    return sorted(seconds)[int(0.95 * len(seconds))]

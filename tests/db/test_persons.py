@@ -1,0 +1,114 @@
+"""Persons, their work and their end as rows; run on PostgreSQL too."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+from sqlalchemy import Engine
+from sqlmodel import select
+
+from app.db.claims import claim, unclaimed
+from app.db.people import ClassRow, MemberRow, PersonRow
+from app.db.personal import everything
+from app.db.session import open_session, open_writing_session
+from app.db.signing import new_learner
+from app.db.tables import DailyGuess, Prediction, Reveal, now
+from app.db.writer import NewRow, store
+from app.people.assignments import Entry, create_assignment, extend
+from app.people.classes import create_class, number_of
+from app.people.departing import all_about, delete_person
+from app.people.joining import join_as_new, seat_with
+from app.people.persons import SignedIn
+from app.people.policy import Policy
+from app.people.work import veiled, works_at
+from tests.db.test_rows import NOON, attempt
+
+SECRET = "a secret for tests"
+PERSONAL = ("attempts", "reveals", "predictions", "guesses", "runs")
+
+
+def work_of(learner: str, answer: str) -> list[NewRow]:
+    return [
+        attempt(learner=learner, answer=answer),
+        Reveal(learner=learner, exercise="t/e", seed=0, number=1),
+        Prediction(learner=learner, exercise="t/e", seed=0, answer=answer),
+        DailyGuess(learner=learner, day=NOON.date(), question="q", answer=answer, value=1.0),
+    ]
+
+
+def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
+    anonymous, person = new_learner(), new_learner()
+    other: NewRow = Reveal(learner=anonymous, exercise="t/e", seed=0, number=2)
+    rows = [*work_of(anonymous, "theirs"), other, *work_of(person, "mine")]
+    assert store(engine, rows) == [None] * len(rows)
+    with open_writing_session(engine) as session:
+        found = unclaimed(session, anonymous)
+        assert found is not None
+        assert (found.answers, found.guesses) == (1, 1)
+        assert claim(session, anonymous, person) == 2
+    with open_session(engine) as session:
+        own, left = everything(session, person), everything(session, anonymous)
+        assert [len(own[name]) for name in PERSONAL] == [2, 2, 1, 1, 0]
+        assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0]
+        assert "theirs" not in str(own["predictions"]) + str(own["guesses"])
+
+
+def test_many_join_at_once_and_every_code_is_of_one(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        class_id = number_of(create_class(session, SECRET, "Systems"))
+        session.commit()
+
+    def join(number: int) -> str:
+        with open_writing_session(engine) as session:
+            row = session.get(ClassRow, class_id)
+            assert row is not None
+            return join_as_new(session, SECRET, row, f"S{number}", f"form {number}").code
+
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(join, range(40)))
+    with open_session(engine) as session:
+        seats = {seat.person for code in codes if (seat := seat_with(session, code, class_id))}
+        assert len(seats) == 40
+        assert not seat_with(session, codes[0], class_id + 1)
+
+
+def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        row = create_class(session, SECRET, "Systems", "Europe/Berlin")
+        policy = Policy(due=now() + timedelta(days=1), attempts=3, show_points=False)
+        entries = [Entry("t/other", 1.0), Entry("t/e", 2.0)]
+        assignment = create_assignment(session, number_of(row), "Week 1", policy, entries)
+        create_assignment(
+            session, number_of(row), "Week 2", replace(policy, attempts=0), entries[:1]
+        )
+        code = join_as_new(session, SECRET, row, "Grace", "form").code
+        seat = seat_with(session, code)
+        assert seat is not None
+        seat.label, seat.outside_id = "Grace H.", "4711"
+        session.add(seat)
+        found = session.get(PersonRow, seat.person)
+        assert found is not None
+        person = SignedIn(seat.person, found.learner, found.name)
+        extend(session, assignment, [seat.person], now() + timedelta(days=5), why="was ill")
+        session.commit()
+    with open_session(engine) as session:
+        (work,) = works_at(session, SECRET, person, "t/e", now())
+        assert (work.phase, work.tries, work.extended) == ("open", 0, True)
+        assert [entry.exercise for entry in work.assignment.entries] == ["t/other", "t/e"]
+        assert {name for name, _ in veiled(session, SECRET, person, now())} == {"t/e", "t/other"}
+        assert len(list(veiled(session, SECRET, person, now() + timedelta(days=9)))) == 0
+    store(engine, [attempt(learner=person.learner, exercise="t/e", seed=work.seed, at=now())])
+    with open_session(engine) as session:
+        (work,) = works_at(session, SECRET, person, "t/e", now())
+        assert work.tries == 1
+    with open_writing_session(engine) as session:
+        found = session.get(PersonRow, person.person)
+        assert found is not None
+        assert all_about(session, found)["extensions"]
+        assert delete_person(session, found)
+    with open_session(engine) as session:
+        rows = session.exec(select(MemberRow).where(MemberRow.person == person.person)).all()
+        assert [(m.label, m.outside_id, m.code_digest) for m in rows] == [("", "", None)]
+        found = session.get(PersonRow, person.person)
+        assert found is not None
+        assert (found.name, found.deleted is None) == ("", False)

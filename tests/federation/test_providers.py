@@ -1,0 +1,225 @@
+"""The settings of providers, what is missing for them, and providers in trouble."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from joserfc import jwk, jwt
+
+from app.config import Settings
+from app.errors import AppError, InputError, RefusedError, UnavailableError
+from app.federation import providers
+from app.federation.federation import Federation
+from app.federation.oidc import Flight, Identity, Returned, SignIns
+from app.federation.outgoing import Answer, Outgoing
+from app.federation.providers import Provider, obstacles, providers_in
+from app.federation.tokens import KeySets
+
+ISSUER = "https://idp.example"
+BACK = "https://wallclock.example/sign-in/back"
+CAMPUS = Provider("campus", "Campus", ISSUER, "wallclock", "secret")
+ABOUT: dict[str, Any] = {
+    "issuer": ISSUER, "authorization_endpoint": f"{ISSUER}/auth?tenant=1", "token_endpoint": f"{ISSUER}/token",
+    "jwks_uri": f"{ISSUER}/keys",
+}  # fmt: skip
+
+
+def settings(oidc: str, **more: Any) -> Settings:
+    return Settings(oidc=oidc, address="https://wallclock.example", **more)
+
+
+def test_each_provider_has_a_name_an_address_and_its_client() -> None:
+    text = (
+        " Example  Campus = https://idp.example/realm, id ,a,b=c ;GitLab=https://gitlab.example,wc;"
+    )
+    campus, gitlab = providers_in(settings(text))
+    assert campus == Provider("example-campus", "Example Campus", f"{ISSUER}/realm", "id", "a,b=c")
+    assert gitlab == Provider("gitlab", "GitLab", "https://gitlab.example", "wc", "")
+    assert providers_in(settings("")) == []
+
+
+@pytest.mark.parametrize(
+    ("oidc", "says"),
+    [
+        ("Campus", "must be NAME=ISSUER,CLIENT_ID,SECRET"), ("Campus=https://idp.example", "must be NAME=ISSUER"),
+        ("Campus=,id,hush", "must be NAME=ISSUER"), ("=https://idp.example,id,hush", "cannot be called ''"),
+        ("Back=https://idp.example,id,hush", "cannot be called 'Back'"), ("+=https://idp.example,id,hush", "cannot be called"),
+        ("x" * 61 + "=https://idp.example,id,hush", "up to 60 characters"),
+        ("Campus=http://idp.example,id,hush", "must begin with https://"), ("Campus=idp.example,id,hush", "https://"),
+        ("Campus=https://u:p@idp.example,id,hush", "user name"), ("Campus=https://idp.example?x=1,id,hush", "neither a query"),
+        ("A=https://a.example,id,hush;a=https://b.example,id,hush", "two providers with the slug 'a'"),
+        ("A=https://a.example,id,hush;B=https://a.example,id,hush", "two providers with the issuer"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_cannot_be_read_is_refused_without_its_secret(oidc: str, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        providers_in(settings(oidc))
+    assert says in str(refused.value)
+    assert "hush" not in str(refused.value)
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hush" not in repr(settings("Campus=https://idp.example,id,hush"))
+    assert "secret" not in repr(CAMPUS).replace("secret=", "")
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    oidc = "Campus=https://idp.example,id,hush"
+    assert obstacles(settings(oidc)) == []
+    assert len(Federation(settings(oidc)).usable()) == 1
+    (address,) = obstacles(Settings(oidc=oidc))
+    assert "WALLCLOCK_ADDRESS" in address
+    assert obstacles(Settings()) == ()  # nothing is missing where nothing is configured
+    monkeypatch.setattr(providers, "_PACKAGES", ("joserfc", "no_such_package"))
+    (package,) = obstacles(settings(oidc))
+    assert package.endswith(
+        "needs no_such_package: pip install 'wallclock[people]', then restart it."
+    )
+    made = Federation(settings(oidc))
+    assert made.usable() == ()
+    for name in ("outgoing", "keys", "sign_ins"):
+        with pytest.raises(
+            UnavailableError, match="its operator can install them with pip install"
+        ):
+            getattr(made, name)
+
+
+class Service(Outgoing):
+    """A provider that answers as it is told."""
+
+    def __init__(self, about: object = None, status: int = 200) -> None:
+        super().__init__()
+        self.about = ABOUT if about is None else about
+        self.status = status
+        self.asked: list[str] = []
+        self.token = Answer("https://idp.example/token", 200, {}, b"{}")
+
+    async def send(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> Answer:
+        self.asked.append(url)
+        if method == "POST":
+            return self.token
+        return Answer(url, self.status, {}, json.dumps(self.about).encode())
+
+
+def begun(service: Service, clock: Any = lambda: 1000.0) -> tuple[SignIns, Flight]:
+    return SignIns(service, KeySets(service), clock=clock), Flight.begin("campus", "/")
+
+
+def failing(what: Any) -> AppError:
+    with pytest.raises(AppError) as raised:
+        asyncio.run(what)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("about", "status", "says"),
+    [
+        (None, 503, "Campus cannot be asked: it answered 503"), ({}, 200, "not configured correctly"),
+        (ABOUT | {"issuer": ISSUER + "/"}, 200, "not configured correctly"), ([], 200, "without a JSON object"),
+        ({**ABOUT, "token_endpoint": None}, 200, "Campus answered without its token_endpoint"),
+        ({**ABOUT, "jwks_uri": ["x"]}, 200, "Campus answered without its jwks_uri"),
+    ],
+)  # fmt: skip
+def test_a_provider_that_does_not_describe_itself_is_said(
+    about: Any, status: int, says: str
+) -> None:
+    sign_ins, flight = begun(Service(about, status))
+    error = failing(sign_ins.begin(CAMPUS, flight, BACK, afresh=False))
+    assert isinstance(error, UnavailableError)
+    assert says in str(error)
+
+
+def test_a_provider_cannot_send_browsers_to_another_kind_of_address() -> None:
+    for address in ("javascript:alert(1)", "http://idp.example/auth"):
+        sign_ins, flight = begun(Service({**ABOUT, "authorization_endpoint": address}))
+        assert isinstance(failing(sign_ins.begin(CAMPUS, flight, BACK, afresh=False)), RefusedError)
+
+
+def test_the_query_of_a_provider_stays() -> None:
+    sign_ins, flight = begun(Service())
+    address = asyncio.run(sign_ins.begin(CAMPUS, flight, BACK, afresh=False))
+    assert address.startswith(f"{ISSUER}/auth?tenant=1&response_type=code&")
+    assert "prompt" not in address
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "says"),
+    [
+        (400, b'{"error":"invalid_grant"}', RefusedError, "did not accept the code"),
+        (302, b"", RefusedError, "did not accept the code"),
+        (401, b'{"error":"invalid_client"}', UnavailableError, "Campus answered 401 to this server"),
+        (500, b"<h1>", UnavailableError, "Campus answered 500"), (200, b"<h1>", UnavailableError, "without JSON"),
+        (200, b"{}", UnavailableError, "without its id_token"), (200, b'{"id_token": 3}', UnavailableError, "id_token"),
+        (200, b'{"id_token": "a.b.c"}', RefusedError, "not a signed token"),
+    ],
+)  # fmt: skip
+def test_an_answer_to_the_code_that_is_none_is_said(
+    status: int, body: bytes, error: type[AppError], says: str
+) -> None:
+    service = Service()
+    service.token = Answer(f"{ISSUER}/token", status, {}, body)
+    sign_ins, flight = begun(service)
+    raised = failing(sign_ins.end(CAMPUS, flight, Returned(state=flight.state, code="c"), BACK))
+    assert isinstance(raised, error)
+    assert says in str(raised)
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        ({"issuer": "https://evil.example", "code": "c"}, "another issuer"), ({}, "Campus sent no code"),
+        ({"error": "login_required"}, "did not sign you in (login_required)"), ({"state": "é"}, "another tab"),
+        ({"state": ""}, "another tab"),
+    ],
+)  # fmt: skip
+def test_what_comes_back_must_be_the_answer(returned: dict[str, str], says: str) -> None:
+    service = Service()
+    sign_ins, flight = begun(service)
+    given = Returned(**{"state": flight.state, **returned})
+    assert says in str(failing(sign_ins.end(CAMPUS, flight, given, BACK)))
+    assert f"{ISSUER}/token" not in service.asked
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, ""), ({"nonce": "another"}, "another request"), ({"nonce": None}, "another request"),
+        ({"aud": "another"}, "another client"), ({"iss": "https://evil.example"}, "is from"),
+    ],
+)  # fmt: skip
+def test_the_token_must_be_the_one_for_this_sign_in(changed: dict[str, Any], says: str) -> None:
+    key = jwk.ECKey.generate_key("P-256", parameters={"kid": "a"})
+    service = Service(ABOUT | {"keys": [key.as_dict(private=False)]})
+    sign_ins, flight = begun(service)
+    claims = {"iss": ISSUER, "aud": "wallclock", "sub": "mina", "nonce": flight.nonce}
+    times = {"iat": time.time(), "exp": time.time() + 60}
+    token = jwt.encode({"alg": "ES256", "kid": "a"}, claims | times | changed, key)
+    service.token = Answer(f"{ISSUER}/token", 200, {}, json.dumps({"id_token": token}).encode())
+    ending = sign_ins.end(CAMPUS, flight, Returned(state=flight.state, code="c"), BACK)
+    if says:
+        assert says in str(failing(ending))
+    else:
+        assert asyncio.run(ending) == Identity(ISSUER, "mina")
+
+
+def test_a_provider_is_asked_about_itself_once_an_hour_and_may_be_down_for_a_day() -> None:
+    moment = [0.0]
+    service = Service()
+    sign_ins, _ = begun(service, lambda: moment[0])
+
+    def asks(later: float) -> int:
+        moment[0] += later
+        service.asked.clear()
+        asyncio.run(sign_ins.described(CAMPUS))
+        return len(service.asked)
+
+    assert [asks(0), asks(3000), asks(700)] == [1, 0, 1]
+    service.status = 503
+    assert [asks(3601), asks(10), asks(31)] == [1, 0, 1]
+    moment[0] += 86_400
+    assert isinstance(failing(sign_ins.described(CAMPUS)), UnavailableError)

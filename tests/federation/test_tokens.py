@@ -1,0 +1,219 @@
+"""Tokens that other services signed: each claim is checked, whoever signed it."""
+
+import asyncio
+import base64
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from joserfc import jwk, jwt
+
+from app.errors import RefusedError, UnavailableError
+from app.federation.outgoing import Answer, Outgoing
+from app.federation.tokens import KeySets, verified
+
+NOW = 1_800_000_000.0
+URL = "https://idp.example/keys"
+GOOD: dict[str, Any] = {
+    "iss": "https://idp.example", "aud": "wallclock", "sub": "s", "iat": NOW, "exp": NOW + 60, "nonce": "n",
+}  # fmt: skip
+KEY = jwk.ECKey.generate_key("P-256", parameters={"kid": "a", "use": "sig"})
+OTHER = jwk.ECKey.generate_key("P-256", parameters={"kid": "b", "use": "sig"})
+RSA = jwk.RSAKey.generate_key(2048, parameters={"kid": "r", "use": "sig"})
+
+
+class Service(Outgoing):
+    """A service with keys that change; counts how often it is asked."""
+
+    def __init__(self, *keys: object) -> None:
+        super().__init__()
+        self.keys: Sequence[object] = keys
+        self.status = 200
+        self.asked = 0
+
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+        self.asked += 1
+        await asyncio.sleep(0)
+        body = json.dumps({"keys": self.keys}, default=lambda key: key.as_dict(private=False))
+        return Answer(url, self.status, {}, body.encode() if self.status == 200 else b"down")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.at = 1000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+def signed(
+    claims: Mapping[str, Any] = GOOD, key: Any = KEY, algorithm: str = "ES256", **head: Any
+) -> str:
+    return jwt.encode(
+        {"alg": algorithm, "kid": key.kid, **head}, dict(claims), key, algorithms=[algorithm]
+    )
+
+
+def claims_of(
+    token: str, keys: KeySets | None = None, nonce: str | None = "n"
+) -> Mapping[str, object]:
+    return asyncio.run(
+        verified(
+            token, keys or KeySets(Service(KEY, RSA)), URL,
+            issuer="https://idp.example", audience="wallclock", nonce=nonce, now=NOW,
+        )
+    )  # fmt: skip
+
+
+def by_hand(header: object, claims: object, secret: bytes = b"") -> str:
+    parts = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=")
+        for part in (header, claims)
+    ]
+    mac = hmac.digest(secret, b".".join(parts), "sha256") if secret else b""
+    return b".".join([*parts, base64.urlsafe_b64encode(mac).rstrip(b"=")]).decode()
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in GOOD.items() if key != name}
+
+
+@pytest.mark.parametrize("claims", [GOOD, GOOD | {"aud": ["wallclock"]}, GOOD | {"azp": "wallclock"},
+    GOOD | {"aud": ["x", "wallclock"], "azp": "wallclock"}, GOOD | {"exp": NOW - 50, "iat": NOW + 50}])  # fmt: skip
+def test_a_right_token_is_accepted_also_with_clocks_a_minute_apart(claims: dict[str, Any]) -> None:
+    assert claims_of(signed(claims))["sub"] == "s"
+
+
+def test_both_kinds_of_keys_are_accepted() -> None:
+    for algorithm in ("RS256", "PS256"):
+        assert claims_of(signed(key=RSA, algorithm=algorithm))["sub"] == "s"
+
+
+@pytest.mark.parametrize(
+    ("claims", "says"),
+    [
+        (GOOD | {"exp": NOW - 120}, "expired 120 seconds ago"), (GOOD | {"iat": NOW + 120}, "valid in 120 seconds"),
+        (GOOD | {"nbf": NOW + 120}, "valid in 120 seconds"), (GOOD | {"nbf": "soon"}, "no valid nbf"),
+        (GOOD | {"aud": "d"}, "another client"), (GOOD | {"aud": ["wallclock", "d"]}, "another client"),
+        (GOOD | {"azp": "d"}, "another client"), (without("aud"), "another client"),
+        (GOOD | {"iss": "https://other.example"}, "is from 'https://other.example'"), (without("iss"), "is from 'None'"),
+        (GOOD | {"nonce": "m"}, "another request"), (without("nonce"), "another request"),
+        (without("exp"), "no valid exp"), (without("iat"), "no valid iat"), (GOOD | {"exp": "9999999999"}, "no valid exp"),
+        (GOOD | {"exp": True}, "no valid exp"), (GOOD | {"exp": float("nan")}, "no valid exp"),
+        (GOOD | {"exp": float("inf")}, "no valid exp"),
+        (GOOD | {"sub": ""}, "does not name a person"), (GOOD | {"sub": "x" * 256}, "does not name a person"),
+        (GOOD | {"sub": 3}, "does not name a person"), (without("sub"), "anonymous launches"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_is_not_right_is_refused(claims: dict[str, Any], says: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        claims_of(signed(claims))
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("token", "says"),
+    [
+        (by_hand({"alg": "none"}, GOOD), "'none'"), (by_hand({"alg": "none", "kid": "a"}, GOOD), "'none'"),
+        (by_hand({"alg": "HS256", "kid": "a"}, GOOD, KEY.as_pem(private=False)), "'HS256'"),
+        (by_hand({"kid": "a"}, GOOD), "not a signed token"), (by_hand({"alg": ["ES256"]}, GOOD), "accepted are RS256"),
+        (by_hand(["ES256"], GOOD), "not a signed token"), (by_hand({"alg": "ES256", "kid": "a"}, GOOD), "signature"),
+        (by_hand({"alg": "ES256", "kid": "a"}, GOOD, b"x"), "signature"),
+        (signed(key=OTHER, kid="a"), "signature"), (signed() + "x", "signature"), (signed(key=OTHER), "key 'b'"),
+        (signed(key=RSA, algorithm="RS256", kid="a"), "key 'a'"),
+        (signed()[:-20], "signature"), ("", "not a signed token"), ("a.b", "not a signed token"),
+        ("é.b.c", "not a signed token"), (".." , "not a signed token"), ("a.b.c.d.e", "not a signed token"),
+        ("x" * 70_000 + ".b.c", "not a signed token"),
+        (base64.urlsafe_b64encode(b"[" * 40_000).decode() + ".b.c", "not a signed token"),
+    ],
+)  # fmt: skip
+def test_a_token_that_its_service_did_not_sign_is_refused(token: str, says: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        claims_of(token)
+    assert says in str(refused.value)
+
+
+def test_a_token_with_a_changed_claim_is_refused() -> None:
+    head, _, signature = signed().split(".")
+    body = base64.urlsafe_b64encode(json.dumps(GOOD | {"sub": "t"}).encode()).rstrip(b"=").decode()
+    with pytest.raises(RefusedError, match="signature"):
+        claims_of(f"{head}.{body}.{signature}")
+
+
+def test_a_token_without_a_key_name_needs_a_set_with_one_key_that_fits() -> None:
+    nameless = jwt.encode({"alg": "ES256"}, GOOD, KEY)
+    assert claims_of(nameless, KeySets(Service(KEY, RSA)))["sub"] == "s"
+    with pytest.raises(RefusedError, match="does not have"):
+        claims_of(nameless, KeySets(Service(KEY, OTHER)))
+
+
+def test_a_key_that_is_not_one_does_not_lose_the_others() -> None:
+    public = RSA.as_dict(private=False)
+    odd = [
+        None, 3, {"kty": "RSA"}, {"kty": "oct", "k": "AAAA", "kid": "a"}, {"kty": "EC", "crv": "P-256", "kid": "a"},
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "short"}, {**KEY.as_dict(private=False), "use": "enc"},
+        {**public, "e": base64.urlsafe_b64encode(b"\x01" * 200).decode().rstrip("="), "kid": "s"},
+    ]  # fmt: skip
+    keys = KeySets(Service(*odd, KEY))
+    assert claims_of(signed(), keys)["sub"] == "s"
+    with pytest.raises(RefusedError, match="'s'"):
+        claims_of(signed(key=RSA, algorithm="RS256", kid="s"), keys)
+
+
+def test_a_rotated_key_is_found_but_forged_ones_do_not_flood_the_service() -> None:
+    service, clock = Service(KEY), Clock()
+    keys = KeySets(service, clock)
+
+    def accepted(token: str) -> bool:
+        try:
+            claims_of(token, keys)
+        except RefusedError:
+            return False
+        return True
+
+    assert accepted(signed())
+    service.keys = (OTHER,)
+    assert [accepted(signed(key=OTHER, kid=kid)) for kid in ("b", "x", "y", "b")] == [False] * 4
+    assert service.asked == 1  # none was fetched within the first 30 seconds
+    clock.at += 31
+    assert accepted(signed(key=OTHER))
+    assert not accepted(signed())  # the old key is gone
+    assert service.asked == 2
+    clock.at += 3601
+    assert accepted(signed(key=OTHER))
+    assert service.asked == 3  # once an hour
+
+
+def test_keys_outlive_a_service_that_is_down_for_a_day() -> None:
+    service, clock = Service(KEY), Clock()
+    keys = KeySets(service, clock)
+    claims_of(signed(), keys)
+    service.status = 503
+    clock.at += 3700
+    assert claims_of(signed(), keys)["sub"] == "s"
+    assert service.asked == 2
+    assert claims_of(signed(), keys)["sub"] == "s"
+    assert service.asked == 2  # and is not asked at every launch
+    clock.at += 86_400
+    with pytest.raises(
+        UnavailableError, match=r"keys of idp\.example cannot be read: it answered 503"
+    ):
+        claims_of(signed(), keys)
+    service.status = 200
+    clock.at += 31
+    assert claims_of(signed(), keys)["sub"] == "s"
+
+
+def test_many_launches_at_once_fetch_the_keys_once() -> None:
+    service = Service(KEY)
+    keys = KeySets(service)
+
+    async def together() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(50):
+                group.create_task(keys.find(URL, "a", "ES256"))
+
+    asyncio.run(together())
+    assert service.asked == 1

@@ -1,0 +1,274 @@
+"""Joining by a link, signing in with a seat code, and signing out."""
+
+import re
+from html import unescape
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlmodel import select
+
+from app.db.people import MemberRow, PersonRow, SessionRow
+from app.db.session import open_session
+from app.people.codes import digest_of
+from app.people.persons import open_browser
+from app.site import Site
+from app.web.frame.visitor import COOKIE, SESSION
+from app.web.people.signing import own_path
+from tests.people.school import School
+from tests.web.test_progress import words
+
+
+@pytest.fixture
+def school(site: Site) -> School:
+    site.allowances.wrong_codes._full_at.clear()
+    site.allowances.wrong_codes_of_class._full_at.clear()
+    return School(site)
+
+
+def form_of(page: str) -> str:
+    found = re.search(r'name="form" value="([^"]+)"', page)
+    return found[1] if found else ""
+
+
+def seat_code(page: str) -> str:
+    found = re.search(r'class="seat-code">([^<]+)<', page)
+    assert found, words(page)
+    return found[1]
+
+
+def members(site: Site, school: School) -> int:
+    with open_session(site.engine) as session:
+        rows = session.exec(select(MemberRow).where(MemberRow.class_id == school.id)).all()
+        return len(rows) - 1  # the teacher
+
+
+def join(client: TestClient, school: School, name: str) -> str:
+    form = form_of(client.get(f"/join/{school.code}").text)
+    return client.post(f"/join/{school.code}", data={"name": name, "form": form}).text
+
+
+def test_a_name_is_enough_to_join_and_the_seat_code_opens_another_browser(
+    client: TestClient, school: School
+) -> None:
+    code = seat_code(join(client, school, "Grace Hopper"))
+    assert client.get(f"/classes/{school.id}").status_code == 200
+    client.cookies.clear()
+    assert client.get(f"/classes/{school.id}").headers["location"].startswith("/sign-in?next=")
+    answer = client.post("/sign-in", data={"code": code.lower().replace("-", " ")})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/classes/{school.id}")
+    assert "Grace Hopper" in client.get("/me").text
+
+
+def test_a_form_that_is_sent_twice_makes_one_person(
+    client: TestClient, site: Site, school: School
+) -> None:
+    form = form_of(client.get(f"/join/{school.code}").text)
+    codes = []
+    for _ in range(2):
+        client.cookies.clear()  # the answer to the first one was lost
+        sent = {"name": "Twice", "form": form}
+        codes.append(seat_code(client.post(f"/join/{school.code}", data=sent).text))
+    assert members(site, school) == 1
+    client.cookies.clear()
+    assert client.post("/sign-in", data={"code": codes[1]}).status_code == 303
+
+
+def test_one_who_is_signed_in_joins_with_one_press_and_is_never_two(
+    client: TestClient, site: Site, school: School
+) -> None:
+    other = School(site, "Networks")
+    join(client, school, "Grace")
+    page = client.get(f"/join/{other.code}").text
+    assert "signed in as Grace" in words(page)
+    assert seat_code(client.post(f"/join/{other.code}").text)
+    again = client.post(f"/join/{other.code}", data={"name": "Someone else"})
+    assert (again.status_code, members(site, other)) == (303, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"joining": "closed"}, "Nobody can join this class now"),
+        ({"joining": "roster"}, "has a list of its students"),
+    ],
+)
+def test_a_class_that_cannot_be_joined_says_so(
+    client: TestClient, site: Site, school: School, change: dict[str, str], says: str
+) -> None:
+    school.change(**change)
+    assert says in words(client.get(f"/join/{school.code}").text)
+    answer = client.post(f"/join/{school.code}", data={"name": "Mallory"})
+    assert (answer.status_code, members(site, school)) == (422, 0)
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "two\x07bells"])
+def test_a_name_that_is_not_valid_stays_in_the_form(
+    client: TestClient, site: Site, school: School, name: str
+) -> None:
+    answer = client.post(f"/join/{school.code}", data={"name": name, "form": "f"})
+    assert (answer.status_code, members(site, school)) == (422, 0)
+    assert "printable characters" in answer.text
+    assert SESSION not in answer.cookies
+
+
+def test_a_class_of_pseudonyms_offers_an_invented_name(client: TestClient, site: Site) -> None:
+    school = School(site, pseudonyms=True)
+    page = client.get(f"/join/{school.code}").text
+    offered = re.search(r'name="name" value="([A-Z]\w+ [A-Z]\w+ \d\d)"', page)
+    assert offered
+    assert unescape(offered[1]) in words(join(client, school, offered[1]))
+
+
+def test_a_link_that_was_renewed_leads_nowhere(client: TestClient, school: School) -> None:
+    school.change(join_digest=digest_of("another"))
+    answer = client.get(f"/join/{school.code}")
+    assert answer.status_code == 404
+    assert "Systems" not in answer.text
+
+
+def test_no_page_before_joining_sets_a_cookie(client: TestClient, school: School) -> None:
+    for address in (
+        f"/join/{school.code}",
+        "/sign-in",
+        "/",
+        "/exercises/collectives/ring-all-reduce-time",
+    ):
+        assert "set-cookie" not in client.get(address).headers
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [("K7M2", "this one has 4"), ("ZZZZ-ZZZZ", "no seat has the code ZZZZ-ZZZZ"), ("", "has 0")],
+)
+def test_a_wrong_code_says_what_is_wrong(
+    client: TestClient, school: School, code: str, says: str
+) -> None:
+    answer = client.post("/sign-in", data={"code": code})
+    assert answer.status_code == 422
+    assert says in words(answer.text).replace("No seat", "no seat")
+    assert SESSION not in answer.cookies
+
+
+def test_codes_are_guessed_ten_times_a_minute_and_then_not_even_read(
+    client: TestClient, school: School
+) -> None:
+    _, _, code = school.member("Grace")
+    for number in range(10):
+        wrong = client.post("/sign-in", data={"code": f"ZZZZ-ZZ{number:02}"})
+        assert wrong.status_code == 422
+    refused = client.post("/sign-in", data={"code": code})
+    assert (refused.status_code, int(refused.headers["retry-after"]) <= 6) == (429, True)
+    assert client.get("/join/nothing").status_code == 429
+
+
+def test_right_codes_are_not_counted(client: TestClient, school: School) -> None:
+    _, _, code = school.member("Grace")
+    for _ in range(12):  # a lecture hall behind one address
+        client.cookies.clear()
+        assert client.get(f"/join/{school.code}").status_code == 200
+        assert client.post("/sign-in", data={"code": code}).status_code == 303
+
+
+def test_a_class_is_guessed_at_a_hundred_times_an_hour_from_anywhere(
+    client: TestClient, site: Site, school: School
+) -> None:
+    for _ in range(100):
+        site.allowances.wrong_codes_of_class.wait(f"class {school.id}")
+    refused = client.post("/sign-in", data={"code": "ZZZZ-ZZZZ", "join": school.code})
+    assert refused.status_code == 429
+    assert client.post("/sign-in", data={"code": "ZZZZ-ZZZZ"}).status_code == 422
+
+
+def test_a_code_of_another_class_does_not_open_the_one_of_the_link(
+    client: TestClient, site: Site, school: School
+) -> None:
+    _, _, code = School(site, "Networks").member("Eve")
+    answer = client.post("/sign-in", data={"code": code, "join": school.code})
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb"],
+)
+def test_one_is_never_sent_to_another_site(
+    client: TestClient, school: School, elsewhere: str
+) -> None:
+    _, _, code = school.member("Grace")
+    answer = client.post("/sign-in", data={"code": code, "next": elsewhere})
+    assert answer.headers["location"] == f"/classes/{school.id}"
+    assert own_path(elsewhere) == ""
+    assert own_path("/classes/7?a=b") == "/classes/7?a=b"
+
+
+def test_the_session_is_stored_as_a_digest_and_its_cookie_is_out_of_reach(
+    client: TestClient, site: Site, school: School
+) -> None:
+    _, _, code = school.member("Grace")
+    answer = client.post("/sign-in", data={"code": code})
+    header = answer.headers["set-cookie"].lower()
+    assert "httponly" in header
+    assert "samesite=lax" in header
+    cookie = client.cookies[SESSION]
+    with open_session(site.engine) as session:
+        assert session.get(SessionRow, cookie) is None
+        assert session.get(SessionRow, digest_of(cookie)) is not None
+
+
+def test_signing_out_ends_this_session_alone_and_everywhere_ends_all(
+    client: TestClient, site: Site, school: School
+) -> None:
+    person = school.student(client)
+    here = client.cookies[SESSION]
+    with open_session(site.engine) as session:
+        there = open_browser(session, person.person)
+        session.commit()
+    assert client.post("/sign-out").status_code == 303
+    client.cookies.clear()
+    client.cookies.set(SESSION, here)
+    assert client.get("/me").status_code == 303
+    client.cookies.set(SESSION, there)
+    assert client.get("/me").status_code == 200
+    assert client.post("/me/everywhere").status_code == 303
+    client.cookies.set(SESSION, there)
+    assert client.get("/me").status_code == 303
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/sign-in", "/sign-out", "/me/claim", "/me/name", "/me/code", "/me/leave", "/me/delete"],
+)
+def test_forms_of_other_sites_are_refused(client: TestClient, school: School, path: str) -> None:
+    school.student(client)
+    sent = {"code": "x", "mine": "yes", "sure": "yes", "class_id": str(school.id), "name": "Evil"}
+    headers = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    assert client.post(path, data=sent, headers=headers).status_code == 403
+    assert client.get("/me").status_code == 200
+
+
+def test_the_menu_has_the_name_of_the_person_and_nobody_else_a_question(
+    client: TestClient, school: School
+) -> None:
+    assert 'href="/me"' not in client.get("/").text
+    school.student(client, "Grace & <b>Co</b>")
+    page = client.get("/").text
+    assert ">Grace &amp; &lt;b&gt;Co&lt;/b&gt;</a>" in page
+    assert "/sign-in" not in page
+
+
+def test_the_learner_of_a_browser_stays_when_a_person_signs_in_and_out(
+    client: TestClient, school: School
+) -> None:
+    client.post("/exercises/collectives/ring-all-reduce-time", data={"action": "hint"})
+    before = client.cookies[COOKIE]
+    join(client, school, "Grace")
+    client.post("/sign-out")
+    assert client.cookies[COOKIE] == before
+
+
+def test_a_stored_person_has_no_learner_of_a_browser(site: Site, school: School) -> None:
+    person, _, _ = school.member("Grace")
+    with open_session(site.engine) as session:
+        row = session.get(PersonRow, person.person)
+        assert row is not None
+        assert len(row.learner) == 32
