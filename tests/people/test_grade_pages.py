@@ -19,6 +19,7 @@ from app.people.classes import members_of
 from app.people.given import given_in
 from app.people.gradebook import cells_of
 from app.people.policy import Policy
+from app.people.regrading import stale_answers
 from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 
@@ -289,3 +290,21 @@ def test_a_class_without_students_answers_or_exercises_has_its_pages(
     page = words(teacher.get(f"{gone.href}/grades/{number}/{gone.persons['Bo']}").text)
     assert "A mistake that the exercise no longer lists" in page
     assert "0.5 of 1" in page
+
+
+def test_answers_that_came_in_a_file_count_nowhere(site: Site) -> None:
+    crowd = crowd_of(site, "Bo")
+    crowd.answers("Bo", RING, site.clock(), right=True, digest="old")
+    with open_session(site.engine) as session:
+        row = session.exec(
+            select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])
+        ).one()
+        row.carried = True
+        session.add(row)
+        session.commit()
+        members = members_of(session, crowd.class_id)
+        bo = next(one for one in members if one.name == "Bo")
+        assert not cells_of(session, site.secret, crowd.assignment, members)
+        assert not work_in(session, site.secret, crowd.assignment, members)
+        assert not given_in(session, site.secret, crowd.assignment, bo)
+        assert not stale_answers(session, site.secret, site.catalog, crowd.class_id)
