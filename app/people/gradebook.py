@@ -6,7 +6,7 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, func, literal, null
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, case, func, literal, null
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -171,7 +171,7 @@ def _best(policy: Policy, which: ColumnElement[bool]) -> Select[Any]:
     return best.where(*counted).group_by(*group)
 
 
-def _unaided(policy: Policy) -> ColumnElement[float]:
+def _unaided(policy: Policy) -> SQLColumnExpression[float]:
     """The score, less what the hints cost."""
     score = col(AttemptRow.score)
     if policy.hints != "cost":
