@@ -151,6 +151,8 @@ def test_an_assignment_is_made_changed_and_deleted(made: Callable[[], Api]) -> N
         ({"exercises": [{"exercise": "collectives/ring-allreduce-time"}]}, "did you mean"),
         ({"exercises": [{"exercise": RING}, {"exercise": RING}]}, "exercises.1.exercise"),
         ({"due": "2099-05-07T23:59:00"}, "body.due"),
+        ({"due": "0001-01-01T00:00:00+14:00"}, "a date from 2000 to 2200"),
+        ({"exercises": [{"exercise": RING, "points": 1e6}]}, "points must be from 0"),
         ({"opens": "2100-01-01T00:00:00Z"}, "due must not be before opens"),
         ({"late": 1.5}, "late must be from 0 to 1, not 1.5"),
         ({"dues": None}, "body.dues: Extra inputs"),
@@ -171,9 +173,12 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     person = api.send("POST", "/roster", 201, json={"id": "4711", "name": "=Ada"})["number"]
     one = api.send("POST", "/assignments", 201, json=assignment(due="2026-01-01T00:00:00Z",
                    closes="2026-01-02T00:00:00Z"))  # fmt: skip
+    variants = api.send("GET", f"/assignments/{one['id']}/variants")
+    assert [row["number"] for row in variants] == [person]
+    seed = variants[0]["seeds"][RING]
     with open_session(site.engine) as session:
         learner = {m.person: m.learner for m in members_of(session, api.class_id)}[person]
-    seed = variant_seed(site.secret, one["id"], RING, learner)
+    assert seed == variant_seed(site.secret, one["id"], RING, learner)
     answer = site.catalog.exercise(RING).right_answer(seed)
     body = {"exercise": RING, "seed": seed, "answer": answer, "learner": "4711", "ref": "r1"}
     result = api.send("POST", "/api/v1/check", json=body)

@@ -118,6 +118,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/assignments/{{assignment}}": ALL,
     f"{API}/assignments/{{assignment}}/extensions": ("GET", "POST"),
     f"{API}/assignments/{{assignment}}/extensions/{{person}}": ("DELETE",),
+    f"{API}/assignments/{{assignment}}/variants": GET,
     f"{API}/grades": GET,
     f"{API}/grades.csv": GET,
     f"{API}/results": GET,
@@ -211,7 +212,7 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
         (method, route.path.replace(":int}", "}"))
         for route in parts()
         if isinstance(route, APIRoute) and route.path.startswith(OURS)
-        for method in route.methods
+        for method in route.methods or ()
     }
 
 
