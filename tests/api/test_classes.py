@@ -209,3 +209,16 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     api.send("DELETE", f"{extensions}/{person}", 204)
     assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
     api.send("DELETE", f"{extensions}/{person}", 404)
+
+
+def test_the_examples_of_the_description_work(made: Callable[[], Api]) -> None:
+    api = made()
+    schemas = api.client.get("/api/v1/openapi.json").json()["components"]["schemas"]
+
+    def example(name: str) -> Any:
+        return schemas[name]["examples"][0]
+
+    api.send("POST", "/roster", 201, json=example("NewPerson"))
+    one = api.send("POST", "/assignments", 201, json=example("NewAssignment"))
+    api.send("POST", f"/assignments/{one['id']}/extensions", json=example("NewExtension"))
+    assert example("NewClass")["zone"] == "Europe/Berlin"
