@@ -1,6 +1,9 @@
 // Pages in a frame of a learning platform. Without this script, their buttons do the same.
 document.querySelector("form[data-send]")?.submit();
 
+const zone = document.querySelector("[data-zone]"); // of a class that a choice makes
+if (zone) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 const once = document.querySelector("form[data-once]");
 once?.addEventListener("submit", () => {
   once.hidden = true; // its ticket works once

@@ -125,8 +125,8 @@ class Courier:
                 answers = await self._try(platform, waiting.pop()) and answers
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
-        if waiting:
-            await asyncio.to_thread(self._postpone, waiting)
+        if not answers:
+            await asyncio.to_thread(self._postpone, platform.id)
         return answers
 
     async def _try(self, platform: Platform, one: Due) -> bool:
@@ -205,6 +205,7 @@ class Courier:
         with open_writing_session(self._engine) as session:
             outbox.failed(session, one, why, self._clock(), refused=refused)
 
-    def _postpone(self, some: Sequence[Due]) -> None:
+    def _postpone(self, platform: int) -> None:
+        at = self._clock()
         with open_writing_session(self._engine) as session:
-            outbox.postpone(session, some, self._clock() + _DOWN)
+            outbox.postpone(session, platform, at, at + _DOWN)

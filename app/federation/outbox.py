@@ -5,7 +5,7 @@ have. A row with a time in `next` is due then, on any server; the one that chang
 sends it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -82,8 +82,12 @@ def shares_of(
 
 
 def post(session: Session, assignment: int, shares: Mapping[int, float], at: datetime) -> int:
-    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits."""
-    links = session.exec(select(LinkRow).where(LinkRow.assignment == assignment)).all()
+    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits.
+
+    Servers take turns at each link: two would insert the same row.
+    """
+    linked = select(LinkRow).where(LinkRow.assignment == assignment).order_by(col(LinkRow.id))
+    links = session.exec(linked.with_for_update()).all()
     changes = sum(_post_link(session, link, shares, at) for link in links)
     session.commit()
     return changes
@@ -155,12 +159,15 @@ def failed(session: Session, one: Due, why: str, at: datetime, *, refused: bool)
     session.commit()
 
 
-def postpone(session: Session, some: Iterable[Due], until: datetime) -> None:
-    """Send *some* scores later, without counting a try: their platform does not answer. Commits."""
-    for one in some:
-        session.connection().execute(
-            update(OutboxRow).where(*_cell(one), col(OutboxRow.next) <= until).values(next=until)
-        )
+def postpone(session: Session, platform: int, at: datetime, until: datetime) -> None:
+    """Send what is due to a platform later: it does not answer. Counts no try. Commits."""
+    links = columns(col(LinkRow.id)).where(col(LinkRow.platform) == platform)
+    later = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.next) <= at)
+        .values(next=until)
+    )
+    session.connection().execute(later)
     session.commit()
 
 

@@ -123,6 +123,7 @@ def _rows(session: Session, assignment: Assignment, learners: Sequence[str]) -> 
         .where(
             col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
             col(AttemptRow.learner).in_(learners),
+            ~col(AttemptRow.carried),
         )
         .group_by(*cell, col(AttemptRow.mistake))
     )

@@ -48,6 +48,7 @@ def given_in(
         select(AttemptRow)
         .where(
             AttemptRow.learner == member.learner,
+            ~col(AttemptRow.carried),
             col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
         )
         .order_by(col(AttemptRow.id))

@@ -1,12 +1,12 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Select, case, func, literal, literal_column, null
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, case, func, literal, null
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -47,19 +47,14 @@ def cells_of(
 ) -> Cells:
     """The cells of *members* in an assignment; one without an answer that counts has none.
 
-    Where the same dates hold for all and every answer counts alike, the database finds the best
-    answer in time, and only late ones are looked at one by one.
+    The database finds the best answer in time, and only late ones are looked at one by one; but
+    for those who have dates of their own, or an answer that was judged again.
     """
     persons = {member.learner: member.person for member in members}
     dates = dates_of_everyone(session, assignment)
     regraded = _regraded(session, assignment)
     whose = {score.learner for score in regraded.values()}
-    alike = not assignment.policy.attempts and assignment.policy.hints != "cost"
-    single = [
-        learner
-        for learner, person in persons.items()
-        if not alike or person in dates or learner in whose
-    ]
+    single = [learner for learner, person in persons.items() if person in dates or learner in whose]
     book = _Book(session, secret, assignment, persons)
     found = dict(book.best(persons.keys() - set(single)))
     found |= book.judged(single, dates, {number: one.score for number, one in regraded.items()})
@@ -97,7 +92,7 @@ class _Book:
             return
         seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
         found: dict[tuple[str, str], tuple[float, int, bool]] = {}
-        for learner, exercise, seed, late, score, count in self._rows(_best(policy), learners):
+        for learner, exercise, seed, late, score, count in self._rows(learners, _best, policy):
             if not seeds.counts(learner, exercise, seed):
                 continue
             best, tries, is_late = found.get((learner, exercise), (0.0, 0, False))
@@ -117,7 +112,7 @@ class _Book:
         policy, general = self.assignment.policy, dates_of(self.assignment.policy)
         seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
         found: dict[tuple[str, str], list[tuple[int, Answered]]] = {}
-        for learner, exercise, seed, number, *answered in self._rows(_EACH, learners):
+        for learner, exercise, seed, number, *answered in self._rows(learners, _each, policy):
             if seeds.counts(learner, exercise, seed):
                 at, score, hints, revealed = answered
                 one = Answered(at, regraded.get(number, score), hints, revealed)
@@ -132,39 +127,57 @@ class _Book:
                 share = share_of(policy, own, answers)
                 yield (person, exercise), Cell(whole * share.earned, tries, share.late)
 
-    def _rows(self, statement: Select[Any], learners: Iterable[str]) -> Iterator[Any]:
+    def _rows(
+        self,
+        learners: Iterable[str],
+        statement: Callable[[Policy, ColumnElement[bool]], Select[Any]],
+        policy: Policy,
+    ) -> Iterator[Any]:
         wanted, connection = sorted(learners), self.session.connection()
         exercises = [entry.exercise for entry in self.assignment.entries]
         for start in range(0, len(wanted), _AT_ONCE):
             some = col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE])
-            here = col(AttemptRow.exercise).in_(exercises), ~col(AttemptRow.carried)
-            these = statement.where(*here, some)
+            here = col(AttemptRow.exercise).in_(exercises) & ~col(AttemptRow.carried)
+            these = statement(policy, some & here)
             yield from connection.execute(these).all()
 
 
-_FIRST = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
-_EACH: Select[Any] = columns(
-    *_FIRST,
-    col(AttemptRow.id),
-    col(AttemptRow.at),
-    col(AttemptRow.score),
-    col(AttemptRow.hints),
-    col(AttemptRow.revealed),
-)
+_DRAWING = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
 
 
-def _best(policy: Policy) -> Select[Any]:
+def _each(_: Policy, which: ColumnElement[bool]) -> Select[Any]:
+    """The answers, one by one."""
+    names = ("id", "at", "score", "hints", "revealed")
+    return columns(*_DRAWING, *(getattr(AttemptRow, name) for name in names)).where(which)
+
+
+def _best(policy: Policy, which: ColumnElement[bool]) -> Select[Any]:
     """The best score in time of each drawing, and each that was late, of the answers that count."""
     at, grace = col(AttemptRow.at), timedelta(seconds=policy.grace)
-    score = case((col(AttemptRow.revealed), literal(0.0)), else_=col(AttemptRow.score))
+    score = case((col(AttemptRow.revealed), literal(0.0)), else_=_unaided(policy))
     late = case(((at > policy.due + grace) & (score > 0), at)) if policy.due else null()
     window = [at >= policy.opens] if policy.opens else []
     window += [at <= policy.closes + grace] if policy.closes else []
-    return (
-        columns(*_FIRST, late.label("late"), func.max(score), func.count())
-        .where(*window)
-        .group_by(*_FIRST, literal_column("late"))
+    place = func.row_number().over(partition_by=_DRAWING, order_by=col(AttemptRow.id))
+    found = (
+        columns(*_DRAWING, late.label("late"), score.label("score"))
+        .add_columns(*([place.label("place")] if policy.attempts else []))
+        .where(which, *window)
+        .subquery()
     )
+    group = (found.c.learner, found.c.exercise, found.c.seed, found.c.late)
+    counted = [found.c.place <= policy.attempts] if policy.attempts else []
+    best = columns(*group, func.max(found.c.score), func.count())
+    return best.where(*counted).group_by(*group)
+
+
+def _unaided(policy: Policy) -> SQLColumnExpression[float]:
+    """The score, less what the hints cost."""
+    score = col(AttemptRow.score)
+    if policy.hints != "cost":
+        return score
+    left = 1.0 - policy.hint_cost * col(AttemptRow.hints)
+    return score * case((left > 0, left), else_=literal(0.0))
 
 
 @dataclass(frozen=True, slots=True)

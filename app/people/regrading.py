@@ -181,6 +181,7 @@ def _stale(
             select(AttemptRow)
             .where(
                 AttemptRow.exercise == exercise.id,
+                ~col(AttemptRow.carried),
                 col(AttemptRow.learner).in_(learners[start : start + _LEARNERS]),
             )
             .order_by(col(AttemptRow.id))

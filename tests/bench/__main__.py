@@ -22,6 +22,7 @@ BENCHES = (
     "http",
     "labs",
     "people",
+    "class",
     "rivals",
 )
 

@@ -84,6 +84,8 @@ def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> N
         code = join_as_new(session, SECRET, row, "Grace", "form").code
         seat = seat_with(session, code)
         assert seat is not None
+        seat.label, seat.outside_id = "Grace H.", "4711"
+        session.add(seat)
         found = session.get(PersonRow, seat.person)
         assert found is not None
         person = SignedIn(seat.person, found.learner, found.name)
@@ -106,7 +108,7 @@ def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> N
         assert delete_person(session, found)
     with open_session(engine) as session:
         rows = session.exec(select(MemberRow).where(MemberRow.person == person.person)).all()
-        assert [(member.label, member.code_digest) for member in rows] == [("", None)]
+        assert [(m.label, m.outside_id, m.code_digest) for m in rows] == [("", "", None)]
         found = session.get(PersonRow, person.person)
         assert found is not None
         assert (found.name, found.deleted is None) == ("", False)

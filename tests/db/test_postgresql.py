@@ -20,6 +20,7 @@ from app.db.tables import LabRunRow, ReplayRow, Reveal
 from app.db.tokens import Grant, Tokens, create_token
 from app.db.writer import Writer, store
 from app.errors import InputError, UnavailableError
+from app.people.policy import Policy
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
 from tests.db import test_merging as merging
@@ -29,6 +30,10 @@ from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
 from tests.db.test_rows import NOON, attempt
 from tests.federation import test_identities as identities
+from tests.federation.lti import test_outbox as outbox
+from tests.federation.lti.fake_platform import fake_platform
+from tests.people import test_gradebook as gradebook
+from tests.people import test_rosters as rosters
 
 pytestmark = pytest.mark.slow(15)
 
@@ -59,9 +64,26 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
         command.check(configuration)
 
 
+def test_points_are_added_up_as_on_sqlite(server: Engine) -> None:
+    with open_session(server) as session:
+        for policy in gradebook.POLICIES:
+            gradebook.test_the_database_adds_up_what_the_rules_say_of_each_answer(session, policy)
+        gradebook.test_points_by_hand(session)
+
+
 def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:
     guesses.test_of_several_guesses_at_once_one_stays(server)
     guesses.test_a_spread_counts_the_guesses_on_one_question(server)
+
+
+def test_scores_leave_as_on_sqlite(server: Engine, loop: asyncio.AbstractEventLoop) -> None:
+    with fake_platform() as platform:
+
+        def course(people: int) -> outbox.Course:
+            return outbox.course_of(server, platform, loop, people, Policy())
+
+        outbox.test_two_servers_send_each_score_once(server, platform, course)
+        outbox.test_a_link_without_a_place_for_grades_says_what_to_do(server, platform, course)
 
 
 def test_identities_are_stored_as_on_sqlite(server: Engine) -> None:
@@ -73,6 +95,10 @@ def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
     merging.test_the_same_file_sent_by_several_at_once_is_taken_once(server)
     rows = merging.personal(*merging.many(301))
     assert merge(server, "l", rows) == Merged(added=1, known=303)
+
+
+def test_a_roster_is_taken_once_as_on_sqlite(server: Engine) -> None:
+    rosters.test_a_roster_that_is_sent_twice_at_once_is_taken_once(server)
 
 
 def test_rows_are_stored_in_order(server: Engine) -> None:

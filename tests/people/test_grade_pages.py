@@ -11,12 +11,15 @@ from sqlmodel import select
 
 from app.db.people import OverrideRow
 from app.db.session import open_session
+from app.db.tables import AttemptRow
 from app.kinds.diagnosed import key_of
 from app.people.activity import Work, figures_of, ideas_in, work_in
+from app.people.assignments import Entry, assignments_of, create_assignment
 from app.people.classes import members_of
 from app.people.given import given_in
 from app.people.gradebook import cells_of
 from app.people.policy import Policy
+from app.people.regrading import stale_answers
 from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 
@@ -250,3 +253,58 @@ def _points(site: Site, crowd: Crowd, name: str) -> dict[str, float]:
         members = members_of(session, crowd.class_id)
         cells = cells_of(session, site.secret, crowd.assignment, members)
     return {key[1]: cell.points for key, cell in cells.items() if key[0] == crowd.persons[name]}
+
+
+def test_a_class_without_students_answers_or_exercises_has_its_pages(
+    client: TestClient, site: Site
+) -> None:
+    crowd = crowd_of(site)
+    teacher = as_(client, crowd, "Ada Teacher")
+    pages = ("live", "live?names=yes", "grades", "grades.csv", "grades/files", "regrade")
+    for page in (
+        *pages,
+        f"grades/{crowd.assignment.id}",
+        f"people/{crowd.persons['Tom Assistant']}",
+    ):
+        assert teacher.get(f"{crowd.href}/{page}").status_code == 200, page
+    gone = crowd_of(site, "Bo")
+    with open_session(site.engine) as session:
+        entries = [Entry("removed/exercise", 1.0)]
+        create_assignment(session, gone.class_id, "Removed", Policy(variants="many"), entries)
+        session.add(
+            AttemptRow(
+                learner=gone.learners["Bo"], exercise="removed/exercise", seed=1, answer="1",
+                correct=False, score=0.5, digest="d", drawn="{}", mistake="0123456789ab",
+            )
+        )  # fmt: skip
+        session.commit()
+        number = assignments_of(session, gone.class_id)[-1].id
+    teacher = as_(client, gone, "Ada Teacher")
+    for page in (
+        *pages,
+        f"live?assignment={number}",
+        f"grades/{number}",
+        f"people/{gone.persons['Bo']}",
+    ):
+        assert teacher.get(f"{gone.href}/{page}").status_code == 200, page
+    page = words(teacher.get(f"{gone.href}/grades/{number}/{gone.persons['Bo']}").text)
+    assert "A mistake that the exercise no longer lists" in page
+    assert "0.5 of 1" in page
+
+
+def test_answers_that_came_in_a_file_count_nowhere(site: Site) -> None:
+    crowd = crowd_of(site, "Bo")
+    crowd.answers("Bo", RING, site.clock(), right=True, digest="old")
+    with open_session(site.engine) as session:
+        row = session.exec(
+            select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])
+        ).one()
+        row.carried = True
+        session.add(row)
+        session.commit()
+        members = members_of(session, crowd.class_id)
+        bo = next(one for one in members if one.name == "Bo")
+        assert not cells_of(session, site.secret, crowd.assignment, members)
+        assert not work_in(session, site.secret, crowd.assignment, members)
+        assert not given_in(session, site.secret, crowd.assignment, bo)
+        assert not stale_answers(session, site.secret, site.catalog, crowd.class_id)

@@ -1,15 +1,20 @@
 """What a roster changes: found by id, doubles named, nobody lost."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import pytest
+from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from app.db.people import MemberRow, PersonRow
+from app.db.session import open_session, open_writing_session
 from app.errors import InputError
 from app.people.classes import Member, Role, create_class, enroll, members_of, number_of
 from app.people.csv_files import Listed, read_roster
-from app.people.members import remove_members
+from app.people.members import hold, remove_members
 from app.people.persons import new_person
 from app.people.rosters import apply, difference
 
@@ -179,3 +184,27 @@ def test_a_person_of_a_roster_has_a_learner_of_their_own(session: Session, class
     remove_members(session, class_id, [])
     learners = [row.learner for row in session.exec(select(PersonRow)).all()]
     assert len(set(learners)) == len(learners)
+
+
+def test_a_roster_that_is_sent_twice_at_once_is_taken_once(people_engine: Engine) -> None:
+    with open_session(people_engine) as session:
+        number = number_of(create_class(session, "secret", "Twice"))
+        session.commit()
+    both = Barrier(2)
+
+    def send() -> None:
+        with open_writing_session(people_engine) as session:
+            with suppress(BrokenBarrierError):
+                both.wait(0.05)
+            hold(session, number)
+            members = members_of(session, number)
+            with suppress(BrokenBarrierError):
+                both.wait(0.05)  # both have read, if nothing keeps them apart
+            apply(session, number, difference(members, listed(("Ada", "1"), ("Alan", "2"))))
+            session.commit()
+
+    with ThreadPoolExecutor(2) as pool:
+        for sent in [pool.submit(send), pool.submit(send)]:
+            sent.result()
+    with open_session(people_engine) as session:
+        assert len(members_of(session, number)) == 2

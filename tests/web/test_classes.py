@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
+from app.charts.qr_code import qr_code, svg_path
 from app.db.people import ClassRow
 from app.db.session import open_session
 from app.people.classes import Role, class_with, join_code_of
@@ -134,6 +135,16 @@ def test_an_assistant_sees_the_class_and_changes_nothing(client: TestClient, sit
     ):
         ada.post(f"/classes/{class_id}{end}", form, status=404)
     assert stored(site, class_id).joining == "open"
+
+
+def test_the_slide_has_the_link_as_text_and_as_a_qr_code(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site)
+    code = join_code_of(site.secret, stored(site, class_id))
+    page = grace.get(f"/classes/{class_id}/slide")
+    assert f"testserver /join/{code}" in words(page)
+    assert svg_path(qr_code(f"http://testserver/join/{code}") or []) in page
+    grace.post(f"/classes/{class_id}/people/link", {"do": "closed"})
+    assert code not in grace.get(f"/classes/{class_id}/slide")
 
 
 def test_a_form_of_another_site_is_refused(client: TestClient, site: Site) -> None:

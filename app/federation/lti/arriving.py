@@ -1,6 +1,7 @@
 """From a launch to a person, a class and an assignment here."""
 
 from dataclasses import dataclass
+from zoneinfo import available_timezones
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, select
@@ -47,9 +48,13 @@ def check_tied(session: Session, launch: Launch) -> int:
     return found
 
 
-def new_class(session: Session, secret: str, launch: Launch) -> int:
-    """The number of a new class for the course of a launch; not committed."""
-    return number_of(create_class(session, secret, launch.title or _UNNAMED))
+def new_class(session: Session, secret: str, launch: Launch, zone: str) -> int:
+    """The number of a new class for the course of a launch; not committed.
+
+    Its dates are in *zone*; if that is not a time zone, in UTC.
+    """
+    known = zone if zone in available_timezones() else "UTC"
+    return number_of(create_class(session, secret, launch.title or _UNNAMED, known))
 
 
 def tie(session: Session, launch: Launch, class_id: int, person: int | None = None) -> None:

@@ -16,8 +16,12 @@ from app.people.persons import new_person
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A person of the course, and the role that they will have; none: they leave."""
+    """A person of the course, and the role that they will have; none: they leave.
 
+    The *name* is empty if neither the class nor the platform knows it.
+    """
+
+    subject: str
     name: str
     before: Role | None
     after: Role | None
@@ -38,7 +42,6 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    subject: str
     participant: Participant | None
     member: Member | None
     change: Change
@@ -102,14 +105,12 @@ def _steps(
         after = one.role if one.active else None
         if after is None and member is None:
             continue
-        name = (member.name if member else one.name) or f"{one.role.word.capitalize()} without name"
-        change = Change(name, member.role if member else None, after)
-        steps.append(_Step(one.subject, one, member, change))
+        name, before = (member.name, member.role) if member else (one.name, None)
+        steps.append(_Step(one, member, Change(one.subject, name, before, after)))
     for subject, person in known.items():
         if person in members and person not in seen:
             member = members[person]
-            change = Change(member.name, member.role, None)
-            steps.append(_Step(subject, None, member, change))
+            steps.append(_Step(None, member, Change(subject, member.name, member.role, None)))
     return steps
 
 

@@ -157,7 +157,6 @@ def exercise_page(
     result = recorded(result, rules.verdict)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
-    past = past_of(site, learner) if verdict else Past(standings_of(site, learner))
     finished = (here.seen.solution or here.solved) and not rules.solution
     filled = Filled(
         seed=seed,
@@ -167,7 +166,8 @@ def exercise_page(
         graded=finished or verdict is not None,
     )
     form = view_of(exercise).form(site, exercise, filled)
-    is_over = not rules.strips and (state == "correct" or bool(verdict and form.retry))
+    is_over = state == "correct" or bool(verdict and form.retry)
+    past = past_of(site, learner) if is_over else Past(standings_of(site, learner))
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -190,7 +190,7 @@ def exercise_page(
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, here.seen.hints, finished=finished),
-        onward=onward_for(site, past, topic.id, exercise.id) if is_over else None,
+        onward=_onward(site, past, exercise, rules) if is_over else None,
         finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
         attempts=here.attempts,
         around=_around(site, exercise, seed, topic, past, rules),
@@ -202,6 +202,12 @@ def exercise_page(
 
 def _prompt(exercise: Exercise, seed: int) -> Markup:
     return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
+
+
+def _onward(site: Site, past: Past, exercise: Exercise, rules: Assigned) -> Onward | None:
+    """The ways on; in an assignment, the strip above has the next exercise."""
+    topic = site.catalog.topic_of(exercise)
+    return None if rules.strips else onward_for(site, past, topic.id, exercise.id)
 
 
 def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:

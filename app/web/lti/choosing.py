@@ -48,6 +48,15 @@ class Offer:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a teacher chose: assignments, chapters to make new ones of, the zone of a new class."""
+
+    assignments: tuple[int, ...]
+    chapters: tuple[Topic, ...]
+    zone: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoosePage:
     """What a teacher may add to the course; *problem*: why the last choice was not one."""
@@ -78,6 +87,7 @@ async def choose(
     assignment: Annotated[tuple[int, ...], Form()] = (),
     chapter: Annotated[tuple[str, ...], Form()] = (),
     again: Annotated[str, Form()] = "",
+    zone: Annotated[str, Form()] = "",
 ) -> Response:
     """Add the chosen assignments to the course; *again*: only show the list as it is now."""
     try:
@@ -85,8 +95,9 @@ async def choose(
         if again:
             return await choosing(request, site, launch)
         try:
-            topics = [site.catalog.topic(name) for name in chapter]
-            chosen = await aside(_chosen, site, launch, ticket, assignment, topics)
+            topics = tuple(site.catalog.topic(name) for name in chapter)
+            wishes = Wishes(assignment, topics, zone)
+            chosen = await aside(_chosen, site, launch, ticket, wishes)
         except InputError as problem:
             return await choosing(request, site, launch, str(problem))
         token = await aside(tool_in(request).choice, launch, chosen)
@@ -128,31 +139,29 @@ def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
     return assignments_of(session, class_id) if class_id else ()
 
 
-def _chosen(
-    site: Site, launch: Launch, ticket: str, numbers: Sequence[int], topics: Sequence[Topic]
-) -> Sequence[Assignment]:
+def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence[Assignment]:
     """The assignments that were chosen; those of chapters are made.
 
     Raises:
         InputError: nothing was chosen, or too much.
         RefusedError: the choice was made already.
     """
-    count = len(numbers) + len(topics)
+    count = len(wishes.assignments) + len(wishes.chapters)
     most = _MOST if launch.several else 1
     if not 0 < count <= most:
         asked = "an assignment" if most == 1 else f"at least one assignment, and at most {most}"
         raise InputError(f"choose {asked}: {count} were chosen")
     with open_writing_session(site.engine) as session:
         own = {one.id for one in _assignments(session, launch)}
-        if not set(numbers) <= own:
+        if not set(wishes.assignments) <= own:
             raise InputError("an assignment was deleted in the meantime; choose again")
         use_once(session, ticket, CHOICE_LIFE)
         if class_of(session, launch) is None:
-            tie(session, launch, new_class(session, site.secret, launch))
+            tie(session, launch, new_class(session, site.secret, launch, wishes.zone))
         arrival = arrive(session, launch)
-        made = [_made(session, arrival.class_id, topic) for topic in topics]
+        made = [_made(session, arrival.class_id, topic) for topic in wishes.chapters]
         session.commit()
-        return [assignment_with(session, number) for number in (*numbers, *made)]
+        return [assignment_with(session, number) for number in (*wishes.assignments, *made)]
 
 
 def _made(session: Session, class_id: int, topic: Topic) -> int:

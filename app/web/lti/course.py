@@ -1,5 +1,6 @@
 """/classes/{id}/platform: the courses of learning platforms that a class is, and their scores."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,7 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
-from app.federation.lti.enrolling import Change, Difference, apply_difference, difference
+from app.federation.lti.enrolling import Difference, apply_difference, difference
 from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.roster import Participant
 from app.federation.outbox import send_again, send_refused_again
@@ -174,21 +175,29 @@ def _compared(
 
 
 def _roster(tie: Tie, number: int, found: Difference) -> Roster:
+    """The difference in words; those without a name are counted."""
+    named = [change for change in found.changes if change.name]
+    unnamed = Counter((one.before, one.after) for one in found.changes if not one.name)
+    counted = [
+        _row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
+        for roles, count in unnamed.items()
+    ]
+    rows = [_row(change.name, change.before, change.after) for change in named[:_SHOWN]]
     return Roster(
         title=tie.title,
         number=number,
-        rows=tuple(_row(change) for change in found.changes[:_SHOWN]),
-        more=max(0, len(found.changes) - _SHOWN),
+        rows=(*counted, *rows),
+        more=max(0, len(named) - _SHOWN),
         same=found.same,
         digest=found.digest,
     )
 
 
-def _row(change: Change) -> Row:
+def _row(name: str, before: Role | None, after: Role | None) -> Row:
     return Row(
-        name=change.name,
-        before=change.before.word if change.before else "not in the class",
-        after=change.after.word if change.after else "leaves the class",
+        name=name,
+        before=before.word if before else "not in the class",
+        after=after.word if after else "leaves the class",
     )
 
 

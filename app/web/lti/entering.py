@@ -1,6 +1,7 @@
 """What a launch opens in its own window: first which class and assignment it is, if need be."""
 
 from dataclasses import dataclass
+from zoneinfo import available_timezones
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -41,24 +42,35 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskPage:
-    """A question that a teacher answers once; the *ticket* leads on."""
+    """A question that a teacher answers once; the *ticket* leads on.
+
+    *zones* are those that a new class may have.
+    """
 
     heading: str
     lead: str
     options: tuple[Candidate, ...]
     ticket: str
-    button: str
+    zones: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a teacher answered: the candidate, and the time zone of a new class."""
+
+    chosen: str = ""
+    zone: str = ""
 
 
 async def entered(
-    request: Request, site: Site, visiting: Visitor, launch: Launch, chosen: str
+    request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said
 ) -> Response:
     """The response to a launch in its own window: a question, or the way to its assignment.
 
     Raises:
         RefusedError: the course is not set up, or the platform is not active anymore.
     """
-    found = await aside(_entered, site, visiting, launch, chosen)
+    found = await aside(_entered, site, visiting, launch, said)
     if isinstance(found, AskPage):
         return render("lti/ask.html", frame(request, found.heading), found)
     path, cookie = found
@@ -69,18 +81,18 @@ async def entered(
 
 
 def _entered(
-    site: Site, visiting: Visitor, launch: Launch, chosen: str
+    site: Site, visiting: Visitor, launch: Launch, said: Said
 ) -> AskPage | tuple[str, str]:
     """A question, or the address to go to and the cookie of the session."""
     before = visiting.person.person if visiting.person else None
     with open_writing_session(site.engine) as session:
         if class_of(session, launch) is None and launch.teaches:
-            if not chosen.startswith(_CLASS):
+            if not said.chosen.startswith(_CLASS):
                 return _which_class(session, site, launch, before)
-            _tie(session, site, launch, chosen, before)
+            _tie(session, site, launch, said, before)
         check_tied(session, launch)
         arrival = arrive(session, launch)
-        found = _opened(session, launch, arrival, chosen)
+        found = _opened(session, launch, arrival, said.chosen)
         if found is None:
             return _which_assignment(session, site, launch, arrival)
         cookie = "" if before == arrival.person else open_browser(session, arrival.person)
@@ -116,15 +128,15 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
         + ("" if person else " To choose a class that you have here already, sign in here first."),
         options=tuple(options),
         ticket=sealed(site.secret, launch),
-        button="Continue",
+        zones=tuple(sorted(available_timezones())),
     )
 
 
-def _tie(session: Session, site: Site, launch: Launch, chosen: str, person: int | None) -> None:
-    if chosen == _NEW:
-        tie(session, launch, new_class(session, site.secret, launch))
+def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int | None) -> None:
+    if said.chosen == _NEW:
+        tie(session, launch, new_class(session, site.secret, launch, said.zone))
         return
-    class_id = _number(chosen)
+    class_id = _number(said.chosen)
     if role_in(session, class_id, person) is not Role.TEACHER:
         raise NotFoundError("there is no such class, or you do not teach it")
     tie(session, launch, class_id, person)
@@ -142,7 +154,6 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
         "students go where you say now.",
         options=(*options, Candidate(_NONE, "None: the page of the class, this time")),
         ticket=sealed(site.secret, launch),
-        button="Continue",
     )
 
 

@@ -33,7 +33,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.lti.choosing import choosing
 from app.web.lti.desk import ANYWHERE, refused, tool_in
-from app.web.lti.entering import entered
+from app.web.lti.entering import Said, entered
 
 router = APIRouter(prefix="/lti")
 _MOST_FIELDS = 50
@@ -123,11 +123,12 @@ async def open_window(
     visiting: Visiting,
     ticket: Annotated[str, Form()] = "",
     chosen: Annotated[str, Form()] = "",
+    zone: Annotated[str, Form()] = "",
 ) -> Response:
     """The window of a launch: signs in, and goes to the assignment."""
     found = unsealed(site.secret, ticket)
     await aside(_use, site, ticket)
-    return await entered(request, site, visiting, found, chosen)
+    return await entered(request, site, visiting, found, Said(chosen, zone))
 
 
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
@@ -205,7 +206,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
     if found.answer_to:
         return await choosing(request, site, found)
     if request.headers.get("sec-fetch-dest") == "document":  # a window already
-        return await entered(request, site, visiting, found, "")
+        return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
     let_frame(request, {*found.origins, origin_of(platform.auth_url)})
     page = OpenPage(found.link_title or "Your assignment", sealed(site.secret, found))

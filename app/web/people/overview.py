@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request, Response
 
+from app.charts.qr_code import qr_code, svg_path
 from app.db.session import open_session
 from app.federation.standing import Tie, ties_of
 from app.people.assignments import Assignment, assignments_of
@@ -59,10 +60,12 @@ class ClassPage:
 
 @dataclass(frozen=True, slots=True)
 class SlidePage:
-    """The join link, large."""
+    """The join link, large; *picture*: its QR code, as a path of an SVG that is *size* wide."""
 
     head: ClassHead
     link: JoinLink
+    picture: str
+    size: int
 
 
 @router.get("")
@@ -78,7 +81,9 @@ async def class_page(request: Request, site: Here, visiting: Visiting, class_id:
 async def slide(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The join link, to show in a classroom."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    page = SlidePage(head_of(member), join_link(request, site, member))
+    link = join_link(request, site, member)
+    modules = qr_code(link.href)
+    page = SlidePage(head_of(member), link, svg_path(modules or []), len(modules or []))
     around = frame(request, f"Join {member.row.name}", here="classes")
     return render("people/slide.html", around, page)
 

@@ -30,7 +30,8 @@ class FakePlatform:
     valid: str = ""
     refused: set[str] = field(default_factory=set)
     odd: Odd = lambda name: None
-    slow: float = 0.0
+    about: dict[str, str] = field(default_factory=dict)
+    registered: tuple[str, dict[str, Any]] = ("", {})
     active: int = 0
     most: int = 0
 
@@ -41,6 +42,8 @@ class FakePlatform:
                 Route("/items", self.line_items, methods=["GET", "POST"]),
                 Route("/items/{number}/scores", self.score, methods=["POST"]),
                 Route("/members", self.members),
+                Route("/config", self.config),
+                Route("/register", self.register, methods=["POST"]),
             ]
         )
 
@@ -74,8 +77,7 @@ class FakePlatform:
         self.active += 1
         self.most = max(self.most, self.active)
         try:
-            if self.slow:
-                await asyncio.sleep(self.slow)
+            await asyncio.sleep(0)
             return await self._score(request)
         finally:
             self.active -= 1
@@ -108,6 +110,19 @@ class FakePlatform:
             {"Link": f'<{self.url}/members>; rel="first", <{there}>; rel="next"'} if follow else {}
         )
         return JSONResponse({"members": people}, headers=link)
+
+    async def config(self, request: Request) -> Response:
+        names = {"authorization_endpoint": "auth", "token_endpoint": "token", "jwks_uri": "keys"}
+        about = {name: f"{self.url}/{path}" for name, path in names.items()}
+        about |= {"issuer": self.url, "registration_endpoint": f"{self.url}/register"}
+        return JSONResponse({**about, **self.about})
+
+    async def register(self, request: Request) -> Response:
+        self.registered = (request.headers.get("authorization", ""), await request.json())
+        if odd := self.odd("register"):
+            return odd
+        tool = {"https://purl.imsglobal.org/spec/lti-tool-configuration": {"deployment_id": "7"}}
+        return JSONResponse({"client_id": "given", **tool}, 201)
 
 
 @contextmanager

@@ -4,10 +4,11 @@ import asyncio
 import re
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 
 import pytest
+from playwright.sync_api import Route, sync_playwright
 from sqlmodel import col, select
 
 from app.db.people import IdentityRow, MemberRow, PersonRow
@@ -23,6 +24,7 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.persons import known_person
 from app.people.variants import variant_seed
+from tests.browser.browser import BRIEF, launch
 from tests.federation.lti import openedx
 from tests.federation.lti.launches import Browser, Fields, fields, path_of
 from tests.federation.lti.serving import Service, served
@@ -107,12 +109,12 @@ def class_with(session: object) -> int:
     return int(row.class_id)
 
 
-def deliver(service: Service, clock: timedelta = timedelta(0)) -> None:
-    """Send what is due, as if *clock* had passed."""
+def deliver(service: Service, at: datetime) -> None:
+    """Send what is due at a moment."""
 
     async def settle() -> None:
         courier = Courier(
-            service.site.engine, service.site.secret, service.tool.services, lambda: now() + clock
+            service.site.engine, service.site.secret, service.tool.services, lambda: at
         )
         await asyncio.gather(*await courier.look())
 
@@ -309,12 +311,13 @@ def test_points_reach_the_gradebook_and_rise(
 ) -> None:
     Browser(service, lms).enter("user=7&role=student")
     answer(service, linked, "u7", 0.5)
-    deliver(service)
+    start = now()
+    deliver(service, start)
     assert lms.told("grades")["gradebook"]["u7"]["score"] == pytest.approx(0.5)
     answer(service, linked, "u7", 1.0)
-    deliver(service)  # within two seconds of the last one: not yet
+    deliver(service, start + timedelta(seconds=1))  # too soon after the last one
     assert lms.told("grades")["gradebook"]["u7"]["score"] == pytest.approx(0.5)
-    deliver(service, timedelta(seconds=3))
+    deliver(service, start + timedelta(seconds=3))
     told = lms.told("grades")
     assert told["gradebook"]["u7"]["score"] == pytest.approx(1.0)
     assert len(told["line_items"]) == 1
@@ -403,11 +406,42 @@ def test_a_new_key_of_the_platform_is_found(
     assert browser.launch("user=7").status_code == 200
 
 
+def test_a_frame_without_third_party_cookies_opens_a_window(
+    service: Service, lms: openedx.Platform, linked: int
+) -> None:
+    with sync_playwright() as playwright:
+        chromium = launch(playwright, BRIEF, "--test-third-party-cookie-phaseout")
+        page = chromium.new_page()
+        page.goto(f"{lms.url}/frame?user=7&role=student")
+        button = page.frame_locator("#tool").get_by_role("button", name="Open in a new window")
+        with page.expect_popup() as opened:
+            button.click()
+        opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
+        cookies = {cookie["name"]: cookie.get("sameSite") for cookie in page.context.cookies()}
+        assert cookies["session"] == "Lax"
+
+        # A browser that stores no cookies in frames at all: the platform's page remembers.
+        page.context.clear_cookies()
+        page.route("**/lti/login?*", without_cookies)
+        page.goto(f"{lms.url}/frame?user=7&role=student")
+        with page.expect_popup() as opened:
+            button.click()
+        opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
+        chromium.close()
+
+
+def without_cookies(route: Route) -> None:
+    """Answer as to a browser that blocks cookies in frames; its platform offers its storage."""
+    answer = route.fetch(url=f"{route.request.url}&lti_storage_target=_parent", max_redirects=0)
+    headers = {name: value for name, value in answer.headers.items() if name != "set-cookie"}
+    route.fulfill(response=answer, headers=headers)
+
+
 def test_a_launch_is_verified_quickly(browser: Browser, course: int) -> None:
     took = []
-    for _ in range(9):
+    for _ in range(5):
         _, sent = browser.begin("user=7")
-        began = time.perf_counter()
+        began = time.process_time()  # of this process, which serves the site
         assert browser.send("/lti/launch", sent).status_code == 200
-        took.append(time.perf_counter() - began)
-    assert sorted(took)[2] < 0.1  # 20 ms on a quiet machine; others share this one
+        took.append(time.process_time() - began)
+    assert min(took) < 0.02

@@ -1,0 +1,158 @@
+"""The page of a class's platforms: who may see it, and what it does."""
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlmodel import Session
+
+from app.db.people import IdentityRow
+from app.db.platforms import ContextRow, LinkRow, OutboxRow
+from app.db.session import open_session
+from app.federation.lti.platforms import Platform, add_platform
+from app.people.assignments import Entry, create_assignment
+from app.people.classes import Role, create_class, enroll, number_of
+from app.people.persons import new_person, open_browser
+from app.people.policy import Policy
+from app.site import Site
+from app.web.frame.visitor import SESSION
+
+REFUSED = "this user is not in the course"
+
+
+class Course:
+    """A class that is a course of a platform; its student's score was refused."""
+
+    def __init__(self, session: Session, secret: str, name: str) -> None:
+        self.class_id = number_of(create_class(session, secret, name))
+        self.assignment = create_assignment(
+            session,
+            self.class_id,
+            "Week 1",
+            Policy(),
+            [Entry("collectives/ring-all-reduce-time", 1.0)],
+        )
+        platform = add_platform(
+            session,
+            Platform(
+                name=f"Campus of {name}", issuer=f"https://{name}.example", client_id="c", auth_url="https://a.example",
+                token_url="https://a.example/t", jwks_url="https://a.example/k",
+            ),
+        )  # fmt: skip
+        session.add(
+            ContextRow(
+                platform=platform.id,
+                deployment="1",
+                context="c1",
+                class_id=self.class_id,
+                title=f"Course {name}",
+            )
+        )
+        link = LinkRow(
+            platform=platform.id, deployment="1", resource_link="r", assignment=self.assignment
+        )
+        session.add(link)
+        self.cookies: dict[Role, str] = {}
+        for role in Role:
+            number = number_of(new_person(session, role.word.capitalize()))
+            enroll(session, self.class_id, number, role)
+            self.cookies[role] = open_browser(session, number)
+        session.add(IdentityRow(issuer=platform.identities, subject="s", person=number))
+        session.flush()
+        session.add(
+            OutboxRow(link=link.id or 0, person=number, subject="s", points=0.5, said=REFUSED)
+        )
+        session.commit()
+
+
+@pytest.fixture
+def course(site: Site, request: pytest.FixtureRequest) -> Course:
+    with open_session(site.engine) as session:
+        return Course(session, site.secret, f"x{abs(hash(request.node.name)) % 10**9}")
+
+
+def visit(client: TestClient, cookie: str) -> TestClient:
+    client.cookies.clear()
+    client.cookies.set(SESSION, cookie)
+    return client
+
+
+def test_only_teachers_see_the_platforms_of_a_class(
+    client: TestClient, site: Site, course: Course
+) -> None:
+    href = f"/classes/{course.class_id}/platform"
+    assert client.get(href).status_code == 303
+    for role, status in ((Role.STUDENT, 404), (Role.ASSISTANT, 404), (Role.TEACHER, 200)):
+        visit(client, course.cookies[role])
+        assert client.get(href).status_code == status
+        if role is not Role.TEACHER:
+            assert client.post(href).status_code == 404
+            assert client.post(f"{href}/roster", data={"course": "0"}).status_code == 404
+
+
+def test_what_did_not_arrive_is_listed_with_its_reason_and_sent_again(
+    client: TestClient, site: Site, course: Course
+) -> None:
+    visit(client, course.cookies[Role.TEACHER])
+    href = f"/classes/{course.class_id}/platform"
+    page = client.get(href).text
+    assert REFUSED in page
+    assert "0 arrived, 0 on the way, 1 not taken" in page
+    sent = client.post(href)
+    assert sent.headers["location"] == f"{href}?again=1"
+    assert "0 arrived, 1 on the way, 0 not taken" in client.get(href).text
+
+
+def test_a_class_says_which_course_it_is(client: TestClient, course: Course) -> None:
+    visit(client, course.cookies[Role.TEACHER])
+    page = client.get(f"/classes/{course.class_id}").text
+    assert "Course x" in page
+    assert f'href="/classes/{course.class_id}/platform"' in page
+
+
+def test_a_person_sees_what_the_platform_said_and_sends_again(
+    client: TestClient, site: Site, course: Course
+) -> None:
+    visit(client, course.cookies[Role.TEACHER])  # whose score was refused, here
+    page = client.get(f"/assignments/{course.assignment}").text
+    assert f"did not take these points: {REFUSED}" in " ".join(page.split())
+    assert client.post(f"/assignments/{course.assignment}/send").status_code == 303
+    page = client.get(f"/assignments/{course.assignment}").text
+    assert "On the way to Campus" in page
+    assert "/send" not in page
+    visit(client, course.cookies[Role.STUDENT])
+    assert "On the way" not in client.get(f"/assignments/{course.assignment}").text
+
+
+def test_a_roster_that_cannot_be_read_says_why(client: TestClient, course: Course) -> None:
+    visit(client, course.cookies[Role.TEACHER])
+    page = client.post(f"/classes/{course.class_id}/platform/roster", data={"course": "0"})
+    assert page.status_code == 422
+    assert "let the tool read names and roles" in page.text
+    assert (
+        client.post(f"/classes/{course.class_id}/platform/roster", data={"course": "9"}).status_code
+        == 404
+    )
+
+
+def test_a_class_without_a_course_says_how_it_gets_one(client: TestClient, site: Site) -> None:
+    with open_session(site.engine) as session:
+        class_id = number_of(create_class(session, site.secret, "Alone"))
+        person = number_of(new_person(session, "T"))
+        enroll(session, class_id, person, Role.TEACHER)
+        cookie = open_browser(session, person)
+        session.commit()
+    page = visit(client, cookie).get(f"/classes/{class_id}/platform").text
+    assert "not tied to a course" in page
+    assert 'href="/lti"' in page
+
+
+def test_forms_of_other_sites_are_refused(client: TestClient, course: Course) -> None:
+    visit(client, course.cookies[Role.TEACHER])
+    foreign = {"Origin": "https://evil.example"}
+    for path in (
+        f"/classes/{course.class_id}/platform", f"/assignments/{course.assignment}/send", "/lti/open", "/lti/choose",
+        "/lti/register",
+    ):  # fmt: skip
+        assert client.post(path, headers=foreign).status_code == 403, path
+    assert client.post("/lti/launch", headers=foreign).status_code == 400, (
+        "a launch comes from elsewhere"
+    )

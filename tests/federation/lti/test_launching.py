@@ -1,0 +1,325 @@
+"""The message of a launch, with everything that platforms leave out or get wrong."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from sqlmodel import Session, select
+
+from app.db.migrations import migrate
+from app.db.platforms import NonceRow, ToolKeyRow
+from app.db.session import connect, open_writing_session
+from app.db.tables import now
+from app.errors import RefusedError
+from app.federation.lti.arriving import arrive, new_class, tie
+from app.federation.lti.keys import SHOWN_FOR, SIGNS_FOR, key_set, rotate, signing_key
+from app.federation.lti.launching import Launch, read_launch, role_of
+from app.federation.lti.opening import begun, is_same_browser, state_of
+from app.federation.lti.platforms import (
+    Platform,
+    add_platform,
+    allow_deployment,
+    check_deployment,
+    new_registration,
+    platform_for,
+    platforms,
+    registration_with,
+    use_registration,
+)
+from app.federation.lti.tickets import sealed, unsealed, use_once
+from app.people.assignments import Entry, create_assignment
+from app.people.classes import Role, class_with, members_of
+from app.people.policy import Policy
+
+SERVICE = "https://wallclock.example"
+SECRET = "a secret of sixteen characters and more"
+CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
+ROLE = "http://purl.imsglobal.org/vocab/lis/v2/membership"
+SETTINGS = "https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    database = f"sqlite:///{tmp_path_factory.mktemp('launching') / 'wallclock.db'}"
+    migrate(database)
+    made = connect(database)
+    yield made
+    made.dispose()
+
+
+def claims(**changed: object) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "iss": "https://lms.example",
+        "sub": "7",
+        CLAIM + "message_type": "LtiResourceLinkRequest",
+        CLAIM + "version": "1.3.0",
+        CLAIM + "deployment_id": "1",
+        CLAIM + "target_link_uri": f"{SERVICE}/lti/launch",
+        CLAIM + "roles": [f"{ROLE}#Learner"],
+        CLAIM + "resource_link": {"id": "r1", "title": "Week 1"},
+        CLAIM + "context": {"id": "c1", "title": "Parallel  computing\n"},
+    }
+    return {
+        **found,
+        **{CLAIM + name if ":" not in name else name: v for name, v in changed.items()},
+    }
+
+
+def chooses(**settings: object) -> dict[str, Any]:
+    wishes = {
+        "deep_link_return_url": "https://lms.example/back",
+        "accept_types": ["ltiResourceLink"],
+    }
+    return claims(
+        message_type="LtiDeepLinkingRequest",
+        roles=[f"{ROLE}#Instructor"],
+        **{SETTINGS: {**wishes, **settings}},
+    )
+
+
+def platform(**changed: str) -> Platform:
+    given = {
+        "name": "Campus", "issuer": "https://lms.example", "client_id": "c", "auth_url": "https://lms.example/auth",
+        "token_url": "https://lms.example/token", "jwks_url": "https://lms.example/keys",
+    }  # fmt: skip
+    return Platform(**{**given, **changed})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("roles", "role"),
+    [
+        ([f"{ROLE}#Instructor"], Role.TEACHER),
+        ([f"{ROLE}#Administrator", f"{ROLE}#Learner"], Role.TEACHER),
+        (["Instructor"], Role.TEACHER),
+        ([f"{ROLE}#Instructor", f"{ROLE}/Instructor#TeachingAssistant"], Role.ASSISTANT),
+        ([f"{ROLE}#Learner"], Role.STUDENT),
+        ([f"{ROLE}#Mentor"], Role.STUDENT),
+        (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator"], Role.STUDENT),
+        (["http://purl.imsglobal.org/vocab/lis/v2/system/person#SysAdmin"], Role.STUDENT),
+        ([], Role.STUDENT),
+        (None, Role.STUDENT),
+        ("Instructor", Role.STUDENT),
+        ([7, None], Role.STUDENT),
+    ],
+)
+def test_only_a_role_in_the_course_makes_a_teacher(roles: object, role: Role) -> None:
+    assert role_of(roles) is role
+
+
+def test_a_launch_without_a_name_an_email_or_grades_is_read() -> None:
+    launch = read_launch(1, claims(), SERVICE)
+    assert (launch.name, launch.title, launch.lineitem, launch.assignment) == (
+        "", "Parallel computing", "", 0,
+    )  # fmt: skip
+    assert launch.origins == ("https://lms.example",)
+
+
+def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
+    launch = read_launch(
+        1,
+        claims(
+            custom={"assignment": "12x"},
+            lis={"person_sourcedid": 7},
+            launch_presentation={"return_url": "javascript:alert(1)"},
+            **{
+                "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint": {
+                    "lineitems": "https://lms.example/items", "lineitem": "x" * 3_000,
+                },
+                "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice": "none",
+            },
+        )
+        | {"name": "Ada\u202e " + "L" * 200},
+        SERVICE,
+    )  # fmt: skip
+    assert (launch.assignment, launch.outside_id, launch.lineitem) == (0, "", "")
+    assert launch.lineitems == "https://lms.example/items"
+    assert launch.name.startswith("Ada LLL")
+    assert len(launch.name) == 100
+    assert launch.origins == ("https://lms.example",)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (claims(version="1.1"), "answers LtiResourceLinkRequest"),
+        (claims(message_type="LtiSubmissionReviewRequest"), "'LtiSubmissionReviewRequest'"),
+        (
+            claims(target_link_uri="https://elsewhere.example/lti/launch"),
+            "is not on https://wallclock.example",
+        ),
+        (claims(deployment_id=None), "no deployment_id"),
+        (claims(context=None), "open this link from within a course"),
+        (claims(resource_link={}), "no resource link"),
+        (claims(context={"id": "c" * 256}), "id has more than 255 characters"),
+        (chooses(deep_link_return_url="/back"), "no deep_link_return_url"),
+        (chooses(accept_types=["link"]), "does not accept links here"),
+        (chooses(data="x" * 20_000), "more than 16,000 characters"),
+        (chooses() | {CLAIM + "roles": [f"{ROLE}#Learner"]}, "only teachers"),
+    ],
+)
+def test_a_message_that_is_not_one_of_ours_is_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(RefusedError, match=says):
+        read_launch(1, given, SERVICE)
+
+
+def test_a_ticket_is_ours_and_ends() -> None:
+    launch = read_launch(1, chooses(accept_multiple=False), SERVICE)
+    ticket = sealed(SECRET, launch)
+    assert unsealed(SECRET, ticket) == launch
+    assert not launch.several
+    assert ticket != sealed(SECRET, launch), "two windows need two tickets"
+    for wrong, life in ((ticket[:-2] + "xx", 600), ("", 600), (ticket, -1)):
+        with pytest.raises(RefusedError, match="open it again"):
+            unsealed(SECRET, wrong, timedelta(seconds=life))
+    with pytest.raises(RefusedError):
+        unsealed(SECRET + "?", ticket)
+
+
+def test_a_state_is_ours_and_belongs_to_one_browser() -> None:
+    opening = begun(
+        SECRET, platform(), {"login_hint": "h", "lti_message_hint": "m"}, f"{SERVICE}/lti/launch"
+    )
+    sent = opening.address.partition("state=")[2].partition("&")[0]
+    state = state_of(SECRET, sent)
+    assert is_same_browser(state, opening.browser)
+    assert not is_same_browser(state, "")
+    assert (state.hint, state.message, state.name) == ("h", "m", opening.name)
+    assert opening.browser not in opening.address
+    with pytest.raises(RefusedError):
+        state_of(SECRET, sealed(SECRET, read_launch(1, claims(), SERVICE)))
+    with pytest.raises(RefusedError, match="login_hint"):
+        begun(SECRET, platform(), {}, SERVICE)
+
+
+def test_what_is_used_on_two_servers_at_once_is_used_once(engine: Engine, tmp_path: Path) -> None:
+    other = connect(str(engine.url))
+
+    def use(which: Engine) -> bool:
+        try:
+            with open_writing_session(which) as session:
+                use_once(session, "launch:x", timedelta(minutes=1))
+        except RefusedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(use, [engine, other] * 4)) == 1
+    with open_writing_session(engine) as session:
+        use_once(session, "launch:x", timedelta(minutes=1), now() + timedelta(minutes=2))
+        assert len(session.exec(select(NonceRow)).all()) == 1, "what has expired is deleted"
+    other.dispose()
+
+
+def test_the_next_key_is_published_before_it_signs(engine: Engine) -> None:
+    start = now()
+    with open_writing_session(engine) as session:
+        shown = [key["kid"] for key in key_set(session, start)["keys"]]  # type: ignore[attr-defined]
+        first, second = shown
+        assert signing_key(session, start).kid == first
+        assert "d" not in key_set(session, start)["keys"][0]  # type: ignore[index]
+        later = start + SIGNS_FOR + timedelta(days=1)
+        assert signing_key(session, later).kid == second
+        kids = [key["kid"] for key in key_set(session, later)["keys"]]  # type: ignore[attr-defined]
+        assert kids[:2] == [first, second], "tokens on their way are still verified"
+        assert len(kids) == 3
+        gone = later + SHOWN_FOR + timedelta(days=1)
+        kids = [key["kid"] for key in key_set(session, gone)["keys"]]  # type: ignore[attr-defined]
+        assert first not in kids
+        assert second in kids
+
+
+def test_after_a_leak_the_known_next_key_signs_and_the_old_one_is_gone(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        for row in session.exec(select(ToolKeyRow)):
+            session.delete(row)
+        session.commit()
+        first, second = [key["kid"] for key in key_set(session)["keys"]]  # type: ignore[attr-defined]
+        rotate(session)
+        assert signing_key(session).kid == second
+        kids = [key["kid"] for key in key_set(session)["keys"]]  # type: ignore[attr-defined]
+        assert first not in kids
+        assert len(kids) == 2
+
+
+def test_of_several_clients_the_platform_says_which(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        one = add_platform(session, platform(name="One", client_id="1"))
+        add_platform(session, platform(name="Two", client_id="2"))
+        assert platform_for(session, "https://lms.example", "1") == one
+        with pytest.raises(RefusedError, match="must send its client_id"):
+            platform_for(session, "https://lms.example")
+        with pytest.raises(RefusedError, match="'3'; an operator adds it"):
+            platform_for(session, "https://lms.example", "3")
+        with pytest.raises(RefusedError, match="platform allow 'One' '9'"):
+            check_deployment(session, one, "9")
+        allow_deployment(session, one, "9")
+        check_deployment(session, one, "9")
+
+
+def test_a_registration_link_works_once_and_a_platform_that_registered_waits(
+    engine: Engine,
+) -> None:
+    with open_writing_session(engine) as session:
+        code = new_registration(session, "Canvas")
+        session.commit()
+        assert registration_with(session, code) == "Canvas"
+        assert use_registration(session, code)
+        assert not use_registration(session, code)
+        with pytest.raises(RefusedError, match="used already, or has expired"):
+            registration_with(session, code)
+
+
+def _launch(session: Session, course: str, **changed: Any) -> Launch:
+    """A launch of a platform that is registered here."""
+    known = {one.name: one for one in platforms(session)}
+    here = known.get("Here") or add_platform(
+        session, platform(name="Here", issuer="https://here.example")
+    )
+    given = {
+        "platform": here.id, "deployment": "1", "subject": "t", "role": "teacher", "context": course,
+        "title": "A course", "link": "r9",
+    }  # fmt: skip
+    return Launch(**{**given, **changed})
+
+
+def test_a_link_never_opens_an_assignment_of_another_class(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        old, copied = (_launch(session, course=name) for name in ("2025", "2026"))
+        numbers = []
+        for launch in (old, copied):
+            class_id = new_class(session, SECRET, launch, "Europe/Berlin")
+            tie(session, launch, class_id)
+            numbers.append(class_id)
+        assert class_with(session, numbers[0]).zone == "Europe/Berlin"
+        assignment = create_assignment(session, numbers[0], "Week", Policy(), [Entry("a/b", 1.0)])
+        session.commit()
+        theirs = _launch(session, course="2026", assignment=assignment, link="copied")
+        assert arrive(session, theirs).assignment == 0
+        ours = _launch(session, course="2025", assignment=assignment)
+        assert arrive(session, ours).assignment == assignment
+
+
+def test_a_class_with_invented_names_stores_none_of_the_platform(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        launch = _launch(
+            session, course="invented", subject="s", role="student", name="Ada Lovelace"
+        )
+        class_id = new_class(session, SECRET, launch, "nowhere")
+        row = class_with(session, class_id)
+        assert row.zone == "UTC"
+        row.pseudonyms = True
+        tie(session, launch, class_id)
+        arrive(session, launch)
+        (member,) = members_of(session, class_id)
+        assert member.name == "Student 1"
+
+
+def test_nobody_enters_a_course_that_its_teacher_has_not_opened(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        launch = _launch(session, course="unknown", role="student")
+        with pytest.raises(RefusedError, match="a teacher of the course has to open this link"):
+            arrive(session, launch)
