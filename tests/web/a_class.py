@@ -6,7 +6,7 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
-from app.db.session import open_session
+from app.db.session import open_writing_session
 from app.people.classes import Role, create_class, enroll, number_of
 from app.people.persons import new_person, open_browser
 from app.site import Site
@@ -52,7 +52,7 @@ def words(page: str) -> str:
 
 def browser(client: TestClient, site: Site, name: str) -> Browser:
     """A new person's browser."""
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         number = number_of(new_person(session, name))
         cookie = open_browser(session, number)
         session.commit()
@@ -60,7 +60,7 @@ def browser(client: TestClient, site: Site, name: str) -> Browser:
 
 
 def joined(site: Site, class_id: int, one: Browser, role: Role = Role.STUDENT) -> Browser:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         enroll(session, class_id, one.person, role)
         session.commit()
     return one
@@ -69,7 +69,7 @@ def joined(site: Site, class_id: int, one: Browser, role: Role = Role.STUDENT) -
 def a_class(client: TestClient, site: Site, zone: str = "Europe/Berlin") -> tuple[int, Browser]:
     """A new class, and the browser of its teacher."""
     grace = browser(client, site, "Grace Hopper")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         class_id = number_of(create_class(session, site.secret, "Ring all-reduce 101", zone))
         enroll(session, class_id, grace.person, Role.TEACHER)
         session.commit()

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.db.people import AssignmentRow
-from app.db.session import open_session
+from app.db.session import open_session, open_writing_session
 from app.people.assignments import Assignment, assignment_with, assignments_of, dates_for
 from app.people.classes import Role
 from app.site import Site
@@ -65,7 +65,7 @@ def test_a_form_that_is_opened_and_sent_changes_nothing(client: TestClient, site
     new(grace, class_id)
     before = stored(site, class_id)
     first_half_past_two = datetime(2026, 10, 25, 0, 30, 17, tzinfo=UTC)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = session.get_one(AssignmentRow, before.id)
         row.opens = first_half_past_two
         session.add(row)
@@ -168,7 +168,7 @@ def test_an_exercise_that_does_not_exist_is_refused_but_one_that_is_gone_stays(
     new(grace, class_id, status=404, exercise=["collectives/nothing"])
     new(grace, class_id)
     number = stored(site, class_id).id
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         session.connection().exec_driver_sql(
             f"UPDATE assigned SET exercise = 'pack/gone' WHERE assignment = {number} AND exercise = '{TREE}'"
         )

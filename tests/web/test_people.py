@@ -16,7 +16,6 @@ from app.people.classes import (
     member_of_seat_code,
     members_of,
 )
-from app.people.persons import new_person
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
@@ -205,9 +204,6 @@ def test_a_name_that_is_markup_is_shown_as_it_is(client: TestClient, site: Site)
 def test_last_seen_is_the_last_answer_or_the_last_sign_in(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     joined(site, class_id, browser(client, site, "Ada"))
-    with open_session(site.engine) as session:
-        new_person(session, "Nobody")
-        session.commit()
     imported(grace, class_id, "name\nAda\nAlan\n")
     page = words(grace.get(f"/classes/{class_id}/people"))
     assert re.search(r"Ada student now no", page)

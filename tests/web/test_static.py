@@ -30,7 +30,7 @@ def colors(css: str) -> dict[str, str]:
 
 
 def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient) -> None:
-    css = "".join(client.get(address(name)).text for name in ("app.css", "pages.css"))
+    css = "".join(client.get(address(name)).text for name in ("app.css", "pages.css", "people.css"))
     assert "@import" not in css
     assert "/*" not in css
     assert "\n" not in css
