@@ -6,4 +6,9 @@ It needs the packages of the extra `people`; without them everything else works.
 |---|---|
 | ask another service for JSON | `outgoing` |
 | verify a token that another service signed | `tokens` |
+| know which providers are configured, and what is missing for them | `providers` |
+| begin and end a sign-in with a provider | `oidc`, `descriptions`, `pending` |
+| know whom a proxy has signed in | `proxy` |
+| know whose identity it is | `identities` |
+| have all of it in a server | `federation` |
 """

@@ -12,14 +12,12 @@ from urllib.parse import quote_plus, urlencode
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from app.errors import RefusedError, UnavailableError
-from app.federation.addresses import target_of
+from app.federation.descriptions import Description, Descriptions
 from app.federation.outgoing import Answer, Outgoing, text_in
 from app.federation.providers import Provider
 from app.federation.tokens import KeySets, verified
 
 PATIENCE = 600  # seconds between the two halves of a sign-in
-_DESCRIPTION = "/.well-known/openid-configuration"
-_FRESH, _AGAIN, _STALE = 3600.0, 30.0, 86_400.0  # seconds, as for keys
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
 _AGAIN_SAYS = "sign in again"
 _Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
@@ -79,20 +77,8 @@ class Returned:
     issuer: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """What a provider says about itself; *names_issuer*: its answers say who they are from."""
-
-    issuer: str
-    authorization: str
-    token: str
-    keys: str
-    names_issuer: bool
-    methods: tuple[str, ...]  # how a client may authenticate
-
-
 class SignIns:
-    """Begins and ends sign-ins; remembers what each provider says about itself."""
+    """Begins and ends sign-ins."""
 
     def __init__(
         self,
@@ -103,9 +89,7 @@ class SignIns:
     ) -> None:
         self._outgoing = outgoing
         self._keys = keys
-        self._private = private
-        self._clock = clock
-        self._known: dict[str, tuple[Description, float, float]] = {}  # fetched, tried
+        self._descriptions = Descriptions(outgoing, private, clock)
         self._worked: dict[str, str] = {}  # how we authenticated, by issuer
 
     async def begin(self, provider: Provider, flight: Flight, back: str, *, afresh: bool) -> str:
@@ -116,7 +100,7 @@ class SignIns:
         Raises:
             RefusedError, UnavailableError: the provider cannot be used.
         """
-        about = await self.described(provider)
+        about = await self._descriptions.of(provider)
         digest = hashlib.sha256(flight.verifier.encode()).digest()
         query = {
             "response_type": "code",
@@ -143,7 +127,7 @@ class SignIns:
         """
         if not hmac.compare_digest(returned.state.encode(), flight.state.encode()):
             raise RefusedError(f"this is the answer to a sign-in in another tab; {_AGAIN_SAYS}")
-        about = await self.described(provider)
+        about = await self._descriptions.of(provider)
         named = returned.issuer or about.names_issuer
         if named and returned.issuer != about.issuer:
             raise RefusedError(
@@ -163,51 +147,6 @@ class SignIns:
             nonce=flight.nonce,
         )
         return Identity(about.issuer, str(claims["sub"]))
-
-    async def described(self, provider: Provider) -> Description:
-        """What *provider* says about itself; fetched once an hour.
-
-        Raises:
-            RefusedError: an address in it must not be asked.
-            UnavailableError: it cannot be fetched, or is about another issuer.
-        """
-        now = self._clock()
-        known = self._known.get(provider.issuer)
-        if known and (now - known[1] <= _FRESH or now - known[2] <= _AGAIN):
-            return known[0]
-        try:
-            about = await self._described(provider)
-        except UnavailableError:
-            if known is None or now - known[1] > _STALE:
-                raise
-            self._known[provider.issuer] = known[0], known[1], now
-            return known[0]
-        self._known[provider.issuer] = about, now, now
-        return about
-
-    async def _described(self, provider: Provider) -> Description:
-        answer = await self._outgoing.get(provider.issuer.rstrip("/") + _DESCRIPTION)
-        if answer.status != _OK:
-            says = f"{provider.name} cannot be asked: it answered {answer.status}"
-            raise UnavailableError(says, answer.said())
-        told = answer.fields()
-        if told.get("issuer") != provider.issuer:
-            raise UnavailableError(
-                f"{provider.name} is not configured correctly",
-                f"WALLCLOCK_OIDC has the issuer {provider.issuer!r}, and the provider calls "
-                f"itself {str(told.get('issuer'))[:200]!r}; both must be the same",
-            )
-        methods = told.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        about = Description(
-            issuer=provider.issuer,
-            authorization=text_in(told, "authorization_endpoint", provider.name),
-            token=text_in(told, "token_endpoint", provider.name),
-            keys=text_in(told, "jwks_uri", provider.name),
-            names_issuer=told.get("authorization_response_iss_parameter_supported") is True,
-            methods=tuple(map(str, methods)) if isinstance(methods, list) else (),
-        )
-        target_of(about.authorization, self._private)
-        return about
 
     async def _token(
         self, provider: Provider, about: Description, flight: Flight, code: str, back: str

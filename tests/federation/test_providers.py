@@ -12,6 +12,7 @@ from joserfc import jwk, jwt
 from app.config import Settings
 from app.errors import AppError, InputError, RefusedError, UnavailableError
 from app.federation import providers
+from app.federation.descriptions import Descriptions
 from app.federation.federation import Federation
 from app.federation.oidc import Flight, Identity, Returned, SignIns
 from app.federation.outgoing import Answer, Outgoing
@@ -106,8 +107,8 @@ class Service(Outgoing):
         return Answer(url, self.status, {}, json.dumps(self.about).encode())
 
 
-def begun(service: Service, clock: Any = lambda: 1000.0) -> tuple[SignIns, Flight]:
-    return SignIns(service, KeySets(service), clock=clock), Flight.begin("campus", "/")
+def begun(service: Service) -> tuple[SignIns, Flight]:
+    return SignIns(service, KeySets(service)), Flight.begin("campus", "/")
 
 
 def failing(what: Any) -> AppError:
@@ -210,16 +211,16 @@ def test_the_token_must_be_the_one_for_this_sign_in(changed: dict[str, Any], say
 def test_a_provider_is_asked_about_itself_once_an_hour_and_may_be_down_for_a_day() -> None:
     moment = [0.0]
     service = Service()
-    sign_ins, _ = begun(service, lambda: moment[0])
+    descriptions = Descriptions(service, frozenset(), lambda: moment[0])
 
     def asks(later: float) -> int:
         moment[0] += later
         service.asked.clear()
-        asyncio.run(sign_ins.described(CAMPUS))
+        asyncio.run(descriptions.of(CAMPUS))
         return len(service.asked)
 
     assert [asks(0), asks(3000), asks(700)] == [1, 0, 1]
     service.status = 503
     assert [asks(3601), asks(10), asks(31)] == [1, 0, 1]
     moment[0] += 86_400
-    assert isinstance(failing(sign_ins.described(CAMPUS)), UnavailableError)
+    assert isinstance(failing(descriptions.of(CAMPUS)), UnavailableError)

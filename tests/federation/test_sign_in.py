@@ -18,7 +18,7 @@ from app.federation.outgoing import Outgoing
 from app.federation.providers import Provider
 from app.federation.tokens import KeySets
 from app.main import create_app
-from app.people.classes import number_of
+from app.people.classes import create_class, join_code_of, number_of
 from app.people.persons import new_person, open_browser
 from app.site import Site
 from tests.client import Client
@@ -93,6 +93,26 @@ def test_the_page_for_signing_in_lists_the_provider(browser: TestClient) -> None
         '<a class="button" href="/sign-in/example-campus?next=%2Fprogress">Sign in with Example Campus</a>'
         in page.text
     )
+
+
+def test_a_link_to_a_class_offers_the_provider_and_is_not_lost_on_the_way(
+    browser: TestClient, site: Site
+) -> None:
+    with open_session(site.engine) as session:
+        code = join_code_of(site.secret, create_class(session, site.secret, "Systems"))
+        session.commit()
+    way = f'href="/sign-in/example-campus?next=%2Fjoin%2F{code}"'
+    assert way in browser.get(f"/join/{code}").text
+    assert way in browser.get(f"/sign-in?join={code}").text
+    page = browser.get(there(browser, f"?next=/join/{code}", "ida"))
+    assert page.headers["location"] == f"/sign-in/name?next=%2Fjoin%2F{code}"
+    named = browser.post("/sign-in/name", data={"name": "Ida", "next": f"/join/{code}"})
+    assert named.headers["location"] == f"/join/{code}"
+    shown = browser.get(f"/join/{code}").text
+    assert "You are signed in as <b>Ida</b>" in shown
+    assert "Sign in with Example Campus" not in shown
+    browser.post(f"/join/{code}")
+    assert "Systems" in browser.get("/me").text
 
 
 def test_a_first_sign_in_asks_for_a_name_and_leads_back(

@@ -14,13 +14,14 @@ from app.db.tables import NAME_LIMIT
 from app.errors import InputError, NotFoundError, sentence
 from app.people.classes import class_of_code, number_of, role_in
 from app.people.joining import Joined, invented_name, join_as, join_as_new, may_join, new_form
-from app.site import Here, Site
+from app.site import Here, Site, site_in
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, Visitor, sign_in, spend
 from app.web.people.guesses import check_guesses, count_wrong_code
 from app.web.people.head import class_url
 from app.web.people.signing import offered
+from app.web.people.ways import Ways, ways_to_sign_in
 
 router = APIRouter(prefix="/join")
 _COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands
@@ -45,6 +46,7 @@ class JoinPage:
     typed: str
     form: str
     problem: str
+    ways: Ways
     limit: int = NAME_LIMIT
 
 
@@ -141,6 +143,7 @@ def _form(
         typed=typed[:NAME_LIMIT] or (invented_name() if row.pseudonyms else ""),
         form=new_form(),
         problem=problem,
+        ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
     )
     return render("people/join.html", frame(request, f"Join {row.name}", here="me"), page, status)
 

@@ -197,7 +197,7 @@ def _form(
         code=code[:_DIGITS],
         problem=problem,
         signed_in=visiting.person.name or "a person without a name" if visiting.person else "",
-        ways=ways_to_sign_in(request, site, own_path(to)),
+        ways=ways_to_sign_in(request, site, own_path(to) or (f"/join/{join}" if named else "")),
     )
     status = 422 if problem else 200
     return render("people/sign_in.html", frame(request, "Sign in", here="me"), page, status)
