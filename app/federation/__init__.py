@@ -6,4 +6,7 @@ It needs the packages of the extra `people`; without them everything else works.
 |---|---|
 | ask another service for JSON | `outgoing` |
 | verify a token that another service signed | `tokens` |
+| let learning platforms open assignments | `lti` |
+| send points to them | `outbox`, `delivery`, `changes` |
+| say whether they have the points | `standing` |
 """
