@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import select
 
 from app.db.session import open_session
+from app.db.tables import AttemptRow
 from app.db.tokens import create_token
 from app.people.classes import members_of
 from app.people.csv_files import read_roster
@@ -222,3 +224,40 @@ def test_the_examples_of_the_description_work(made: Callable[[], Api]) -> None:
     one = api.send("POST", "/assignments", 201, json=example("NewAssignment"))
     api.send("POST", f"/assignments/{one['id']}/extensions", json=example("NewExtension"))
     assert example("NewClass")["zone"] == "Europe/Berlin"
+
+
+def learners(site: Site, answer: str) -> list[str]:
+    with open_session(site.engine) as session:
+        return list(session.exec(select(AttemptRow.learner).where(AttemptRow.answer == answer)))
+
+
+def test_a_label_of_a_grader_is_stored_apart_and_never_as_a_person(
+    client: TestClient, site: Site, token: str
+) -> None:
+    api, answer = Api(client, token), "61.25 ms"
+    for label in ("Ada", "a" * 255):
+        body = {"exercise": RING, "answer": answer, "learner": label}
+        assert api.send("POST", "/api/v1/check", json=body)["learner"] == label
+    first, second = learners(site, answer)
+    assert first == "token:tests/Ada"
+    assert second.startswith("token:tests/")
+    assert len(second) <= 64
+    body["learner"] = ""
+    assert "body.learner" in api.send("POST", "/api/v1/check", 422, json=body)["detail"]
+
+
+def test_an_id_that_two_classes_have_is_refused_to_a_token_of_both(
+    made: Callable[[], Api], client: TestClient, site: Site
+) -> None:
+    numbers = []
+    for api in (made(), made()):
+        ada = {"id": "twice", "name": "Ada"}
+        numbers.append(api.send("POST", "/roster", 201, json=ada)["number"])
+    with open_session(site.engine) as session:
+        admin = Api(client, create_token(session, "of both", "admin"))
+    body = {"exercise": RING, "answer": "62.25 ms", "learner": "twice"}
+    refused = admin.send("POST", "/api/v1/check", 422, json=body)
+    assert "send the number" in refused["detail"]
+    assert learners(site, "62.25 ms") == []
+    admin.send("POST", "/api/v1/check", json={**body, "learner": str(numbers[1])})
+    assert len(learners(site, "62.25 ms")) == 1
