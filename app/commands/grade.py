@@ -11,6 +11,7 @@ from app.commands.files import count_of, output, source_of
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.packs import exercise_folders
+from app.grading.exports import gradable_lines
 from app.grading.offline import Tally, grade
 
 
@@ -31,7 +32,7 @@ async def _grade(
     source: BinaryIO, target: BinaryIO, catalog: Catalog, settings: Settings, bar: "tqdm[NoReturn]"
 ) -> Tally:
     tally = Tally()
-    async for line in grade(source, catalog, settings, tally):
+    async for line in grade(gradable_lines(source, catalog), catalog, settings, tally):
         target.write(line)
         bar.update()
     return tally

@@ -11,4 +11,7 @@ It needs the packages of the extra `people`; without them everything else works.
 | know whom a proxy has signed in | `proxy` |
 | know whose identity it is | `identities` |
 | have all of it in a server | `federation` |
+| let learning platforms open assignments | `lti` |
+| send points to them | `outbox`, `delivery`, `changes` |
+| say whether they have the points | `standing` |
 """

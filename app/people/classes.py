@@ -86,8 +86,8 @@ def zone_named(name: str) -> ZoneInfo:
     known = available_timezones()
     if name not in known:
         raise InputError(
-            f"there is no time zone {name[:40]!r}{nearest(name, known)}; write it as in the IANA "
-            "database, such as Europe/Berlin or America/New_York"
+            f"there is no time zone {name[:40]!r}; write it as in the IANA database, such as "
+            f"Europe/Berlin or America/New_York{nearest(name, known)}"
         )
     return ZoneInfo(name)
 

@@ -6,7 +6,7 @@ from app.db.people import SUBJECT_LIMIT
 from app.errors import InputError
 from app.people.csv_text import Line
 
-_NAME = ("name", "full name", "student", "student name", "vollständiger name", "nom complet")
+_NAME = ("name", "full name", "student", "student name", "vollständiger name")
 _FIRST = ("first name", "firstname", "given name", "vorname", "prénom", "nombre")
 _LAST = ("last name", "lastname", "surname", "family name", "nachname", "nom", "apellido(s)")
 # Of several, the first that is filled holds: in Canvas's files, ID is a number of Canvas.

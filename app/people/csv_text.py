@@ -72,8 +72,7 @@ def lines_of(content: bytes | str) -> Iterator[Line]:
     if "\0" in text:
         raise InputError("this is not a text file; save the table as CSV")
     text, separator = _separated(text.removeprefix(_BOM))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    yield from _rows(reader)
+    yield from _rows(text, separator)
 
 
 def decoded(content: bytes) -> str:
@@ -110,7 +109,8 @@ def _separated(text: str) -> tuple[str, str]:
     return text, max(_SEPARATORS, key=outside.count)
 
 
-def _rows(reader: "csv._reader") -> Iterator[Line]:
+def _rows(text: str, separator: str) -> Iterator[Line]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         for row in reader:
             if len(row) > _COLUMNS:

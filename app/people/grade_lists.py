@@ -26,7 +26,7 @@ class Grades:
         return total(cells, person, assignment) if begun else None
 
     def sum(self, person: int) -> float:
-        """The points of *person* in all assignments."""
+        """The total of *person* over the assignments."""
         return sum(self.points(person, one) or 0.0 for one in self.assignments)
 
 

@@ -267,7 +267,8 @@ def test_a_formula_with_several_values_names_each(client: Client) -> None:
 
 def test_every_operation_is_described_and_its_examples_work(client: Client, bearer: Bearer) -> None:
     described = client.get("/api/v1/openapi.json").json()
-    assert set(described["paths"]) == {
+    classes = {path for path in described["paths"] if path.startswith("/api/v1/classes")}
+    assert set(described["paths"]) - classes == {
         "/healthz", "/livez", "/readyz", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
         "/api/v1/check/batch", "/api/v1/formulas", "/api/v1/formulas/{name}", "/api/v1/predict",
     }  # fmt: skip

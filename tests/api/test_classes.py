@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import select
 
 from app.db.session import open_session
+from app.db.tables import AttemptRow
 from app.db.tokens import create_token
 from app.people.classes import members_of
 from app.people.csv_files import read_roster
@@ -151,6 +153,8 @@ def test_an_assignment_is_made_changed_and_deleted(made: Callable[[], Api]) -> N
         ({"exercises": [{"exercise": "collectives/ring-allreduce-time"}]}, "did you mean"),
         ({"exercises": [{"exercise": RING}, {"exercise": RING}]}, "exercises.1.exercise"),
         ({"due": "2099-05-07T23:59:00"}, "body.due"),
+        ({"due": "0001-01-01T00:00:00+14:00"}, "a date from 2000 to 2200"),
+        ({"exercises": [{"exercise": RING, "points": 1e6}]}, "points must be from 0"),
         ({"opens": "2100-01-01T00:00:00Z"}, "due must not be before opens"),
         ({"late": 1.5}, "late must be from 0 to 1, not 1.5"),
         ({"dues": None}, "body.dues: Extra inputs"),
@@ -171,9 +175,12 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     person = api.send("POST", "/roster", 201, json={"id": "4711", "name": "=Ada"})["number"]
     one = api.send("POST", "/assignments", 201, json=assignment(due="2026-01-01T00:00:00Z",
                    closes="2026-01-02T00:00:00Z"))  # fmt: skip
+    variants = api.send("GET", f"/assignments/{one['id']}/variants")
+    assert [row["number"] for row in variants] == [person]
+    seed = variants[0]["seeds"][RING]
     with open_session(site.engine) as session:
         learner = {m.person: m.learner for m in members_of(session, api.class_id)}[person]
-    seed = variant_seed(site.secret, one["id"], RING, learner)
+    assert seed == variant_seed(site.secret, one["id"], RING, learner)
     answer = site.catalog.exercise(RING).right_answer(seed)
     body = {"exercise": RING, "seed": seed, "answer": answer, "learner": "4711", "ref": "r1"}
     result = api.send("POST", "/api/v1/check", json=body)
@@ -204,3 +211,53 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     api.send("DELETE", f"{extensions}/{person}", 204)
     assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
     api.send("DELETE", f"{extensions}/{person}", 404)
+
+
+def test_the_examples_of_the_description_work(made: Callable[[], Api]) -> None:
+    api = made()
+    schemas = api.client.get("/api/v1/openapi.json").json()["components"]["schemas"]
+
+    def example(name: str) -> Any:
+        return schemas[name]["examples"][0]
+
+    api.send("POST", "/roster", 201, json=example("NewPerson"))
+    one = api.send("POST", "/assignments", 201, json=example("NewAssignment"))
+    api.send("POST", f"/assignments/{one['id']}/extensions", json=example("NewExtension"))
+    assert example("NewClass")["zone"] == "Europe/Berlin"
+
+
+def learners(site: Site, answer: str) -> list[str]:
+    with open_session(site.engine) as session:
+        return list(session.exec(select(AttemptRow.learner).where(AttemptRow.answer == answer)))
+
+
+def test_a_label_of_a_grader_is_stored_apart_and_never_as_a_person(
+    client: TestClient, site: Site, token: str
+) -> None:
+    api, answer = Api(client, token), "61.25 ms"
+    for label in ("Ada", "a" * 255):
+        body = {"exercise": RING, "answer": answer, "learner": label}
+        assert api.send("POST", "/api/v1/check", json=body)["learner"] == label
+    first, second = learners(site, answer)
+    assert first == "token:tests/Ada"
+    assert second.startswith("token:tests/")
+    assert len(second) <= 64
+    body["learner"] = ""
+    assert "body.learner" in api.send("POST", "/api/v1/check", 422, json=body)["detail"]
+
+
+def test_an_id_that_two_classes_have_is_refused_to_a_token_of_both(
+    made: Callable[[], Api], client: TestClient, site: Site
+) -> None:
+    numbers = []
+    for api in (made(), made()):
+        ada = {"id": "twice", "name": "Ada"}
+        numbers.append(api.send("POST", "/roster", 201, json=ada)["number"])
+    with open_session(site.engine) as session:
+        admin = Api(client, create_token(session, "of both", "admin"))
+    body = {"exercise": RING, "answer": "62.25 ms", "learner": "twice"}
+    refused = admin.send("POST", "/api/v1/check", 422, json=body)
+    assert "send the number" in refused["detail"]
+    assert learners(site, "62.25 ms") == []
+    admin.send("POST", "/api/v1/check", json={**body, "learner": str(numbers[1])})
+    assert len(learners(site, "62.25 ms")) == 1

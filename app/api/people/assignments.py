@@ -14,7 +14,7 @@ from app.api.people.access import (
     assignment_for,
     class_for,
 )
-from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment
+from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment, PersonVariants
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
 from app.people.assignments import (
@@ -26,7 +26,9 @@ from app.people.assignments import (
     create_assignment,
     delete_assignment,
 )
+from app.people.classes import Role, members_of
 from app.people.policy import Policy
+from app.people.variants import Drawings
 from app.site import Here, Site
 
 ASSIGNMENTS = ONE_CLASS + "/assignments"
@@ -67,6 +69,27 @@ def get_assignment(
     """Returns the assignment."""
     with open_session(site.engine) as session:
         return _document(assignment_for(session, grant, class_id, assignment))
+
+
+@router.get(ASSIGNMENT + "/variants", summary="List everyone's variants", responses={200: LINK})
+def list_variants(
+    site: Here, grant: Scoped, class_id: Number, assignment: Number, page: Paged
+) -> list[PersonVariants]:
+    """Returns the seed of each exercise that counts for each student, by their number."""
+    with open_session(site.engine) as session:
+        found = assignment_for(session, grant, class_id, assignment)
+        everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
+    drawings = Drawings(site.secret, assignment, found.policy.variants)
+    entries = () if found.policy.variants == "many" else found.entries
+    return [
+        PersonVariants(
+            number=one.person,
+            id=one.outside_id,
+            name=one.name,
+            seeds={entry.exercise: drawings.of(one.learner, entry.exercise) for entry in entries},
+        )
+        for one in page.cut(everyone, lambda one: one.person)
+    ]
 
 
 @router.put(ASSIGNMENT, summary="Change an assignment")

@@ -1,5 +1,6 @@
 """The roster of a class: read it, replace it, add one person."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -109,7 +110,7 @@ def add_person(
 
 
 def _added(
-    session: Session, class_id: int, before: list[Member], found: Difference, listed: Listed
+    session: Session, class_id: int, before: Sequence[Member], found: Difference, listed: Listed
 ) -> Member:
     """The member whom *listed* is about, after the change."""
     known = {one.person for one in before}
@@ -159,7 +160,7 @@ def _sent(one: Listed) -> NewPerson:
     return NewPerson(
         name=one.name,
         id=one.outside_id,
-        role=one.role.word if one.role else None,  # type: ignore[arg-type]
+        role=one.role.word if one.role else None,
     )
 
 
@@ -168,5 +169,5 @@ def _document(one: Member) -> PersonDocument:
         number=one.person,
         id=one.outside_id,
         name=one.name,
-        role=one.role.word,  # type: ignore[arg-type]
+        role=one.role.word,
     )

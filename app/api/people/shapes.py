@@ -3,15 +3,25 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
 
 from app.db.tables import NAME_LIMIT
 from app.people.assignments import MOST_EXERCISES
 from app.people.policy import Hints, Solution, Variants
 
 RoleName = Literal["student", "assistant", "teacher"]
+_FIRST, _LAST = 2000, 2200  # years
 _DUE = "2027-05-07T21:59:00Z"
 _RING = "collectives/ring-all-reduce-time"
+
+
+def _in_range(moment: datetime) -> datetime:
+    if not _FIRST <= moment.year <= _LAST:
+        raise ValueError(f"a date from {_FIRST} to {_LAST} is expected")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]
 
 
 def _example(**fields: Any) -> ConfigDict:
@@ -36,7 +46,7 @@ class ClassDocument(BaseModel):
     name: str
     zone: str
     joining: str = Field(description="open, roster or closed")
-    join: str = Field(description="the link by which students join")
+    join: str = Field(description="where students join; a path if WALLCLOCK_ADDRESS is not set")
     pseudonyms: bool
     archived: bool
     students: int
@@ -106,9 +116,9 @@ class NewAssignment(BaseModel):
 
     title: StrictStr = Field(max_length=4 * NAME_LIMIT)
     exercises: list[EntryDocument] = Field(min_length=1, max_length=MOST_EXERCISES)
-    opens: AwareDatetime | None = None
-    due: AwareDatetime | None = None
-    closes: AwareDatetime | None = None
+    opens: Moment | None = None
+    due: Moment | None = None
+    closes: Moment | None = None
     late: float = Field(default=0.0, description="share of the points lost per day begun, 0 to 1")
     grace: Annotated[int, Field(ge=0, le=86_400)] = 300
     attempts: int = Field(default=0, description="answers that count; 0: all")
@@ -127,6 +137,15 @@ class AssignmentDocument(NewAssignment):
     points: float = Field(description="of all exercises")
 
 
+class PersonVariants(BaseModel):
+    """The drawing of each exercise that counts for a student."""
+
+    number: int
+    id: str
+    name: str
+    seeds: dict[str, int] = Field(description="by exercise; empty if any drawing counts")
+
+
 class NewExtension(BaseModel):
     """A later date for some students."""
 
@@ -137,7 +156,7 @@ class NewExtension(BaseModel):
         max_length=10_000,
         description="the id of each in other systems, or the number",
     )
-    until: AwareDatetime
+    until: Moment
     why: StrictStr = Field(default="", max_length=500)
 
 
