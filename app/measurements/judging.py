@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.measurements.pieces import pieces
 from app.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
 from app.measurements.reports import CollectiveTest, SizeRow, joined
-from app.measurements.table import RawRow, Table, element_size, sound_rows
+from app.measurements.table import RawRow, Table, element_size, nodes_of, sound_rows
 from app.units import SECOND, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
@@ -43,7 +43,7 @@ def judged(table: Table) -> CollectiveTest:
     return CollectiveTest(
         collective=collective,
         ranks=ranks,
-        hosts=len(table.hosts) or table.nodes,
+        hosts=nodes_of(table),
         hardware=hardware,
         rows=tuple(rows),
         pieces=lines,

@@ -103,7 +103,9 @@ class TableReader:
             return False
         self._next()
         now, gpu = self._now, found["gpu"].strip()
-        now.said = max(now.said or 0, int(found["rank"] or found["device"]) + 1)
+        rank = int(found["rank"] or found["device"])
+        now.said = max(now.said or 0, rank + 1)
+        now.listed.add(rank)
         if found["host"]:
             now.hosts.add(found["host"])
         if gpu and gpu not in now.gpus and len(now.gpus) < _MOST_GPUS:
