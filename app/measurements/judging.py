@@ -107,7 +107,7 @@ def _ranks(table: Table, collective: str | None, ratio: Interval | None) -> tupl
     """How many ranks took part, and a doubt if that is not what the table says."""
     said = table.said
     if ratio is None or not tells_ranks(collective):
-        return said, ""
+        return said or table.called, ""
     if said and agrees(collective, said, ratio):
         return said, ""
     if ratio.high < 1e-3:  # noqa: PLR2004 (no bus bandwidth at all)
@@ -115,7 +115,7 @@ def _ranks(table: Table, collective: str | None, ratio: Interval | None) -> tupl
         return 1, alone
     tells = ranks_by(collective, ratio)
     if tells is None or said is None:
-        return (tells or said), ""
+        return (tells or said or table.called), ""
     return tells, f"said to be {said} ranks, but the bandwidths say {tells}"
 
 

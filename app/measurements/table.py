@@ -44,6 +44,7 @@ class Table:
 
     collective: str | None = None
     said: int | None = None
+    called: int | None = None  # ranks that the call asked for, where no line lists them
     nodes: int | None = None
     hosts: set[str] = field(default_factory=set)
     listed: set[int] = field(default_factory=set)  # ranks whose devices are printed
