@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.options import add_measured, add_schedule, add_search
+from app.commands.options import add_measured, add_schedule, add_search, add_trace
 from app.errors import AppError, ContentError, UnavailableError, sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -111,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_predict(_command(commands, "predict", "predict the time and memory of training steps"))
     add_measured(_command(commands, "measured", "read what your own job printed or recorded"))
+    add_trace(_command(commands, "trace", "make a profiler trace small and private to nobody"))
     formula = _command(commands, "formula", "evaluate a formula, or list all formulas")
     formula.add_argument(
         "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"

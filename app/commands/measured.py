@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.commands.files import STANDARD
+from app.commands.trace_text import trace_lines
 from app.errors import InputError, sentence
 from app.formulas.presets import Cluster
 from app.measurements.apart import measured_apart
@@ -16,6 +17,7 @@ from app.measurements.comparing import compared
 from app.measurements.opening import UNPACKED_LIMIT
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.measurements.trace.report import TraceReport
 from app.units import (
     BYTE_PER_SECOND,
     FLOP_PER_SECOND,
@@ -83,6 +85,8 @@ def _lines(report: Report, cluster: Cluster | None) -> Iterator[str]:
             yield from _test(report, cluster)
         case TrainingLog():
             yield from _log(report)
+        case TraceReport():
+            yield from trace_lines(report)
         case _:
             yield f"not read: {report.error}"
             return

@@ -74,3 +74,13 @@ def add_measured(parser: ArgumentParser) -> None:
         "--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)'
     )
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
+
+
+def add_trace(parser: ArgumentParser) -> None:
+    """The options of `wallclock trace`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    slim = actions.add_parser(
+        "slim", help="keep what the report needs: no paths, hosts, operators or Python frames"
+    )
+    slim.add_argument("file", metavar="FILE", help="a trace of the PyTorch profiler, or packed")
+    slim.add_argument("out", metavar="OUT", help="the file to write; packed if it ends in .gz")

@@ -17,6 +17,7 @@ from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.measured import page as measured_page
+from app.web.measured import traces
 from app.web.measured.reading_room import BODY_LIMIT as MEASURED_LIMIT
 from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.views import ADDRESS as MEASURED
@@ -44,6 +45,7 @@ PARTS = (
     lab,
     board,
     run,
+    traces,
     measured_page,
     errata,
     progress_page,
@@ -56,7 +58,11 @@ PARTS = (
     static,
 )
 # Paths that take a large file.
-FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMIT}
+FILES = {
+    progress_page.IMPORT: progress_page.BODY_LIMIT,
+    MEASURED: MEASURED_LIMIT,
+    traces.TRACES: MEASURED_LIMIT,
+}
 router = APIRouter(include_in_schema=False)
 for part in PARTS:
     router.include_router(part.router)

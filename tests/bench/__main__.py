@@ -19,6 +19,7 @@ BENCHES = (
     "batch",
     "grade",
     "predict",
+    "traces",
     "measured",
     "http",
     "labs",

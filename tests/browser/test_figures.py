@@ -1,11 +1,17 @@
 """Where figures stand on a screen, and whether they can be read there."""
 
+import gzip
+import io
+import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from app.explorers import EXPLORERS, address_text, opened
+from app.measurements.trace.samples import SAMPLES
+from app.measurements.trace.slimming import slim
 from tests.browser.conftest import MakePage
 
 pytestmark = pytest.mark.slow(60)
@@ -172,3 +178,54 @@ def test_settings_unfold_without_scripts_and_without_a_wide_screen(open_page: Ma
     page.get_by_role("button", name="Show").click()
     expect(page.locator("svg.narrow")).to_be_visible()
     expect(page.locator(".facts")).to_contain_text("140 GB")
+
+
+UNPACKED = """async () => {
+  const [file] = document.querySelector("[name=file]").files;
+  return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}"""
+
+
+def test_a_comb_zooms_by_keyboard_and_mouse_and_a_trace_is_made_slim_before_it_is_sent(
+    open_page: MakePage, tmp_path: Path
+) -> None:
+    page = open_page("/measured/traces/mi300x-8-resnet-rccl")
+    comb = page.locator(".comb-canvas")
+    readout = page.locator(".comb .readout")
+    comb.focus()
+    page.keyboard.press("ArrowRight")
+    first = readout.inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(readout).not_to_have_text(first)
+    expect(readout).to_contain_text("computes for")
+    page.keyboard.press("+")
+    assert page.locator(".comb svg").evaluate("svg => svg.viewBox.baseVal.width") == 5000
+    page.keyboard.press("0")
+    box = page.locator(".comb svg").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.up()
+    width = page.locator(".comb svg").evaluate("svg => svg.viewBox.baseVal.width")
+    assert width == pytest.approx(2500, abs=30)
+
+    file = json.loads(gzip.decompress(SAMPLES[1].path.read_bytes()))
+    private = {"ph": "X", "cat": "python_function", "name": "/home/secret/a.py", "ts": 1, "dur": 2}
+    file["traceEvents"][5:5] = [
+        private,
+        {**private, "cat": "kernel", "args": {"stack": "}],secret"}},
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(file | {"traceName": "/secret"}), encoding="utf-8")
+    page.goto("/measured/traces")
+    page.locator("form[data-slim]").evaluate("form => { form.submit = () => {}; }")
+    page.set_input_files("[name=file]", path)
+    page.get_by_role("button", name="Read").click()
+    expect(page.get_by_role("status")).to_have_text("Sending and reading…")
+    kept = json.loads(page.evaluate(UNPACKED))
+    assert "secret" not in json.dumps(kept)
+    own = io.BytesIO()
+    with path.open("rb") as source:
+        slim(source, own, packed=False)
+    assert kept == json.loads(own.getvalue())

@@ -25,6 +25,7 @@ from app.web.measured.figures import figures_of, neighbors
 from app.web.measured.listing import PublishedGroup, published_groups
 from app.web.measured.predicted import RECORDS
 from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
 router = APIRouter(prefix=ADDRESS)
@@ -40,6 +41,7 @@ class MeasuredPage:
     """The form, the reports of what was sent, and the published measurements."""
 
     reports: tuple[ReportView, ...] = ()
+    traces: tuple[TraceView, ...] = ()
     problem: str = ""
     fields: dict[str, str]
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
@@ -73,7 +75,11 @@ async def compare(request: Request, site: Here) -> Response:
         views = [await aside(view_of, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
         return await aside(_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
-    found = MeasuredPage(reports=tuple(views), fields=sent.fields)
+    found = MeasuredPage(
+        reports=tuple(one for one in views if isinstance(one, ReportView)),
+        traces=tuple(one for one in views if isinstance(one, TraceView)),
+        fields=sent.fields,
+    )
     return await aside(_page, request, found)
 
 
@@ -104,6 +110,7 @@ def _says(error: AppError) -> str:
 def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
     page = MeasuredPage(
         reports=page.reports,
+        traces=page.traces,
         problem=page.problem,
         fields={name: page.fields.get(name, "") for name in RECORDS},
         groups=published_groups(),

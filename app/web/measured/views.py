@@ -10,11 +10,13 @@ from app.measurements.pieces import median_error
 from app.measurements.published import PublishedMeasurement
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.measurements.trace.report import TraceReport
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
 from app.web.frame.rendering import Hyperlink
 from app.web.measured.figures import family, figures_of, neighbors
 from app.web.measured.predicted import Prediction, predicted
+from app.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 
 ADDRESS = "/measured"
 NAMES = {
@@ -48,13 +50,17 @@ class ReportView:
     problem: str = ""
 
 
-def view_of(report: Report, fields: dict[str, str], cluster: Cluster | None) -> ReportView:
+def view_of(
+    report: Report, fields: dict[str, str], cluster: Cluster | None
+) -> ReportView | TraceView:
     """The view of a report of a visitor, who may have named a cluster and a layout."""
     match report:
         case CollectiveTest():
             return view_of_test(report, cluster)
         case TrainingLog():
             return view_of_log(report, fields)
+        case TraceReport():
+            return trace_view(report, report.name, predicted_tolls(fields))
         case Unread(error):
             return ReportView(title="Not read", problem=f"{error}.")  # a file's name stays
 

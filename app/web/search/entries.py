@@ -30,6 +30,11 @@ _PAGES = (
         "/layouts",
         "Search all layouts of a model on a cluster for the fastest that fits.",
     ),
+    (
+        "Traces",
+        "/measured/traces",
+        "Read a trace of the PyTorch profiler: which toll a step pays, and what to try first.",
+    ),
     ("Progress", "/progress", "What you have done: export, import and delete it."),
     ("Write exercises", "/authoring", "The format of exercise files, and a sample of each kind."),
     ("JSON interface", "/api/docs", "Check answers from a program."),

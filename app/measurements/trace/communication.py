@@ -1,0 +1,146 @@
+"""Which kernels communicate, what they do, and how many bytes they move."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.measurements.trace.events import Arguments
+from app.units import Seconds
+
+# Not NCCL's alone: PyTorch's symmetric memory, vLLM's custom all-reduce, DeepEP, NVSHMEM.
+_COMMUNICATION = re.compile(
+    r"nccl|rccl|nvshmem|deep_?ep|cross_device_reduce|allreduce_kernel"
+    r"|(?:multimem|one_shot|two_shot|custom)_?all_?(?:reduce|gather)",
+    re.IGNORECASE,
+)
+NCCL_ALONE = re.compile(r"^nccl.*Kernel")  # what HolisticTraceAnalysis takes for communication
+_KINDS = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (r"all_?reduce|cross_device_reduce", "all_reduce"),
+        (r"reduce_?scatter", "reduce_scatter"),
+        (r"all_?gather", "all_gather"),
+        (r"all_?to_?all|deep_?ep", "alltoall"),
+        (r"broadcast", "broadcast"),
+        (r"send|recv|p2p", "sendrecv"),
+        (r"barrier", "barrier"),
+        (r"reduce", "reduce"),
+        (r"gather", "gather"),
+        (r"scatter", "scatter"),
+    )
+)
+_WIDTHS: Mapping[str, int] = {
+    "float": 4,
+    "double": 8,
+    "half": 2,
+    "bfloat16": 2,
+    "int": 4,
+    "long": 8,
+    "short": 2,
+    "byte": 1,
+    "char": 1,
+    "bool": 1,
+    "complexfloat": 8,
+    "complexdouble": 16,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
+}  # bytes of an element; types that begin with float8 have one
+_WHOLE = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0}
+_LARGEST = 1 << 62  # no count or identifier is larger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A collective of one rank."""
+
+    kind: str
+    begin: float  # microseconds, as in the file
+    time: Seconds
+    size: int | None  # bytes, if known
+    ranks: int  # of its group, 0 if unknown
+    group: str  # names the group, the same on each of its ranks; empty if unknown
+
+    @property
+    def moved(self) -> float | None:
+        """The bytes that count for the bus bandwidth."""
+        if self.size is None or self.ranks <= 1:
+            return None
+        return bus_factor(self.kind, self.ranks) * self.size
+
+
+def communicates(name: str) -> bool:
+    """Whether a kernel called *name* moves data between GPUs."""
+    return _COMMUNICATION.search(name) is not None
+
+
+def kind_of(name: str) -> str:
+    """The collective that a kernel or operator is called after."""
+    return next((kind for pattern, kind in _KINDS if pattern.search(name)), "other")
+
+
+def bus_factor(kind: str, ranks: int) -> float:
+    """Bus bandwidth divided by algorithm bandwidth.
+
+    Source:
+        nccl-tests, doc/PERFORMANCE.md.
+    """
+    return _WHOLE[kind] * (ranks - 1) / ranks if kind in _WHOLE else 1.0
+
+
+def size_of(kind: str, said: Arguments) -> int | None:
+    """The bytes of a collective: what comes out of an all-gather, what goes into the others."""
+    count = whole(said.received if kind == "all_gather" else said.given)
+    width = _width(said.dtype)
+    return None if count is None or count < 0 or width is None else count * width
+
+
+def _width(dtype: object) -> int | None:
+    if not isinstance(dtype, str):
+        return None
+    name = dtype.lower().removeprefix("c10::").removeprefix("torch.")
+    return 1 if name.startswith("float8") else _WIDTHS.get(name)
+
+
+def whole(value: object) -> int | None:
+    """*value* as a count or identifier, if it is one, also as text."""
+    try:
+        number = int(value) if isinstance(value, int | float | str) else None
+    except (ValueError, OverflowError):
+        return None
+    return number if number is not None and abs(number) < _LARGEST else None
+
+
+def group_of(said: Arguments, known: Mapping[str, tuple[int, ...]]) -> str:
+    """A name of the group that is the same on each of its ranks, from what the event says.
+
+    The profiler's own names count the groups of one rank, so that two ranks may call different
+    groups alike; the list of ranks, of the event or of the *known* groups, has no such trap.
+    """
+    if ranks := _ranks(said.group_ranks):
+        return ranks
+    name = str(said.group_name or "")
+    return ",".join(map(str, known[name])) if name in known else ""
+
+
+def _ranks(value: object) -> str:
+    """The ranks of a group as text; nothing if the list is shortened."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(found, list) or not all(isinstance(one, int) for one in found):
+        return ""
+    return ",".join(map(str, found))
+
+
+def known_groups(distributed: Mapping[str, object] | None) -> Mapping[str, tuple[int, ...]]:
+    """The ranks of each process group that the job's record lists, by the group's name."""
+    listed = (distributed or {}).get("pg_config")
+    found: dict[str, tuple[int, ...]] = {}
+    for one in listed if isinstance(listed, list) else ():
+        ranks = one.get("ranks") if isinstance(one, dict) else None
+        if isinstance(ranks, list) and ranks and all(isinstance(rank, int) for rank in ranks):
+            found[str(one.get("pg_name"))] = tuple(ranks)
+    return found

@@ -1,0 +1,167 @@
+"""Where the time of one rank went: one sweep over its events in order of time."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import merge
+from math import inf, isnan, nan
+
+from app.errors import InputError
+from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY, Activity, ordered
+from app.units import Seconds
+
+MICRO = 1e-6  # seconds; the times of a trace are microseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolls:
+    """What the wall-clock time consists of: compute + exposed + copies + idle = wall."""
+
+    wall: Seconds
+    compute: Seconds  # the GPU computes, whatever else it does
+    exposed_communication: Seconds  # it communicates and does not compute
+    overlapped_communication: Seconds  # it does both: counted in compute
+    exposed_copies: Seconds  # it copies and does nothing else
+    idle: Seconds  # it does nothing
+    host: Seconds  # of idle: the next kernel had not been launched
+
+    @property
+    def waiting(self) -> Seconds:
+        """Idle although the next kernel had been launched: bubble, skew, dependencies."""
+        return self.idle - self.host
+
+    @property
+    def communication(self) -> Seconds:
+        """Communication, hidden or not."""
+        return self.exposed_communication + self.overlapped_communication
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The events that count: those launched before *until*, in the steps that are whole."""
+
+    steps: int
+    until: float = inf
+    by_launch: bool = True
+
+    def holds(self, activity: Activity, event: int) -> bool:
+        """Whether the *event* counts."""
+        if self.until == inf:
+            return True
+        at = (activity.launched if self.by_launch else activity.begin)[event]
+        return at < self.until  # an unknown launch is NaN, and never before
+
+
+def whole_steps(activity: Activity) -> Window:
+    """The steps that are whole: all but the last, whose kernels still run when profiling stops."""
+    steps = activity.steps
+    if activity.beyond and len(activity):
+        last = max(activity.begin)
+        steps = [step for step in steps if step[0] <= last]
+    if len(steps) < 2:  # noqa: PLR2004 - one whole step, and the last
+        return Window(len(steps))
+    until = steps[-1][0]
+    by_launch = any(at < until for at in activity.launched)
+    return Window(len(steps) - 1, until, by_launch)
+
+
+def tolls_of(activity: Activity, window: Window) -> Tolls:
+    """The tolls of the events in the *window*.
+
+    Raises:
+        InputError: there are none.
+    """
+    sweep = _Sweep()
+    for event in in_order(activity, window):
+        begin = activity.begin[event]
+        end = begin + activity.duration[event]
+        sweep.pass_work(begin, end, activity.sort[event], activity.launched[event])
+    if sweep.first == inf:
+        raise InputError("no GPU activity in this trace: profile with ProfilerActivity.CUDA")
+    return sweep.tolls()
+
+
+def exposed(
+    waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]
+) -> Seconds:
+    """How much of the *waits* is not hidden by *compute*: intervals, each by their begin."""
+    sweep = _Sweep()
+    waiting = ((begin, end, COMMUNICATION) for begin, end in waits)
+    computing = ((begin, end, COMPUTE) for begin, end in compute)
+    for begin, end, sort in merge(waiting, computing):
+        sweep.pass_work(begin, end, sort)
+    return sweep.tolls().exposed_communication
+
+
+def merged(activity: Activity, window: Window) -> Iterator[tuple[float, float]]:
+    """When the GPU computes, as intervals that do not touch."""
+    begin = end = -inf
+    for event in in_order(activity, window):
+        if activity.sort[event] == COMPUTE:
+            if activity.begin[event] > end:
+                if end > begin:
+                    yield begin, end
+                begin, end = activity.begin[event], -inf
+            end = max(end, activity.begin[event] + activity.duration[event])
+    if end > begin:
+        yield begin, end
+
+
+def in_order(activity: Activity, window: Window) -> Iterator[int]:
+    """The events in the *window* by the time when they begin."""
+    return (event for event in ordered(activity.begin) if window.holds(activity, event))
+
+
+@dataclass
+class _Sweep:
+    """Everything before *now* is counted; *ends* says until when each sort of work goes on."""
+
+    first: float = inf
+    now: float = 0.0
+    ends: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    compute: float = 0.0
+    exposed: float = 0.0
+    overlapped: float = 0.0
+    copies: float = 0.0
+    idle: float = 0.0
+    host: float = 0.0
+
+    def pass_work(self, begin: float, end: float, sort: int, launched: float = nan) -> None:
+        """Count what happens until *begin*; then work of this *sort* goes on until *end*."""
+        if self.first == inf:
+            self.first = begin
+        begin, end = begin - self.first, end - self.first
+        busy = max(self.ends)
+        if begin > busy and not isnan(launched):
+            self.host += min(max(launched - self.first - busy, 0.0), begin - busy)
+        self._count_until(begin)
+        self.ends[sort] = max(self.ends[sort], end)
+
+    def _count_until(self, then: float) -> None:
+        """Count what happens from now to *then*; each sort of work goes on until its end."""
+        if then == self.now:
+            return
+        now = self.now
+        compute, communication, copy = (
+            min(max(self.ends[sort], now), then) for sort in (COMPUTE, COMMUNICATION, COPY)
+        )
+        both = min(compute, communication)
+        either = max(compute, communication)
+        busy = max(either, copy)
+        self.compute += compute - now
+        self.overlapped += both - now
+        self.exposed += either - compute
+        self.copies += busy - either
+        self.idle += then - busy
+        self.now = then
+
+    def tolls(self) -> Tolls:
+        self._count_until(max(self.ends))
+        return Tolls(
+            wall=self.now * MICRO,
+            compute=self.compute * MICRO,
+            exposed_communication=self.exposed * MICRO,
+            overlapped_communication=self.overlapped * MICRO,
+            exposed_copies=self.copies * MICRO,
+            idle=self.idle * MICRO,
+            host=self.host * MICRO,
+        )

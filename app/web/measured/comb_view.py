@@ -1,0 +1,106 @@
+"""The comb of one step: a picture by stream, and the same as a table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
+from app.measurements.trace.comb import Comb, Work
+from app.units import SECOND, show, show_size
+
+WIDTH = 10_000  # units of the picture for the whole step
+LANE, GAP = 26, 6  # pixels
+_NARROWEST = 6.0  # units: a kernel that is shorter is drawn so wide
+_TICKS = 4
+_MICRO = 1e-6  # what the table counts in
+DOES = {COMPUTE: "computes", COMMUNICATION: "communicates", COPY: "copies"}
+_CLASSES = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copies"}
+_INSET = {COMPUTE: 0, COMMUNICATION: 4, COPY: 8}  # pixels: sorts differ in height, too
+
+
+@dataclass(frozen=True, slots=True)
+class LaneView:
+    """A stream: its name, and a path for each sort of work."""
+
+    name: str
+    y: int
+    paths: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """A kernel or copy as a row of the table; times in microseconds."""
+
+    begin: str
+    time: str
+    stream: str
+    does: str
+    name: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CombView:
+    """One step."""
+
+    title: str
+    height: int
+    span: float  # microseconds
+    lanes: tuple[LaneView, ...]
+    ticks: tuple[str, ...]
+    rows: tuple[WorkRow, ...]
+    left_out: str
+
+
+def comb_view(comb: Comb) -> CombView:
+    """The view of *comb*."""
+    step = f"Step {comb.step}" if comb.step else "Everything"
+    left_out = ""
+    if comb.left_out:
+        left_out = (
+            f"{comb.left_out:,} shorter ones are left out; together they take"
+            f" {show(comb.left_out_time, SECOND, 3)}."
+        )
+    return CombView(
+        title=f"{step}: {show(comb.span, SECOND)} on {_count(len(comb.streams), 'stream')}",
+        height=len(comb.streams) * (LANE + GAP),
+        span=comb.span / _MICRO,
+        lanes=tuple(_lane(comb, number) for number in range(len(comb.streams))),
+        ticks=tuple(
+            show(comb.span * tick / _TICKS, SECOND, 3) if tick else "0"
+            for tick in range(_TICKS + 1)
+        ),
+        rows=tuple(_row(comb, work) for work in comb.works),
+        left_out=left_out,
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _lane(comb: Comb, number: int) -> LaneView:
+    y = number * (LANE + GAP)
+    paths = ((name, "".join(_boxes(comb, number, sort, y))) for sort, name in _CLASSES.items())
+    return LaneView(
+        f"stream {comb.streams[number]}", y, tuple((name, path) for name, path in paths if path)
+    )
+
+
+def _boxes(comb: Comb, lane: int, sort: int, y: int) -> Iterator[str]:
+    top, height = y + _INSET[sort], LANE - _INSET[sort]
+    for work in comb.works:
+        if work.stream == lane and work.sort == sort:
+            scale = WIDTH / (comb.span or 1.0)
+            x, width = scale * work.begin, max(scale * work.time, _NARROWEST)
+            yield f"M{x:.1f} {top}h{width:.1f}v{height}h-{width:.1f}z"
+
+
+def _row(comb: Comb, work: Work) -> WorkRow:
+    return WorkRow(
+        begin=f"{work.begin / _MICRO:.1f}",
+        time=f"{work.time / _MICRO:.1f}",
+        stream=comb.streams[work.stream],
+        does=DOES[work.sort],
+        name=comb.names[work.name],
+        size=show_size(work.size) if work.size else "",
+    )

@@ -1,0 +1,197 @@
+"""What the page of a trace shows: the tolls of a step, what to try, the comb of one step."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.charts.axes import Axis, percent_text
+from app.charts.bars import Bar, Bars, Part
+from app.charts.color import Tone
+from app.errors import sentence
+from app.formulas.layout import StepTime, step_time
+from app.formulas.presets import Cluster, Layout, ModelShape
+from app.measurements.trace.advice import Lever, levers
+from app.measurements.trace.report import KindOfCollective, TraceReport
+from app.units import BYTE_PER_SECOND, SECOND, show, show_size
+from app.web.explore.figures import BOTH, drawn_on
+from app.web.measured.comb_view import DOES, CombView, comb_view
+
+_KERNELS = 12
+_TONES: Mapping[str, Tone] = {
+    "compute": Tone.COMPUTE,
+    "exposed communication": Tone.EXPOSED,
+    "exposed copies": Tone.BUFFERS,
+    "bubble and skew": Tone.IDLE,
+    "host stalls": Tone.WEIGHT_GRADIENT,
+}
+ASKED = ("model", "cluster", "layout")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedTolls:
+    """The tolls that `layout.step_time` says, or why there are none."""
+
+    given: Mapping[str, str]
+    tolls: Mapping[str, float]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceView:
+    """One trace."""
+
+    title: str
+    says: str
+    facts: tuple[tuple[str, str], ...]
+    caption: str
+    svg: Markup
+    tolls: tuple[tuple[str, ...], ...]  # a header, then a row for each toll
+    levers: tuple[tuple[Lever, str], ...]
+    collectives: tuple[tuple[str, ...], ...]
+    kernels: tuple[tuple[str, ...], ...]
+    doubts: tuple[str, ...]
+    comb: CombView | None
+
+
+def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
+    """What the formulas say for a model, a cluster and a layout; None if none is given."""
+    asked = {name: given.get(name, "").strip()[:300] for name in ASKED}
+    if not any(asked.values()):
+        return None
+    try:
+        step = step_time(
+            ModelShape.read(asked["model"]),
+            Cluster.read(asked["cluster"]),
+            Layout.read(asked["layout"]),
+        )
+    except (ValueError, ArithmeticError) as error:
+        return PredictedTolls(asked, {}, sentence(str(error)))
+    return PredictedTolls(asked, dict(tolls_of_step(step)))
+
+
+def tolls_of_step(step: StepTime) -> Iterator[tuple[str, float]]:
+    """The parts of a predicted step by toll."""
+    moved = step.tensor + step.context + step.expert + step.data + step.messages
+    waited = step.bubble + step.skew
+    yield "compute", step.total - moved - waited - step.launches
+    yield "exposed communication", moved
+    yield "exposed copies", 0.0
+    yield "bubble and skew", waited
+    yield "host stalls", step.launches
+
+
+def tolls_per_step(report: TraceReport) -> dict[str, float]:
+    """Seconds of a step by toll; of the whole trace if no steps are marked."""
+    tolls, steps = report.tolls, max(report.steps, 1)
+    return {
+        "compute": tolls.compute / steps,
+        "exposed communication": (tolls.exposed_communication - report.exposed_skew) / steps,
+        "exposed copies": tolls.exposed_copies / steps,
+        "bubble and skew": (tolls.waiting + report.exposed_skew) / steps,
+        "host stalls": tolls.host / steps,
+    }
+
+
+def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -> TraceView:
+    """The view of a *report*, *beside* what the formulas say."""
+    measured = tolls_per_step(report)
+    foreseen = beside.tolls if beside else {}
+    bars = _bars(measured, foreseen)
+    return TraceView(
+        title=title,
+        says=_says(report, measured),
+        facts=tuple(_facts(report)),
+        caption=bars.title,
+        svg=drawn_on(BOTH, bars),
+        tolls=tuple(_toll_rows(measured, foreseen)),
+        levers=tuple((one, _saved(report, one)) for one in levers(report)),
+        collectives=tuple(_collectives(report)),
+        kernels=tuple(_kernels(report)),
+        doubts=tuple(map(sentence, report.doubts)),
+        comb=comb_view(report.comb) if report.comb else None,
+    )
+
+
+def _bars(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Bars:
+    rows = {"measured": measured} | ({"predicted": foreseen} if foreseen else {})
+    return Bars(
+        title="Where a step's time goes",
+        summary="; ".join(
+            f"{name} {show(sum(parts.values()), SECOND)}" for name, parts in rows.items()
+        ),
+        axis=Axis("Time", SECOND),
+        bars=tuple(
+            Bar(
+                name,
+                tuple(Part(_TONES[toll], toll, time) for toll, time in parts.items()),
+                show(sum(parts.values()), SECOND, 3),
+            )
+            for name, parts in rows.items()
+        ),
+    )
+
+
+def _toll_rows(
+    measured: Mapping[str, float], foreseen: Mapping[str, float]
+) -> Iterator[tuple[str, ...]]:
+    wall = sum(measured.values())
+    yield ("Toll", "Measured", "Share", *(("Predicted",) if foreseen else ()))
+    for toll, time in measured.items():
+        beside = (show(foreseen[toll], SECOND, 3),) if foreseen else ()
+        yield (toll, show(time, SECOND, 3), percent_text(time / wall if wall else 0), *beside)
+    beside = (show(sum(foreseen.values()), SECOND, 3),) if foreseen else ()
+    yield ("all", show(wall, SECOND, 3), "100 %", *beside)
+
+
+def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
+    """The largest toll after compute, in a sentence."""
+    wall = sum(measured.values())
+    toll = max((name for name in measured if name != "compute"), key=lambda name: measured[name])
+    share = percent_text(measured[toll] / wall if wall else 0)
+    of = "of a step" if report.steps else "of the time"
+    kernels = percent_text(measured["compute"] / wall if wall else 0)
+    return f"The GPU computes in {kernels} {of}. The largest toll is {toll}: {share}."
+
+
+def _facts(report: TraceReport) -> Iterator[tuple[str, str]]:
+    steps = max(report.steps, 1)
+    yield ("Step" if report.steps else "Time"), show(report.tolls.wall / steps, SECOND)
+    yield "Whole steps", f"{report.steps:,}"
+    if report.hardware:
+        yield "GPU", report.hardware
+    if report.rank is not None:
+        yield "Rank", f"{report.rank:,}" + (f" of {report.world:,}" if report.world else "")
+    if report.ranks > 1:
+        yield "Ranks compared", f"{report.ranks:,}"
+    if communication := report.tolls.communication:
+        yield (
+            "Hidden communication",
+            percent_text(report.tolls.overlapped_communication / communication),
+        )
+    if report.last:
+        yield "Arrives last", f"rank {report.last[0]}, {report.last[1]} % of the time"
+
+
+def _saved(report: TraceReport, lever: Lever) -> str:
+    share = percent_text(lever.saves / report.tolls.wall)
+    return f"{show(lever.saves / max(report.steps, 1), SECOND, 3)} ({share})"
+
+
+def _collectives(report: TraceReport) -> Iterator[tuple[str, ...]]:
+    for one in report.collectives:
+        size = show_size(one.size) if one.size else "unknown"
+        time = show(one.time, SECOND, 3)
+        yield (one.kind, f"{one.count:,}", size, time, _bandwidth(one, report.ranks))
+
+
+def _bandwidth(one: KindOfCollective, ranks: int) -> str:
+    if one.bandwidth is None:
+        return "unknown"
+    return f"{'at least ' if ranks == 1 else ''}{show(one.bandwidth, BYTE_PER_SECOND, 3)}"
+
+
+def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:
+    for one in report.kernels[:_KERNELS]:
+        time = show(one.time, SECOND, 3)
+        yield (one.name, DOES[one.sort], f"{one.count:,}", time)

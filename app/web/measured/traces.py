@@ -1,0 +1,106 @@
+"""/measured/traces: where the time of a traced step goes, of a published trace or of one's own."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fastapi import APIRouter, Request, Response
+
+from app.errors import InputError, NotFoundError, nearest, sentence
+from app.measurements.opening import PACKED_LIMIT
+from app.measurements.reading import Report
+from app.measurements.reports import Unread
+from app.measurements.trace.reading import read_trace
+from app.measurements.trace.report import TraceReport
+from app.measurements.trace.samples import SAMPLES, TraceSample
+from app.site import Here
+from app.web.frame.aside import aside
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import FromHere, spend
+from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
+from app.web.measured.views import ADDRESS
+
+TRACES = f"{ADDRESS}/traces"
+TITLE = "Where a traced step's time goes"
+_BY_NAME = {sample.name: sample for sample in SAMPLES}
+router = APIRouter(prefix=TRACES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracesPage:
+    """The page: traces that were read, or the form alone."""
+
+    title: str
+    sample: TraceSample | None
+    samples: tuple[TraceSample, ...]
+    views: tuple[TraceView, ...]
+    problems: tuple[str, ...]
+    beside: PredictedTolls | None
+    limit: str
+
+
+@router.get("")
+async def traces(request: Request) -> Response:
+    """The form, and the published traces."""
+    return _shown(request, _page())
+
+
+@router.get("/{name}")
+async def published(request: Request, name: str) -> Response:
+    """A published trace."""
+    sample = _BY_NAME.get(name)
+    if sample is None:
+        raise NotFoundError(f"no trace is called {name[:60]!r}{nearest(name[:60], _BY_NAME)}")
+    beside = await aside(predicted_tolls, request.query_params)
+    report = await aside(_report_of, sample)
+    view = await aside(trace_view, report, sample.title, beside)
+    return _shown(request, _page(sample, (view,), beside=beside))
+
+
+@router.post("", dependencies=[FromHere])
+async def read(request: Request, site: Here) -> Response:
+    """The traces that were sent: read in a process of its own, and not stored."""
+    spend(request, site.allowances.sent_runs, "files")
+    room: ReadingRoom = request.app.state.reading_room
+    try:
+        sent = await room.read(request)
+    except InputError as error:
+        return _shown(request, _page(problems=(sentence(str(error)),)), 422)
+    beside = await aside(predicted_tolls, sent.fields)
+    found = [one for one in sent.reports if isinstance(one, TraceReport)]
+    views = tuple([await aside(trace_view, one, one.name, beside) for one in found])
+    problems = tuple(_problem(one) for one in sent.reports if not isinstance(one, TraceReport))
+    page = _page(None, views, problems, beside)
+    return _shown(request, page, 200 if views else 422)
+
+
+def _problem(report: Report) -> str:
+    if isinstance(report, Unread):
+        return sentence(report.error)
+    return "A file is not a trace, but a table of nccl-tests or a training log."
+
+
+@lru_cache(maxsize=len(SAMPLES))
+def _report_of(sample: TraceSample) -> TraceReport:
+    return read_trace([sample.path])[0]
+
+
+def _page(
+    sample: TraceSample | None = None,
+    views: tuple[TraceView, ...] = (),
+    problems: tuple[str, ...] = (),
+    beside: PredictedTolls | None = None,
+) -> TracesPage:
+    return TracesPage(
+        title=sample.title if sample else TITLE,
+        sample=sample,
+        samples=SAMPLES,
+        views=views,
+        problems=problems,
+        beside=beside,
+        limit=f"{PACKED_LIMIT >> 20} MiB",
+    )
+
+
+def _shown(request: Request, page: TracesPage, status: int = 200) -> Response:
+    return render("measured/traces.html", frame(request, page.title), page, status)
