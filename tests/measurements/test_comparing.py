@@ -70,6 +70,7 @@ def test_the_published_ones_reach_most_of_their_wire() -> None:
     racks = {"gb200-72-nvl72": 1, "gb200-128-two-racks": 2, "gb200-1440": 20}
     assert {name: found[name].nodes for name in racks} == racks
     assert found["h200-2-rdma"].wire == 50e9
+    assert found["gb200-128-two-racks"].wire == 900e9  # 64 network cards carry more
     assert found["b200-2-nvlink-alltoall"].which == "NVLink of a GPU"
 
 
