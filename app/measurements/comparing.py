@@ -15,6 +15,7 @@ from app.units import BYTE_PER_SECOND, BytesPerSecond, Ratio, Seconds, show
 
 _GPU = re.compile(r"\b(A100|H100|H200|B200|B300|GB200|GB300)\b")
 _OTHER_BOARDS = re.compile(r"\b(?:PCIe|NVL\b|MIG)")
+_LARGEST_NODE = 16
 _LOW = 0.7  # of the wire
 _SOCKETS = 0.1
 _NEAR = 0.2
@@ -59,7 +60,7 @@ def compared(test: CollectiveTest, cluster: Cluster | None = None) -> Comparison
     if cluster is None or not test.ranks or test.ranks < 2 or not test.rows or not test.collective:  # noqa: PLR2004
         return None
     row = max(test.rows, key=lambda row: row.size)
-    nodes = test.hosts or -(-test.ranks // cluster.gpus_per_node)
+    nodes = _nodes(test, test.ranks, cluster)
     wire, which = _wire(test.collective, test.ranks, nodes, cluster)
     formula = _FORMULAS.get(test.collective)
     return Comparison(
@@ -71,6 +72,13 @@ def compared(test: CollectiveTest, cluster: Cluster | None = None) -> Comparison
         predicted=formula(row.size, test.ranks, wire) if formula else None,
         cause=_cause(row, nodes, wire, cluster),
     )
+
+
+def _nodes(test: CollectiveTest, ranks: int, cluster: Cluster) -> int:
+    """Groups of GPUs that share NVLink: hosts, or racks where a rack shares it."""
+    if test.hosts and cluster.gpus_per_node <= _LARGEST_NODE:
+        return test.hosts
+    return -(-ranks // cluster.gpus_per_node)
 
 
 def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[BytesPerSecond, str]:

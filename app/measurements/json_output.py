@@ -13,6 +13,7 @@ from app.measurements.table import RawRow, Table, named
 
 _LIMIT = 16 << 20  # bytes of a file; nccl-tests writes a few kB
 _SPACE = " \t\r\n,"
+_MOST_RANKS = 1 << 20
 _MOST_GPUS = 8
 
 
@@ -105,6 +106,7 @@ def _take_devices(table: Table, devices: object, config: Mapping[str, object]) -
     each = (_whole(config.get("nthreads")) or 1) * (_whole(config.get("ngpus")) or 1)
     table.said = highest if len(listed) == highest and highest > 1 else len(listed) * each
     table.hosts = {str(one.get("hostname")) for one in listed if one.get("hostname")}
+    table.listed = set(range(min(table.said, _MOST_RANKS)))
     gpus = dict.fromkeys(str(one["device_info"])[:80] for one in listed if one.get("device_info"))
     table.gpus = list(gpus)[:_MOST_GPUS]
 

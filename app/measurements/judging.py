@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.measurements.pieces import pieces
 from app.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
 from app.measurements.reports import CollectiveTest, SizeRow, joined
-from app.measurements.table import RawRow, Table, element_size, sound_rows
+from app.measurements.table import RawRow, Table, element_size, nodes_of, sound_rows
 from app.units import SECOND, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
@@ -43,7 +43,7 @@ def judged(table: Table) -> CollectiveTest:
     return CollectiveTest(
         collective=collective,
         ranks=ranks,
-        hosts=len(table.hosts) or table.nodes,
+        hosts=nodes_of(table),
         hardware=hardware,
         rows=tuple(rows),
         pieces=lines,
@@ -107,7 +107,7 @@ def _ranks(table: Table, collective: str | None, ratio: Interval | None) -> tupl
     """How many ranks took part, and a doubt if that is not what the table says."""
     said = table.said
     if ratio is None or not tells_ranks(collective):
-        return said, ""
+        return said or table.called, ""
     if said and agrees(collective, said, ratio):
         return said, ""
     if ratio.high < 1e-3:  # noqa: PLR2004 (no bus bandwidth at all)
@@ -115,7 +115,7 @@ def _ranks(table: Table, collective: str | None, ratio: Interval | None) -> tupl
         return 1, alone
     tells = ranks_by(collective, ratio)
     if tells is None or said is None:
-        return (tells or said), ""
+        return (tells or said or table.called), ""
     return tells, f"said to be {said} ranks, but the bandwidths say {tells}"
 
 

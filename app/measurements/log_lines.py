@@ -45,7 +45,7 @@ _FIELDS: dict[str, tuple[tuple[str, str, float], ...]] = {
     "tokens_per_second_per_gpu": (
         ("(tgs)", r"\btokens per gpu per second \(tgs\)" + _N, 1.0),
         ("per gpu", r"\btokens per gpu per second" + _N, 1.0),
-        ("per_gpu", r"tokens?_per_sec(?:ond)?_per_gpu" + _N, 1.0),
+        ("per_gpu", r"tokens?_per_sec\w{0,3}_per_gpu" + _N, 1.0),
         ("per sec", r"tokens? per second per gpu" + _N, 1.0),
         ("/gpu)", r"\(tokens?/s(?:ec)?/GPU\)" + _N, 1.0),
         ("tokens/s", r"\btokens?/s(?:ec)?/(?:device|gpu)" + _N, 1.0),

@@ -44,8 +44,10 @@ class Table:
 
     collective: str | None = None
     said: int | None = None
+    called: int | None = None  # ranks that the call asked for, where no line lists them
     nodes: int | None = None
     hosts: set[str] = field(default_factory=set)
+    listed: set[int] = field(default_factory=set)  # ranks whose devices are printed
     gpus: list[str] = field(default_factory=list)
     hardware: str = ""
     columns: tuple[str, ...] | None = None  # of the title, between the type and the time
@@ -62,6 +64,14 @@ class Table:
             self.rows.append(row)
         else:
             self.left_out += 1
+
+
+def nodes_of(table: Table) -> int | None:
+    """How many hosts took part; None if a listing was cut so that it does not tell."""
+    if table.nodes:
+        return table.nodes
+    whole = table.hosts and len(table.listed) >= (table.said or 0)
+    return len(table.hosts) if whole else None
 
 
 def named(text: str) -> str | None:

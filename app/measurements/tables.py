@@ -1,5 +1,6 @@
 """Tables of nccl-tests and rccl-tests in a text, whatever a launcher wrote into its lines."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,15 @@ _RANK = re.compile(
 )
 _PROGRAM = re.compile(r"\b(\w+?)_(?:perf|test)(?:_mpi)?(?:\.exe)?\b")
 _CALL = re.compile(r"\bstarting\b|\s-[befgn]\s*\d")  # it is run here, and not only named
+# How many ranks a call asks for: processes, and GPUs and threads of each.
+_PROCESSES = re.compile(
+    r"\b(?:mpirun|mpiexec|orterun|srun)\b.{0,400}?\s(?:-np|-n|--ntasks)[ =]+(\d{1,6})\b"
+)
+_TASKS = re.compile(
+    r"\bsrun\b(?=.{0,400}\s(?:-N|--nodes)[ =]?(\d{1,6})\b)"
+    r".{0,400}\s--ntasks-per-node[ =](\d{1,3})\b"
+)
+_EACH = re.compile(r"\s-[gt]\s*(\d{1,3})\b")
 _SAID = re.compile(r"^\s*#\s*(collective|ranks|nodes|hardware):\s*(.*\S)\s*$")
 _OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
 _COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
@@ -103,7 +113,9 @@ class TableReader:
             return False
         self._next()
         now, gpu = self._now, found["gpu"].strip()
-        now.said = max(now.said or 0, int(found["rank"] or found["device"]) + 1)
+        rank = int(found["rank"] or found["device"])
+        now.said = max(now.said or 0, rank + 1)
+        now.listed.add(rank)
         if found["host"]:
             now.hosts.add(found["host"])
         if gpu and gpu not in now.gpus and len(now.gpus) < _MOST_GPUS:
@@ -133,6 +145,7 @@ class TableReader:
                 self._next()
                 called = _CALL.search(line)
                 self._now.collective = name if called else self._now.collective or name
+                self._now.called = _called(line) or self._now.called
             return True
         if not self._now.said and (ranks := _COMMUNICATOR.search(line)):
             self._now.said = int(ranks[1])
@@ -148,6 +161,16 @@ class TableReader:
             now.said, now.nodes = (
                 (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
             )
+
+
+def _called(line: str) -> int | None:
+    """The ranks that a call of a test asks for; None if it does not tell."""
+    ranks = math.prod(int(each) for each in _EACH.findall(line)[:2])
+    if processes := _PROCESSES.search(line):
+        return ranks * int(processes[1])
+    if tasks := _TASKS.search(line):
+        return ranks * int(tasks[1]) * int(tasks[2])
+    return ranks if ranks > 1 else None
 
 
 def _row_of(start: re.Match[str], rest: list[str], columns: int | None) -> RawRow | None:

@@ -45,7 +45,7 @@ def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
     """The log that *log* has read; none if it has no steps."""
     numbered = list(log.steps.values())
     steps = numbered or log.unnumbered
-    if not steps or not any(step.values for step in steps):
+    if not steps:
         return
     steady = Steady(_steady(steps), log.coarse)
     aside = Steady(_steady(log.unnumbered), coarse=True)
@@ -53,6 +53,8 @@ def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
     tokens, about_tokens = _tokens(steady, time, log)
     flops = steady.median("flops_per_gpu") or aside.median("flops_per_gpu")
     mfu, about_mfu = _utilization(steady.median("mfu"), flops, log)
+    if time is None and tokens is None and flops is None and mfu is None:
+        return
     left_out = f"{log.left_out} lines of further steps are left out" if log.left_out else ""
     yield TrainingLog(
         family=log.family or "megatron",

@@ -12,6 +12,7 @@ from app.db.lab_runs import request_cancel
 from app.db.run_state import UNFINISHED
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow
+from app.measurements.published import text_of
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import to
@@ -122,3 +123,24 @@ def test_a_board_takes_a_file(open_page: MakePage) -> None:
     )
     page.get_by_role("button", name="Send it in").click()
     expect(page.get_by_role("alert")).to_contain_text("This is not a run as")
+
+
+@over_screens
+def test_a_paste_and_a_dropped_file_are_compared(
+    open_page: MakePage, theme: str, width: int
+) -> None:
+    page = open_page("/measured", theme, width)
+    page.get_by_label("Paste the output").fill(text_of("h100-16-p5"))
+    page.evaluate(
+        """text => {
+          const held = new DataTransfer();
+          held.items.add(new File([text], "job.log"));
+          const event = { dataTransfer: held, bubbles: true, cancelable: true };
+          document.querySelector(".measuring").dispatchEvent(new DragEvent("drop", event));
+        }""",
+        text_of("torchtitan-8b-h100"),
+    )
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("heading", name="All-reduce on 16 ranks")).to_be_visible()
+    expect(page.get_by_role("heading", name="Training log of torchtitan")).to_be_visible()
+    assert_good(page, width)

@@ -67,6 +67,10 @@ def test_the_published_ones_reach_most_of_their_wire() -> None:
     }
     assert found["gb200-72-nvl72"].share == pytest.approx(834.57 / 900)
     assert found["h100-8-p5"].share > 1  # NVLink SHARP
+    racks = {"gb200-72-nvl72": 1, "gb200-128-two-racks": 2, "gb200-1440": 20}
+    assert {name: found[name].nodes for name in racks} == racks
+    assert found["h200-2-rdma"].wire == 50e9
+    assert found["gb200-128-two-racks"].wire == 900e9  # 64 network cards carry more
     assert found["b200-2-nvlink-alltoall"].which == "NVLink of a GPU"
 
 

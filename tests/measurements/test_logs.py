@@ -182,3 +182,8 @@ def test_a_log_and_a_test_in_one_paste_are_both_read(tmp_path: Path) -> None:
         "completed step: 1, seconds: 4.0\n"
     )
     assert [one.record()["kind"] for one in measured([path])] == ["nccl-tests", "log"]
+
+
+def test_a_clock_alone_gives_the_time_of_a_step(tmp_path: Path) -> None:
+    line = "2025-06-16 22:30:{:02},250 - root - INFO - step: {}  loss:  6.1"
+    assert read(tmp_path, *(line.format(3 * n, n) for n in range(9))).step_time == 3.0

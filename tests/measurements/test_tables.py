@@ -240,3 +240,22 @@ def test_what_is_neither_says_what_is_expected(tmp_path: Path) -> None:
     (found,) = measured([path])
     assert isinstance(found, Unread)
     assert found.error.startswith("notes has no table of nccl-tests")
+
+
+@pytest.mark.parametrize(
+    ("call", "ranks"),
+    [
+        ("mpirun -np 32 -N 8 ./broadcast_perf -b 8 -e 1G -f 2 -g 1", 32),
+        ("mpirun -n 4 -x A=1 build/broadcast_perf -b 8 -e 1G -g 8", 32),
+        ("srun -N 4 --ntasks-per-node=8 --mpi=pmix ./broadcast_perf -b 8", 32),
+        ("srun --ntasks=32 ./broadcast_perf -b 8", 32),
+        ("./broadcast_perf -b 8 -e 1G -g 8 -t 4", 32),
+        ("./broadcast_perf -b 8", None),
+    ],
+)
+def test_a_call_tells_the_ranks_where_nothing_else_does(
+    tmp_path: Path, call: str, ranks: int | None
+) -> None:
+    text = "\n".join([f"$ {call}", *rows("broadcast", 32, middle="  none  0 ")])
+    (test,) = read(tmp_path, text)
+    assert (test.collective, test.ranks) == ("broadcast", ranks)

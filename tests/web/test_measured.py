@@ -95,3 +95,10 @@ def test_a_low_bandwidth_is_no_success(client: TestClient) -> None:
     assert 'class="feedback success"' in client.get("/measured/h100-16-p5").text
     too_much = client.get("/measured/b200-16-rdma-alltoall").text
     assert "That is more than the wire carries" in too_much
+
+
+def test_the_board_of_the_collectives_has_the_published_tests(client: TestClient) -> None:
+    board = client.get("/labs/all-reduce/board").text
+    assert board.count('href="/measured/') == 29
+    assert "All-reduce: the fastest on each GPU" in board
+    assert 'href="/measured/' not in client.get("/labs/algorithms/board").text

@@ -23,10 +23,12 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
 from app.web.labs.compared import LETTERS, MachineRow, RunGroup, entries_of, figure_of, groups_of
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
+from app.web.measured.listing import PublishedGroup, published_groups
 from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
 router = APIRouter(prefix="/labs")
+_COLLECTIVES = "all-reduce"  # the lab that measures as nccl-tests does
 _GROUPS = 12  # on one page
 
 
@@ -57,6 +59,7 @@ class BoardPage:
     command: str
     limit: str
     problem: str
+    published: tuple[PublishedGroup, ...]
 
 
 @router.get("/{name}/board")
@@ -145,6 +148,7 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
         command=f"wallclock lab run {lab.name} --json > run.json",
         limit=f"{FILE_LIMIT // 1024} KiB",
         problem=sentence(str(error)) if error else "",
+        published=published_groups() if lab.name == _COLLECTIVES else (),
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"

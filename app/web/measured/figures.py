@@ -13,8 +13,9 @@ from app.units import BYTE, BYTE_PER_SECOND, SECOND
 
 _POINTS = 40  # of a curve whose points are drawn
 _BESIDE = 3  # published runs in a figure
-_SIZE = Axis("size", BYTE, log=True, base=2)
+SIZE = Axis("size", BYTE, log=True, base=2)
 _COLORS = (Color.GREEN, Color.PURPLE, Color.GRAY)
+Points = tuple[tuple[float, float], ...]
 _FAMILIES = ("GB300", "GB200", "B200", "H200", "H100", "GH200", "A100", "MI300X", "T4")
 
 
@@ -22,41 +23,38 @@ def figures_of(
     test: CollectiveTest, comparison: Comparison | None, beside: Sequence[PublishedMeasurement]
 ) -> Iterator[Plot]:
     """The figures of *test*; none without a size."""
-    rows = _thinned([row for row in test.rows if row.busbw > 0])
-    if rows:
-        yield _bandwidths(rows, test, comparison, beside)
+    if points := bandwidth_points(test):
+        yield _bandwidths(points, test, comparison, beside)
     if test.pieces:
         yield _times(test)
 
 
 def _bandwidths(
-    rows: Sequence[SizeRow],
+    points: Points,
     test: CollectiveTest,
     comparison: Comparison | None,
     beside: Sequence[PublishedMeasurement],
 ) -> Plot:
-    series = [Series(Color.BLUE, "this run", tuple((row.size, row.busbw) for row in rows))]
+    series = [Series(Color.BLUE, "this run", points)]
     for color, one in zip(_COLORS, beside, strict=False):
         if isinstance(one.report, CollectiveTest):
-            others = _thinned([row for row in one.report.rows if row.busbw > 0])
-            points = tuple((row.size, row.busbw) for row in others)
-            series.append(Series(color, one.name, points))
+            series.append(Series(color, one.name, bandwidth_points(one.report)))
     if comparison:
-        first, last = rows[0].size, rows[-1].size
+        first, last = points[0][0], points[-1][0]
         ends = (first, last) if first < last else (first, 2 * first)
         line = tuple((size, comparison.wire) for size in ends)
         series.append(Series(Color.ORANGE, "wire", line))
     return Plot(
         title="Bus bandwidth by size",
         summary=f"Bus bandwidth of {test.collective} over the size of the array",
-        x=_SIZE,
+        x=SIZE,
         y=Axis("bus bandwidth", BYTE_PER_SECOND, log=True),
         series=tuple(series),
     )
 
 
 def _times(test: CollectiveTest) -> Plot:
-    rows = _thinned([row for row in test.rows if row.time > 0])
+    rows = thinned(test.rows)
     series = [Series(Color.BLUE, "measured", tuple((row.size, row.time) for row in rows))]
     for color, piece in zip((Color.ORANGE, Color.GREEN, Color.PURPLE), test.pieces, strict=False):
         sizes = _between(piece.first, piece.last)
@@ -65,7 +63,7 @@ def _times(test: CollectiveTest) -> Plot:
     return Plot(
         title="Time by size, and the lines that fit",
         summary="Measured times and the fitted lines over the size of the array",
-        x=_SIZE,
+        x=SIZE,
         y=Axis("time", SECOND, log=True),
         series=tuple(series),
     )
@@ -77,11 +75,17 @@ def _between(first: float, last: float) -> list[float]:
     return [first * (last / first) ** (step / count) for step in range(count)] + [last]
 
 
-def _thinned(rows: Sequence[SizeRow]) -> list[SizeRow]:
+def thinned(rows: Sequence[SizeRow]) -> list[SizeRow]:
     """At most as many of *rows* as are drawn with their points, the largest size among them."""
-    stride = -(-len(rows) // _POINTS)
     ordered = sorted(rows, key=lambda row: row.size)
+    stride = -(-len(ordered) // _POINTS)
     return ordered[::-1][::stride][::-1] if stride else []
+
+
+def bandwidth_points(test: CollectiveTest) -> tuple[tuple[float, float], ...]:
+    """Size and bus bandwidth; where that is printed as 0, there is nothing to draw."""
+    rows = thinned([row for row in test.rows if row.busbw > 0])
+    return tuple((row.size, row.busbw) for row in rows)
 
 
 def neighbors(test: CollectiveTest, name: str = "") -> list[PublishedMeasurement]:

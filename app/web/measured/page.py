@@ -1,6 +1,6 @@
 """/measured: what a visitor's own job printed, and published measurements to compare with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
@@ -17,16 +17,16 @@ from app.measurements.published import (
 )
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.site import Here
-from app.units import BYTE_PER_SECOND, show
 from app.web.explore.figures import figure_file
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, spend
 from app.web.measured.figures import figures_of, neighbors
+from app.web.measured.listing import PublishedGroup, published_groups
 from app.web.measured.predicted import RECORDS
 from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.trace_view import TraceView
-from app.web.measured.views import ADDRESS, NAMES, ReportView, view_of, view_of_log, view_of_test
+from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
 router = APIRouter(prefix=ADDRESS)
 _TITLE = "Your own measurements"
@@ -34,18 +34,6 @@ _LEAD = (
     "Paste what nccl-tests printed or the log of a training run, and see it beside the wire, the"
     " formulas and the measurements of others."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A published test in the list of its collective."""
-
-    name: Hyperlink
-    hardware: str
-    ranks: str
-    reached: str
-    share: str
-    doubtful: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +45,7 @@ class MeasuredPage:
     problem: str = ""
     fields: dict[str, str]
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
-    groups: tuple[tuple[str, tuple[Row, ...]], ...] = ()
+    groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
 
 
@@ -125,42 +113,13 @@ def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
         traces=page.traces,
         problem=page.problem,
         fields={name: page.fields.get(name, "") for name in RECORDS},
-        groups=tuple(_groups()),
+        groups=published_groups(),
         logs=tuple(
             (Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware)
             for one in published_logs().values()
         ),
     )
     return render("measured/measured.html", frame(request, _TITLE, _LEAD, "labs"), page, status)
-
-
-def _groups() -> Iterator[tuple[str, tuple[Row, ...]]]:
-    """Published tests by collective, those with the highest bus bandwidth first."""
-    for collective, title in NAMES.items():
-        found = [
-            (one, one.report)
-            for one in published_tests().values()
-            if isinstance(one.report, CollectiveTest) and one.report.collective == collective
-        ]
-        found.sort(key=lambda pair: -_best(pair[1]))
-        if found:
-            yield title, tuple(_row(one, test) for one, test in found)
-
-
-def _best(test: CollectiveTest) -> float:
-    return max((row.busbw for row in test.rows), default=0.0)
-
-
-def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
-    comparison = compared(test)
-    return Row(
-        name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
-        hardware=one.hardware,
-        ranks=f"{test.ranks:,}" if test.ranks else "unknown",
-        reached=show(_best(test), BYTE_PER_SECOND, 3),
-        share=f"{100 * comparison.share:.0f} %" if comparison else "",
-        doubtful=bool(test.doubts),
-    )
 
 
 def _named(name: str) -> PublishedMeasurement:

@@ -1,0 +1,104 @@
+"""The published tests as a list, on /measured and on the boards of labs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from markupsafe import Markup
+
+from app.charts.axes import Axis
+from app.charts.color import Color
+from app.charts.plot import Plot, Series
+from app.measurements.comparing import compared
+from app.measurements.published import PublishedMeasurement, published_tests
+from app.measurements.reports import CollectiveTest
+from app.units import BYTE_PER_SECOND, show
+from app.web.explore.figures import BOTH, drawn_on
+from app.web.frame.rendering import Hyperlink
+from app.web.measured.figures import SIZE, bandwidth_points, family
+from app.web.measured.views import ADDRESS, NAMES
+
+_COLORS = (Color.BLUE, Color.ORANGE, Color.GREEN, Color.PURPLE, Color.GRAY)
+_FEWEST = 5  # sizes of a curve
+
+Found = Sequence[tuple[PublishedMeasurement, CollectiveTest]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A published test in the list of its collective."""
+
+    name: Hyperlink
+    hardware: str
+    ranks: str
+    reached: str
+    share: str
+    doubtful: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedGroup:
+    """The published tests of a collective, and a figure of the best one on each GPU."""
+
+    title: str
+    figure_title: str
+    figure: Markup
+    rows: tuple[Row, ...]
+
+
+@cache
+def published_groups(collective: str = "") -> tuple[PublishedGroup, ...]:
+    """The published tests by collective, or those of *collective*; the fastest come first."""
+    return tuple(_groups(collective))
+
+
+def _groups(only: str) -> Iterator[PublishedGroup]:
+    for collective, title in NAMES.items():
+        found = [
+            (one, one.report)
+            for one in published_tests().values()
+            if isinstance(one.report, CollectiveTest) and one.report.collective == collective
+        ]
+        found.sort(key=lambda pair: -_best(pair[1]))
+        if found and only in {"", collective}:
+            figure = _figure(title, found)
+            yield PublishedGroup(
+                title=title,
+                figure_title=figure.title,
+                figure=drawn_on(BOTH, figure),
+                rows=tuple(_row(one, test) for one, test in found),
+            )
+
+
+def _figure(title: str, found: Found) -> Plot:
+    """The bus bandwidth by size, of the fastest on each GPU."""
+    fastest: dict[str, Series] = {}
+    for one, test in found:
+        gpu = family(one.hardware)
+        if gpu in fastest or len(test.rows) < _FEWEST or len(fastest) == len(_COLORS):
+            continue
+        color = _COLORS[len(fastest)]
+        fastest[gpu] = Series(color, one.name, bandwidth_points(test))
+    return Plot(
+        title=f"{title}: the fastest on each GPU",
+        summary="Bus bandwidth over the size of the array",
+        x=SIZE,
+        y=Axis("bus bandwidth", BYTE_PER_SECOND, log=True),
+        series=tuple(fastest.values()),
+    )
+
+
+def _best(test: CollectiveTest) -> float:
+    return max((row.busbw for row in test.rows), default=0.0)
+
+
+def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
+    comparison = compared(test)
+    return Row(
+        name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
+        hardware=one.hardware,
+        ranks=f"{test.ranks:,}" if test.ranks else "unknown",
+        reached=show(_best(test), BYTE_PER_SECOND, 3),
+        share=f"{100 * comparison.share:.0f} %" if comparison else "",
+        doubtful=bool(test.doubts),
+    )
