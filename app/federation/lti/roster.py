@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.db.people import SUBJECT_LIMIT
@@ -11,9 +12,11 @@ from app.errors import RefusedError
 from app.federation.lti.launching import name_in, role_of
 from app.federation.lti.opening import origin_of
 from app.federation.lti.platforms import Platform
-from app.federation.lti.services import Services
 from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
 from app.people.classes import Role
+
+if TYPE_CHECKING:  # it needs the packages of the extra `people`
+    from app.federation.lti.services import Services
 
 MOST_PEOPLE = 10_000
 _MOST_PAGES = 200
@@ -32,7 +35,7 @@ class Participant:
     active: bool
 
 
-async def participants(services: Services, platform: Platform, url: str) -> Sequence[Participant]:
+async def participants(services: "Services", platform: Platform, url: str) -> Sequence[Participant]:
     """Everyone in the course whose memberships are at *url*, page by page.
 
     Raises:

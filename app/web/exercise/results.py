@@ -1,4 +1,4 @@
-"""Results of a button that are no verdict: refused, unreadable, out of order."""
+"""Results of a button without a verdict: refused, unreadable, unavailable."""
 
 from app.errors import AnswerError, UnavailableError, sentence
 from app.kinds.answers import TooLongError

@@ -299,7 +299,7 @@ def test_an_extension_over_a_closed_date_sends_the_points(
     courier = held.courier()
     held.answer(0)
     held.settle(courier)
-    assert [one["scoreGiven"] for one in platform.scores] == [0.0]
+    assert platform.scores == []  # it came too late to count
     with open_session(engine) as session:
         session.add(
             ExtensionRow(
@@ -312,7 +312,7 @@ def test_an_extension_over_a_closed_date_sends_the_points(
         session.commit()
     held.now += timedelta(seconds=5)
     held.settle(courier)
-    assert [one["scoreGiven"] for one in platform.scores] == [0.0, 4.0]
+    assert [one["scoreGiven"] for one in platform.scores] == [4.0]
 
 
 def test_points_that_students_do_not_see_yet_are_not_sent(
