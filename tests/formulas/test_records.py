@@ -50,7 +50,7 @@ def test_choices_are_read_as_json_has_them() -> None:
         (Layout, {"tensor": [2]}, "tensor must be a number, or text with a unit, not [2]"),
         (Layout, {"source": 3}, "source must be text, not 3"),
         # The text of no value in Python is a choice: it must not be taken for one.
-        (Layout, {"recompute": None}, "recompute must be one of none, selective, full, not 'null'"),
+        (Layout, {"recompute": None}, "recompute must be one of none, selective, operations, full, not 'null'"),
         (Layout, {"zero_stage": True}, "zero_stage must be one of 0, 1, 2, 3, not 'true'"),
         (Cluster, {"name": "64 H100", "gpu": 3}, "gpu must be a GPU, its name or its fields, not 3"),
         (Cluster, {"name": "64 H100", "gpu": "H10"}, "no GPU is called 'H10'; did you mean 'H100'?"),

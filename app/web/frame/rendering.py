@@ -16,6 +16,7 @@ from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.web.frame.visitor import signed_in as known
 
 _PICTURE = "social.png"
+_MENU_NAME = 16  # characters of a name that the menu has room for
 _ALT = (
     "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
 )
@@ -112,7 +113,12 @@ def _person(request: Request) -> str:
         found = known(request, site) if isinstance(site, Site) else None
     except UnavailableError:
         return ""
-    return (found.name or "You") if found else ""
+    name = (found.name or "You") if found else ""
+    return (
+        name
+        if len(name) <= _MENU_NAME
+        else f"{name[: _MENU_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    )
 
 
 def _arrives(request: Request) -> bool:

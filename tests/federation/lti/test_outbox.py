@@ -237,6 +237,8 @@ def test_two_servers_send_each_score_once(
         await asyncio.gather(settle(held.courier()), settle(held.courier()))
 
     held.loop.run_until_complete(both())
+    held.now += timedelta(hours=1)  # what a busy machine was too slow for is tried again
+    held.settle()
     assert sorted(one["userId"] for one in platform.scores) == sorted(f"s{n}" for n in range(16))
 
 
