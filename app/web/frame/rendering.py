@@ -16,7 +16,7 @@ from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.web.frame.visitor import signed_in as known
 
 _PICTURE = "social.png"
-_MENU_NAME = 16  # characters of a name that the menu has room for
+_MENU_NAME = 20  # characters of a name that the menu has room for
 _ALT = (
     "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
 )
