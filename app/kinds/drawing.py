@@ -5,10 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TypeVar
 
-from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.units import figures
+from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
+from app.measurements.exhibits import Exhibit, exhibit_called
+from app.units import figures, scale_of
 
 _Item = TypeVar("_Item")
 DrawnValue = int | float | str
@@ -31,8 +33,11 @@ def draw(
     cases: Sequence[Mapping[str, DrawnValue]],
     let: Mapping[str, DrawnValue],
     where: str,
+    exhibits: Mapping[str, str] = MappingProxyType({}),
 ) -> Draw:
     """The values that *seed* draws: the first of each at 0, and those that meet *where*.
+
+    What is read in each of *exhibits* is among the names, as `table_busbw`.
 
     Raises:
         ExpressionError: a value cannot be read, or no drawing meets *where*.
@@ -40,7 +45,7 @@ def draw(
     source = random.Random(seed)
     for attempt in range(_TRIES):
         first = seed == 0 and attempt == 0
-        drawn = _drawn(source, given, cases, let, first=first)
+        drawn = _drawn(source, given, cases, let, exhibits, first=first)
         if not where or holds(where, drawn[1]):
             return Draw(seed, *drawn)
         if first:
@@ -70,6 +75,7 @@ def _drawn(
     given: Mapping[str, Sequence[DrawnValue]],
     cases: Sequence[Mapping[str, DrawnValue]],
     let: Mapping[str, DrawnValue],
+    exhibits: Mapping[str, str],
     *,
     first: bool,
 ) -> tuple[dict[str, str], dict[str, Quantity]]:
@@ -79,9 +85,28 @@ def _drawn(
     for name, choices in given.items():
         values[name] = choices[0 if first else _index(source, len(choices))]
     names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
+    shown = {name: _shown(value) for name, value in values.items()}
+    for name, file in exhibits.items():
+        found = _exhibit(fill(file, names, shown))
+        shown |= {name: found.block(found.text), f"{name}_times": found.block(found.times)}
+        names |= {f"{name}_{key}": quantity for key, quantity in _quantities(found).items()}
     for name, expression in let.items():
         names[name] = evaluate(str(expression), names)
-    return {name: _shown(value) for name, value in values.items()}, names
+    return shown, names
+
+
+def _exhibit(name: str) -> Exhibit:
+    try:
+        return exhibit_called(name)
+    except ValueError as error:
+        raise ExpressionError(str(error)) from None
+
+
+def _quantities(found: Exhibit) -> dict[str, Quantity]:
+    return {
+        key: Quantity(value, scale_of(unit).unit.dimension)
+        for key, (value, unit) in found.quantities.items()
+    }
 
 
 def shuffled(seed: int, things: Sequence[_Item]) -> list[_Item]:
