@@ -206,7 +206,7 @@ class Base(Strict, ABC):
 
     def fill(self, text: str, drawn: Draw) -> str:
         """*text* with the drawn values filled in."""
-        return fill(text, drawn.names, drawn.shown).strip()
+        return fill(text, drawn.names, {**drawn.shown, **drawn.listings}).strip()
 
     @abstractmethod
     def question(self, seed: int) -> object:

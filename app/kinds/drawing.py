@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TypeVar
@@ -20,11 +20,12 @@ _LARGE = {"6": "million", "9": "billion", "12": "trillion"}
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Drawn values: as *shown* in the text, and as the *names* of expressions."""
+    """Drawn values: as *shown* in the text, and as the *names* of expressions; and its exhibits."""
 
     seed: int
     shown: Mapping[str, str]
     names: Mapping[str, Quantity]
+    listings: Mapping[str, str] = field(default_factory=dict)
 
 
 def draw(
@@ -47,7 +48,7 @@ def draw(
         first = seed == 0 and attempt == 0
         drawn = _drawn(source, given, cases, let, exhibits, first=first)
         if not where or holds(where, drawn[1]):
-            return Draw(seed, *drawn)
+            return Draw(seed, *drawn, _listings(exhibits, *drawn))
         if first:
             raise ExpressionError(f"variant 0 does not meet {where!r}")
     raise ExpressionError(f"no drawing meets {where!r}")
@@ -67,7 +68,7 @@ def redrawn(drawn: Draw, values: Mapping[str, float], let: Mapping[str, DrawnVal
     for name, expression in let.items():
         names[name] = evaluate(str(expression), names)
     shown = {name: text for name, text in drawn.shown.items() if name not in values}
-    return Draw(drawn.seed, shown, names)
+    return Draw(drawn.seed, shown, names, drawn.listings)
 
 
 def _drawn(
@@ -87,12 +88,20 @@ def _drawn(
     names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
     shown = {name: _shown(value) for name, value in values.items()}
     for name, file in exhibits.items():
-        found = _exhibit(fill(file, names, shown))
-        shown |= {name: found.block(found.text), f"{name}_times": found.block(found.times)}
-        names |= {f"{name}_{key}": quantity for key, quantity in _quantities(found).items()}
+        found = _quantities(_exhibit(fill(file, names, shown)))
+        names |= {f"{name}_{key}": quantity for key, quantity in found.items()}
     for name, expression in let.items():
         names[name] = evaluate(str(expression), names)
     return shown, names
+
+
+def _listings(
+    exhibits: Mapping[str, str], shown: Mapping[str, str], names: Mapping[str, Quantity]
+) -> Mapping[str, str]:
+    """The texts of *exhibits* by name, and those without bandwidths as NAME_times."""
+    found = {name: _exhibit(fill(file, names, shown)) for name, file in exhibits.items()}
+    whole = {name: one.block(one.text) for name, one in found.items()}
+    return whole | {f"{name}_times": one.block(one.times) for name, one in found.items()}
 
 
 def _exhibit(name: str) -> Exhibit:
