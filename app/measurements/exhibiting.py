@@ -15,7 +15,7 @@ from app.measurements.published import (
 )
 from app.measurements.ranks import factor_of
 from app.measurements.reports import CollectiveTest, TrainingLog
-from app.measurements.table import RawRow, Table
+from app.measurements.table import Table
 from app.measurements.tables import TableReader
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.report import TraceReport
@@ -24,7 +24,7 @@ from app.measurements.trace.samples import SAMPLES, TraceSample
 Quantities = dict[str, tuple[float, str]]
 _DEVICES = 4  # lines of ranks that are shown; of more, the first and the last
 _MILLI = 1e-3
-_COLUMNS = "{:>14}{:>13}{:>8}{:>8}{:>6}{:>11}{:>10}{:>10}{:>8}".format
+_COLUMNS = "{:>11}{:>8}{:>8}{:>8}".format  # no wider than a phone
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*")
 _PLAIN = "CSCS Alps, GH200, two nodes"
 _SHORT = {"gh200-8-slingshot": _PLAIN, "gh200-8-sockets": _PLAIN}  # which tells no cause
@@ -56,28 +56,18 @@ def _of_test(one: PublishedMeasurement) -> Exhibit:
 
 
 def _shortened(lines: Sequence[str]) -> Sequence[str]:
-    """*lines*; of many the first and the last."""
-    return lines if len(lines) <= _DEVICES else [lines[0], "#  ...", lines[-1]]
+    """*lines*, without the space of their columns; of many the first and the last."""
+    lines = [" ".join(line.split()) for line in lines]
+    return lines if len(lines) <= _DEVICES else [lines[0], "# ...", lines[-1]]
 
 
 def _printed(table: Table) -> Iterator[str]:
-    """The table out of place, with its values as they were printed."""
-    names = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
-    units = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
-    for line in (names, units):
-        yield f"#{_COLUMNS(*line)[1:].rstrip()}"
-    for row in table.rows:
-        if row.size:
-            yield _row(row)
+    """Size, time and bandwidths out of place, as they were printed."""
+    for line in (("size", "time", "algbw", "busbw"), ("(B)", "(us)", "(GB/s)", "(GB/s)")):
+        yield f"#{_COLUMNS(*line)[1:]}"
+    yield from (_COLUMNS(row.size, *row.out_of_place[:3]) for row in table.rows if row.size)
     if table.average is not None:
         yield f"# Avg bus bandwidth    : {table.average:g}"
-
-
-def _row(row: RawRow) -> str:
-    time, algbw, busbw, wrong = (*row.out_of_place, "")[:4]
-    root = "" if row.root is None else row.root
-    values = (time, algbw, busbw, wrong)
-    return _COLUMNS(row.size, row.count, row.type, row.redop, root, *values).rstrip()
 
 
 def _quantities_of_test(test: CollectiveTest, table: Table) -> Quantities:
@@ -149,21 +139,21 @@ def _of_trace(sample: TraceSample) -> Exhibit:
 
 
 def _breakdown(report: TraceReport) -> Iterator[str]:
-    """The times of a trace, without the sums and differences that an exercise may ask for."""
+    """The times of a trace as a Markdown table, without what an exercise may ask for."""
     tolls = report.tolls
-    yield f"{f'{report.steps} steps' if report.steps else 'no steps marked':<46}      time (ms)"
+    kinds = ", ".join(f"{one.count} {one.kind}" for one in report.collectives)
+    yield f"| {f'{report.steps} steps' if report.steps else 'no steps are marked'} | ms |"
+    yield "|---|---:|"
     for name, time in (
-        ("first kernel to last", tolls.wall),
+        ("from the first kernel to the last", tolls.wall),
         ("GPU computes", tolls.compute),
-        ("collectives run", tolls.communication),
-        ("  of which while the GPU computes", tolls.overlapped_communication),
+        (f"collectives run ({kinds})" if kinds else "collectives run", tolls.communication),
+        ("… of that, while the GPU computes", tolls.overlapped_communication),
         ("copies run, and nothing else", tolls.exposed_copies),
         ("GPU idle", tolls.idle),
-        ("  of which the next kernel is not launched yet", tolls.host),
+        ("… of that, before the next kernel is launched", tolls.host),
     ):
-        yield f"{name:<46}{time / _MILLI:>15,.3f}"
-    if kinds := ", ".join(f"{one.count} {one.kind}" for one in report.collectives):
-        yield f"collectives: {kinds}"
+        yield f"| {name.replace('_', '-')} | {time / _MILLI:,.3f} |"
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from app.errors import nearest
 
 FILE = Path(__file__).parent / "published" / "exhibits.json"
-_AROUND = ("# Avg", "#  Rank", "#  ...")
-_UP_TO_TIME = 60  # characters of a row
+_AROUND = ("# Avg", "# Rank", "# ...")
+_UP_TO_TIME = 19  # characters of a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,9 @@ class Exhibit:
     def block(self, text: str) -> str:
         """*text*, which is all or a part of it, as Markdown with its source."""
         site = "/".join(self.address.removeprefix("https://").split("/")[:3])
-        return f"```text\n{text}\n```\n\n*{self.hardware}. Source: [{site}]({self.address})*"
+        shown = text if text.startswith("|") else f"```text\n{text}\n```"
+        less = ", some columns left out" if "algbw" in self.quantities else ""
+        return f"{shown}\n\n*{self.hardware}{less}. Source: [{site}]({self.address})*"
 
 
 @cache
