@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.measurements.comparing import compared
 from app.measurements.exhibits import FILE, Exhibit
+from app.measurements.making import MADE
 from app.measurements.published import (
     PublishedMeasurement,
     published_logs,
@@ -34,7 +35,8 @@ def exhibits_read() -> Mapping[str, Exhibit]:
     """Every exhibit, as the readers read the samples now."""
     found = {name: _of_test(one) for name, one in published_tests().items()}
     found |= {name: _of_log(one) for name, one in published_logs().items()}
-    return found | {sample.name: _of_trace(sample) for sample in SAMPLES}
+    found |= {sample.name: _of_trace(sample) for sample in SAMPLES}
+    return found | {name: _of_job(job.reports()) for name, job in MADE.items()}
 
 
 def _of_test(one: PublishedMeasurement) -> Exhibit:
@@ -154,6 +156,34 @@ def _breakdown(report: TraceReport) -> Iterator[str]:
         ("… of that, before the next kernel is launched", tolls.host),
     ):
         yield f"| {name.replace('_', '-')} | {time / _MILLI:,.3f} |"
+
+
+def _of_job(reports: Sequence[TraceReport]) -> Exhibit:
+    """Several ranks side by side."""
+    times = [report.tolls.communication for report in reports]
+    computing = [report.tolls.compute for report in reports]
+    waits = [report.skew for report in reports]
+    longest = times.index(max(times))
+    last, _ = reports[0].last or (0, 0)
+    rows = (
+        f"| {rank} | {compute / _MILLI:,.1f} | {time / _MILLI:,.1f} |"
+        for rank, (compute, time) in enumerate(zip(computing, times, strict=True))
+    )
+    return Exhibit(
+        address="",
+        hardware=f"{len(reports)} ranks, {reports[0].steps} steps: made, not measured",
+        text="\n".join(
+            ["| rank | GPU computes (ms) | all-reduces run (ms) |", "|---:|---:|---:|", *rows]
+        ),
+        quantities={
+            "last": (last, ""),
+            "longest": (longest, ""),
+            "busiest": (computing.index(max(computing)), ""),
+            "waited": (waits[longest], "s"),
+            "running": (times[longest], "s"),
+            "transfer": (times[longest] - waits[longest], "s"),
+        },
+    )
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ _UP_TO_TIME = 19  # characters of a row
 class Exhibit:
     """A published measurement: its text, and its quantities as value and base unit, by name."""
 
-    address: str
+    address: str  # empty where it was made for an exercise
     hardware: str
     text: str
     quantities: Mapping[str, tuple[float, str]]
@@ -34,10 +34,14 @@ class Exhibit:
 
     def block(self, text: str) -> str:
         """*text*, which is all or a part of it, as Markdown with its source."""
-        site = "/".join(self.address.removeprefix("https://").split("/")[:3])
         shown = text if text.startswith("|") else f"```text\n{text}\n```"
         less = ", some columns left out" if "algbw" in self.quantities else ""
-        return f"{shown}\n\n*{self.hardware}{less}. Source: [{site}]({self.address})*"
+        return f"{shown}\n\n*{self.hardware}{less}.{self._source}*"
+
+    @property
+    def _source(self) -> str:
+        site = "/".join(self.address.removeprefix("https://").split("/")[:3])
+        return f" Source: [{site}]({self.address})" if self.address else ""
 
 
 @cache
