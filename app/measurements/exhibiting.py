@@ -27,6 +27,7 @@ _DEVICES = 4  # lines of ranks that are shown; of more, the first and the last
 _MILLI = 1e-3
 _COLUMNS = "{:>11}{:>8}{:>8}{:>8}".format  # no wider than a phone
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*")
+_MFU = re.compile(r"\s+mfu: [\d.]+%")  # an exercise asks for it
 _PLAIN = "CSCS Alps, GH200, two nodes"
 _SHORT = {"gh200-8-slingshot": _PLAIN, "gh200-8-sockets": _PLAIN}  # which tells no cause
 
@@ -113,7 +114,7 @@ def _of_log(one: PublishedMeasurement) -> Exhibit:
     return Exhibit(
         address=one.address,
         hardware=one.hardware.partition(";")[0],
-        text="\n".join(line.strip() for line in lines),
+        text="\n".join(_MFU.sub("", line).strip() for line in lines),
         quantities={name: (value, unit) for name, (value, unit) in known.items() if value},
     )
 

@@ -14,6 +14,7 @@ from app.errors import nearest
 
 FILE = Path(__file__).parent / "published" / "exhibits.json"
 _AROUND = ("# Avg", "# Rank", "# ...")
+_CUT = {"algbw", "mfu"}  # of files with these, not all is shown
 _UP_TO_TIME = 19  # characters of a row
 
 
@@ -35,7 +36,7 @@ class Exhibit:
     def block(self, text: str) -> str:
         """*text*, which is all or a part of it, as Markdown with its source."""
         shown = text if text.startswith("|") else f"```text\n{text}\n```"
-        less = ", some columns left out" if "algbw" in self.quantities else ""
+        less = ", some columns left out" if _CUT & set(self.quantities) else ""
         return f"{shown}\n\n*{self.hardware}{less}.{self._source}*"
 
     @property
