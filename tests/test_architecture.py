@@ -37,7 +37,7 @@ MAY: dict[str, set[str]] = {
     "expressions": {"errors", "units", "formulas"},
     "db": {"errors", "config"},
     "sandbox": {"errors", "units", "config"},
-    "kinds": {"errors", "units", "formulas", "expressions", "sandbox", "searching"},
+    "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},

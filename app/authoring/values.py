@@ -166,7 +166,8 @@ def prove_shown(script: Script) -> Iterator[Finding]:
     exercise = script.exercise
     yield from _prove_implied(script)
     mentioned = set[str]().union(*(script.mentioned(text) for _, text in script.questions))
-    if mentioned - {*script.names, *script.drawings[0].shown, *FORMULAS}:
+    first = script.drawings[0]
+    if mentioned - {*first.names, *first.shown, *first.listings, *FORMULAS}:
         return  # a misspelled name may be the missing one; it is reported elsewhere
     shown = mentioned | set(exercise.implied)
     for where, expression in _keys(script):

@@ -126,6 +126,10 @@ class Base(Strict, ABC):
     cases: list[dict[str, DrawnValue]] = Field(
         default_factory=list, description="values drawn together, one row per variant"
     )
+    exhibits: dict[str, str] = Field(
+        default_factory=dict,
+        description="published measurements by name: {table} is the text, table_busbw a quantity",
+    )
     let: dict[str, str | int | float] = Field(
         default_factory=dict, description="named intermediate values"
     )
@@ -176,7 +180,7 @@ class Base(Strict, ABC):
 
     def _draw(self, seed: int) -> Draw:
         """The values that *seed* draws, worked out."""
-        return draw(seed, self.given, self.cases, self.let, self.where)
+        return draw(seed, self.given, self.cases, self.let, self.where, self.exhibits)
 
     def variant(self, seed: int) -> Variant:
         """The exercise as *seed* draws it."""
@@ -202,7 +206,7 @@ class Base(Strict, ABC):
 
     def fill(self, text: str, drawn: Draw) -> str:
         """*text* with the drawn values filled in."""
-        return fill(text, drawn.names, drawn.shown).strip()
+        return fill(text, drawn.names, {**drawn.shown, **drawn.listings}).strip()
 
     @abstractmethod
     def question(self, seed: int) -> object:

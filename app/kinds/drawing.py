@@ -3,12 +3,14 @@
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TypeVar
 
-from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.units import figures
+from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
+from app.measurements.exhibits import Exhibit, exhibit_called
+from app.units import figures, scale_of
 
 _Item = TypeVar("_Item")
 DrawnValue = int | float | str
@@ -18,11 +20,12 @@ _LARGE = {"6": "million", "9": "billion", "12": "trillion"}
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Drawn values: as *shown* in the text, and as the *names* of expressions."""
+    """Drawn values: as *shown* in the text, and as the *names* of expressions; and its exhibits."""
 
     seed: int
     shown: Mapping[str, str]
     names: Mapping[str, Quantity]
+    listings: Mapping[str, str] = field(default_factory=dict)
 
 
 def draw(
@@ -31,8 +34,11 @@ def draw(
     cases: Sequence[Mapping[str, DrawnValue]],
     let: Mapping[str, DrawnValue],
     where: str,
+    exhibits: Mapping[str, str] = MappingProxyType({}),
 ) -> Draw:
     """The values that *seed* draws: the first of each at 0, and those that meet *where*.
+
+    What is read in each of *exhibits* is among the names, as `table_busbw`.
 
     Raises:
         ExpressionError: a value cannot be read, or no drawing meets *where*.
@@ -40,9 +46,9 @@ def draw(
     source = random.Random(seed)
     for attempt in range(_TRIES):
         first = seed == 0 and attempt == 0
-        drawn = _drawn(source, given, cases, let, first=first)
+        drawn = _drawn(source, given, cases, let, exhibits, first=first)
         if not where or holds(where, drawn[1]):
-            return Draw(seed, *drawn)
+            return Draw(seed, *drawn, _listings(exhibits, *drawn))
         if first:
             raise ExpressionError(f"variant 0 does not meet {where!r}")
     raise ExpressionError(f"no drawing meets {where!r}")
@@ -62,7 +68,7 @@ def redrawn(drawn: Draw, values: Mapping[str, float], let: Mapping[str, DrawnVal
     for name, expression in let.items():
         names[name] = evaluate(str(expression), names)
     shown = {name: text for name, text in drawn.shown.items() if name not in values}
-    return Draw(drawn.seed, shown, names)
+    return Draw(drawn.seed, shown, names, drawn.listings)
 
 
 def _drawn(
@@ -70,6 +76,7 @@ def _drawn(
     given: Mapping[str, Sequence[DrawnValue]],
     cases: Sequence[Mapping[str, DrawnValue]],
     let: Mapping[str, DrawnValue],
+    exhibits: Mapping[str, str],
     *,
     first: bool,
 ) -> tuple[dict[str, str], dict[str, Quantity]]:
@@ -79,9 +86,36 @@ def _drawn(
     for name, choices in given.items():
         values[name] = choices[0 if first else _index(source, len(choices))]
     names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
+    shown = {name: _shown(value) for name, value in values.items()}
+    for name, file in exhibits.items():
+        found = _quantities(_exhibit(fill(file, names, shown)))
+        names |= {f"{name}_{key}": quantity for key, quantity in found.items()}
     for name, expression in let.items():
         names[name] = evaluate(str(expression), names)
-    return {name: _shown(value) for name, value in values.items()}, names
+    return shown, names
+
+
+def _listings(
+    exhibits: Mapping[str, str], shown: Mapping[str, str], names: Mapping[str, Quantity]
+) -> Mapping[str, str]:
+    """The texts of *exhibits* by name, and those without bandwidths as NAME_times."""
+    found = {name: _exhibit(fill(file, names, shown)) for name, file in exhibits.items()}
+    whole = {name: one.block(one.text) for name, one in found.items()}
+    return whole | {f"{name}_times": one.block(one.times) for name, one in found.items()}
+
+
+def _exhibit(name: str) -> Exhibit:
+    try:
+        return exhibit_called(name)
+    except ValueError as error:
+        raise ExpressionError(str(error)) from None
+
+
+def _quantities(found: Exhibit) -> dict[str, Quantity]:
+    return {
+        key: Quantity(value, scale_of(unit).unit.dimension)
+        for key, (value, unit) in found.quantities.items()
+    }
 
 
 def shuffled(seed: int, things: Sequence[_Item]) -> list[_Item]:

@@ -10,11 +10,11 @@ from app.kinds.lab import LabExercise
 from app.sandbox.runner import Runner
 
 CURRICULUM = {
-    *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11)),
+    *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17))),
     *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 14)),
     *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in range(1, 6)),
     *(f"lr-{n:02}" for n in range(1, 6)), *(f"lr-x{n}" for n in range(1, 6)),
-    *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3, 5, 6)),
+    *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3, 5, 6, 7, 8)),
     *(f"pipe-{n:02}" for n in range(1, 7)), *(f"pipe-x{n}" for n in (*range(1, 11), 12, 13, 14)),
     *(f"tp-{n:02}" for n in range(1, 6)), *(f"tp-x{n}" for n in range(1, 13)),
     *(f"ckpt-{n:02}" for n in range(1, 6)), *(f"ckpt-x{n}" for n in (*range(1, 8), 9, 10, 11)),
@@ -26,7 +26,7 @@ CURRICULUM = {
     *(f"moe-{n:02}" for n in (*range(1, 10), 11)),
     *(f"io-{n:02}" for n in (*range(1, 10), 11)),
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
-    *(f"diag-{n:02}" for n in (*range(1, 11), 12)),
+    *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.
@@ -136,6 +136,16 @@ KEYS = {
     "diag-05": ("1382.40 $", ("1689.6 $",)),
     "diag-06": ("no", ("yes",)),
     "diag-08": ("split", ("shard", "slice", "copy")),
+    # Read off the last rows of the tables: 2 / (2 - 386.56 / 195.31), and so on.
+    "ring-x12": ("96", ("1.979", "48")),
+    "ring-x13": ("487.1 GB/s", ("259.8 GB/s", "243.6 GB/s")),
+    "ring-x14": ("64 MiB", ("32 MiB", "64 KiB")),
+    "ring-x15": ("15.3 MB", ("28.8 MB", "5.17 MB")),
+    "ring-x16": ("82.2 %", ("87.7 %",)),
+    "diag-11": ("host", ("exposed", "waiting", "copies")),
+    "diag-15": ("first", ("second", "third")),
+    "diag-16": ("below", ("ranks", "time", "nothing")),
+    "diag-17": ("sockets", ("one", "latency", "ranks")),
 }
 PARTS = {
     "ring-03": {"bus": "38.89", "share": "77.8 %"},
@@ -207,6 +217,13 @@ PARTS = {
     "tts-03": {"less": "75.99", "more": "94.24"},
     "tts-04": {"train_large": "5.88e23", "train_small": "7.2e23", "tokens": "1.0645e12"},
     "diag-07": {"plain": "1600", "one": "418.75", "two": "221.9", "three": "25"},
+    "diag-14": {"share": "82.2 %", "one": "161.06 ms"},  # 328.9 / 400; 8.59 GB * 15/16 / 50 GB/s
+    "diag-18": {"waiting": "20.96 ms", "speedup": "3.626"},  # 435.588 / (435.588 - 315.457)
+    "diag-20": {"straggler": "2", "waiting": "80 ms"},  # 4 x (79 - 59) ms
+    "diag-19": {"peak": "1979 TFLOP/s", "mfu": "34.33 %"},  # 339.535 / 989
+    # HolisticTraceAnalysis hides 47.03 % too
+    "ovl-x7": {"hidden": "47.03 %", "exposed": "18.31 %"},
+    "ovl-x8": {"saved": "4.855 ms", "speedup": "1.1467"},  # 12.789 - 7.934; 37.963 / 33.108
 }  # fmt: skip
 LABS = {
     "lab-ring": {"bytes": "1.5 MiB", "messages": "6"},
@@ -221,7 +238,7 @@ LABS = {
     "lab-ckpt": {"kept": "2 MiB"},
     "lab-updates": {"bf16": "1"},
     "lab-context": {"sent": "3 MiB", "step": "240 ms"},
-    "diag-11": {"step": "110 ms", "waiting": "30 ms"},
+    "diag-13": {"step": "110 ms", "waiting": "30 ms"},
     "hw-16": {"ratio": "64"},
     "io-10": {"ratio": "16"},
 }

@@ -39,7 +39,7 @@ class CodeExercise(Reference, Base):
 
     def _draw(self, seed: int) -> Draw:
         """The values that *seed* draws for the text."""
-        return draw(seed, self.given, self.cases, self.let, "")
+        return draw(seed, self.given, self.cases, self.let, "", self.exhibits)
 
     def calls(self, entry: str, seed: int) -> tuple[TrialCall, ...]:
         """Calls of *entry* with arguments that *seed* draws; every value occurs.
