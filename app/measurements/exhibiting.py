@@ -48,7 +48,7 @@ def _of_test(one: PublishedMeasurement) -> Exhibit:
     (table,) = reader.finish()
     report = one.report
     if not isinstance(report, CollectiveTest):
-        raise TypeError(f"{one.name} is no test")
+        raise TypeError(f"{one.name} is not a test")
     ranks = _RANK.findall(text_of(one.name))
     return Exhibit(
         address=one.address,
@@ -103,7 +103,7 @@ def _quantities_of_test(test: CollectiveTest, table: Table) -> Quantities:
 def _of_log(one: PublishedMeasurement) -> Exhibit:
     report = one.report
     if not isinstance(report, TrainingLog):
-        raise TypeError(f"{one.name} is no log")
+        raise TypeError(f"{one.name} is not a log")
     known = {
         "step": (report.step_time, "s"),
         "flops": (report.flops_per_gpu, "FLOP/s"),
