@@ -33,7 +33,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Files that share what is slow to start: a browser and its server, a process that has torch.
 TOGETHER = (
     ("browser", "tests/browser/"),
-    *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "gpu_forms", "limits", "running", "check")),
+    *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "limits")),
+    *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip
 
 gc.disable()  # until all is collected: 13,000 tests stay alive to the end
