@@ -87,8 +87,6 @@ def create_app(
         version=version("wallclock"),
     )
     app.state.site = site
-    app.include_router(api.router)
-    app.include_router(web.router)
     api.install(app)
     web.install(app)
     rules = Rules(

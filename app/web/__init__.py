@@ -1,6 +1,6 @@
 """The pages. They read and work without JavaScript; scripts only make them quicker."""
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
@@ -110,9 +110,6 @@ FILES = {
     MEASURED: MEASURED_LIMIT,
     traces.TRACES: MEASURED_LIMIT,
 }
-router = APIRouter(include_in_schema=False)
-for part in PARTS:
-    router.include_router(part.router)
 
 
 class Squeezed(GZipMiddleware):
@@ -136,7 +133,12 @@ def fixed_addresses() -> frozenset[str]:
 
 
 def install(app: FastAPI) -> None:
-    """Add what pages get."""
+    """Add the pages, and what they get; their routes are installed as they are."""
+    for part in PARTS:
+        for route in part.router.routes:
+            if isinstance(route, APIRoute):
+                route.include_in_schema = False
+        app.router.routes.extend(part.router.routes)
     app.state.studio = Studio()
     app.state.desk = Desk()
     app.state.reading_room = ReadingRoom()
@@ -151,5 +153,4 @@ __all__ = [
     "indexing",
     "install",
     "page_for",
-    "router",
 ]
