@@ -68,8 +68,9 @@ class Outcome:
 
     @property
     def reason(self) -> str:
-        """Why the prediction is more than a tenth away, as far as the source tells."""
-        return "" if self.prediction is None or self.is_near else "; ".join(self.run.apart)
+        """Why time or memory is more than a tenth away, as far as the source tells."""
+        near = self.is_near and abs(self.memory_error or 0.0) <= NEAR
+        return "" if self.prediction is None or near else "; ".join(self.run.apart)
 
 
 @dataclass(frozen=True, slots=True)
