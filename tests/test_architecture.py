@@ -37,7 +37,8 @@ MAY: dict[str, set[str]] = {
     "expressions": {"errors", "units", "formulas"},
     "db": {"errors", "config"},
     "sandbox": {"errors", "units", "config"},
-    "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"},
+    "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
+    | {"simulators"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
@@ -52,7 +53,7 @@ MAY: dict[str, set[str]] = {
     "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
-    "web": SERVER | {"grading", "illustrations", "measurements", "searching"},
+    "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},

@@ -16,9 +16,19 @@ from app.kinds.lab import LabExercise
 from app.kinds.match import Match
 from app.kinds.numeric import Numeric
 from app.kinds.order import Order
+from app.kinds.sharding import Sharding
 
 Exercise = (
-    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | LabExercise
+    Numeric
+    | Expression
+    | Choice
+    | Match
+    | Order
+    | BuggyLine
+    | Function
+    | Design
+    | Sharding
+    | LabExercise
 )
 EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
 

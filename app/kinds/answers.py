@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 
 from app.errors import AnswerError, InputError
+from app.simulators.sharding import PlayedPlan
 
 Answer = str | list[str] | dict[str, str]
 _NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
@@ -28,7 +29,7 @@ class Verdict:
     """The verdict on one answer, and the sentences (Markdown) shown with it.
 
     *mistake* is the key of the first diagnosis among them that is a known mistake: see
-    `app.kinds.diagnosed`.
+    `app.kinds.diagnosed`. What was *played* to judge it is drawn beside it.
     """
 
     correct: bool
@@ -36,6 +37,7 @@ class Verdict:
     feedback: tuple[str, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
     mistake: str = ""
+    played: PlayedPlan | None = None
 
 
 class TooLongError(InputError):

@@ -14,6 +14,7 @@ from app.kinds.answers import Answer, Counted, Verdict
 from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
+from app.simulators.sharding import PlayedPlan
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
@@ -111,6 +112,7 @@ class Base(Strict, ABC):
     runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
     pace: ClassVar[float] = 2.0  # minutes that an exercise of level 1 takes
     asks_for_numbers: ClassVar[bool] = False  # formulas beside it do not say what is right
+    is_played: ClassVar[bool] = False  # an answer is judged by playing it, and drawn as it goes
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
@@ -242,6 +244,10 @@ class Base(Strict, ABC):
     def draws_mistakes(self) -> bool:
         """Whether some wrong answers are drawn beside the right one."""
         return False
+
+    def at_first(self, seed: int) -> PlayedPlan:
+        """What is there before an answer is played, for a kind that plays answers."""
+        raise NotImplementedError
 
     def counted(self, seed: int, answer: Answer) -> Counted | None:
         """What a wrong *answer* counts, where the right one adds up parts and it is some of them.

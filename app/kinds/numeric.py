@@ -1,35 +1,25 @@
 """Exercises whose answer is one quantity, or several that may build on each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Names, Quantity, names_in, parse
+from app.expressions import ExpressionError, Quantity, names_in, parse
 from app.kinds.answers import Answer, Counted, PartVerdict, Verdict
-from app.kinds.base import Base, Finding, Remembered, UnitName, Where
+from app.kinds.asking import Asking, Box
+from app.kinds.base import Finding, UnitName, Where
 from app.kinds.counting import counted_in, trouble_of_parts
 from app.kinds.diagnosed import first_mistake
-from app.kinds.drawing import Draw, redrawn
-from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
+from app.kinds.drawing import Draw
+from app.kinds.quantity import AskedQuantity
 from app.sandbox.runner import Runner
-from app.units import Dimension, Reading
+from app.units import Reading
 
 ONLY = "answer"  # the name of an answer that is the only one
 _FORESEEN = 2  # mistakes of an exercise, at least
-TELL = "remove one, tighten the tolerance, or draw values that tell them apart"
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """One box to fill in; *unit* is that of a bare number."""
-
-    name: str
-    prompt: str
-    unit: str
-    tolerance: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +29,11 @@ class NumericQuestion:
     fields: tuple[Box, ...]
 
 
-class Numeric(Base):
+class Numeric(Asking):
     """One number with a unit, or several."""
 
     kind_title = "Number"
     sample = "collectives/bytes-sent-by-a-ring"
-    asks_for_numbers = True
     keeps_draft = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
@@ -63,7 +52,6 @@ class Numeric(Base):
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
     _asked: dict[str, AskedQuantity] = PrivateAttr(default_factory=dict)
-    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:
@@ -81,23 +69,14 @@ class Numeric(Base):
         }
         return self
 
+    @property
+    def asked(self) -> Mapping[str, AskedQuantity]:
+        """The quantities by name."""
+        return self._asked
+
     def question(self, seed: int) -> NumericQuestion:
         """The boxes to fill in."""
-        drawn = self.draw(seed)
-        return NumericQuestion(
-            tuple(
-                Box(name, self.fill(asked.prompt, drawn), asked.unit, asked.tolerance)
-                for name, asked in self._asked.items()
-            )
-        )
-
-    def solved(self, drawn: Draw) -> Draw:
-        """*drawn* with the answers, by name; numbers and shares as they may be typed back."""
-        keys = self.keys(drawn.seed)
-        answers = {name: Quantity(key.right, self._dimension(name)) for name, key in keys.items()}
-        plain = {n: key.shown() for n, key in keys.items() if key.asked.scale.symbol in ("", "%")}
-        names, shown = {**drawn.names, **answers}, {**drawn.shown, **plain}
-        return replace(drawn, names=names, shown=shown)
+        return NumericQuestion(self.boxes(seed))
 
     def right_answer(self, seed: int) -> Answer:
         """The right value of each box, to twelve figures."""
@@ -136,11 +115,6 @@ class Numeric(Base):
             says.append(f"Still empty: {'; '.join(missing)}.")
         return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
 
-    def title_of(self, name: str, seed: int) -> str:
-        """What the answer called *name* is on the page."""
-        asked = self._asked.get(name)
-        return self.fill(asked.prompt, self.draw(seed)) or name if asked else name
-
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """One field "answer", or a field "answer.NAME" for each of several."""
         if not self.answers:
@@ -150,10 +124,8 @@ class Numeric(Base):
     def texts(self) -> Iterator[tuple[Where, str]]:
         """The prompt of each box and the sentence of each mistake, too."""
         yield from super().texts()
-        for name, asked in self._asked.items():
-            yield self._where(name, "prompt"), asked.prompt
-            for expression, says in asked.mistakes.items():
-                yield self._where(name, "mistakes", expression), says
+        for name in self._asked:
+            yield from ((self._where(name, *where), text) for where, text in self.texts_of(name))
 
     @property
     def draws_mistakes(self) -> bool:
@@ -177,15 +149,11 @@ class Numeric(Base):
         """The answers, too, where there are several."""
         return [*super().worked_out, *self.answers]
 
-    def telling(self, seed: int) -> set[str]:
-        """The figures of the right values."""
-        return telling_figures(self.keys(seed).values())
-
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Answers have the right unit, and mistakes are apart from them and from each other."""
         try:
             keys = self.keys(drawn.seed)
-            clashes = {name: list(key.clashes()) for name, key in keys.items()}
+            clashes = {name: list(self.clashes(keys, name)) for name in keys}
             parts = {name: trouble_of_parts(key) for name, key in keys.items()}
         except ExpressionError as error:
             yield Finding(self._where(next(iter(self._asked)), "answer"), str(error))
@@ -197,10 +165,10 @@ class Numeric(Base):
             if says:
                 yield Finding(self._where(name, "parts"), says, "list all that it adds up, once")
         for name, found in clashes.items():
-            for expression, says in found:
-                yield Finding(self._where(name, "mistakes", expression), says, TELL)
+            for one in found:
+                yield Finding(self._where(name, *one.where), one.says, one.cure)
 
-    def _where(self, name: str, *more: str) -> Where:
+    def _where(self, name: str, *more: str | int) -> Where:
         return ("answers", name, *more) if self.answers else more
 
     def _given(self, answer: Answer) -> dict[str, str]:
@@ -240,34 +208,9 @@ class Numeric(Base):
             return False
         for other in before:
             value = readings[other].value if other in readings else keys[other].right
-            names[other] = Quantity(value, self._dimension(other))
+            names[other] = Quantity(value, self.dimension(other))
         try:
             right = asked.value(asked.answer, names)
         except ExpressionError:
             return False
         return abs(readings[name].value - right) <= asked.slack(right)
-
-    def _dimension(self, name: str) -> Dimension:
-        return self._asked[name].scale.unit.dimension
-
-    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
-        """The key of each box.
-
-        Raises:
-            ExpressionError: an expression has no value for what *seed* draws.
-        """
-        return self._keys.of(seed, lambda: self._keys_of(self.draw(seed)))
-
-    def keys_at(self, values: Mapping[str, float]) -> Mapping[str, AnswerKey]:
-        """The key of each box if *values*, in base units, had been drawn.
-
-        Raises:
-            ExpressionError: an expression has no value for them.
-        """
-        return self._keys_of(redrawn(self.draw(0), values, self.let))
-
-    def _keys_of(self, drawn: Draw) -> Mapping[str, AnswerKey]:
-        def filled(text: str, names: Names) -> str:
-            return self.fill(text, replace(drawn, names=names))
-
-        return keys_of(self._asked, drawn.names, filled)

@@ -27,6 +27,7 @@ CURRICULUM = {
     *(f"io-{n:02}" for n in (*range(1, 10), 11)),
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
     *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),
+    *(f"alg-{n:02}" for n in range(1, 9)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.

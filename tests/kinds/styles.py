@@ -144,6 +144,30 @@ def rank_to_coords(rank, tp, cp, pp, dp):
     return tuple(coords)
 """,
     ],
+    "algebra/write-the-collective": [
+        """
+def collective(have, want):
+    match have, want:
+        case a, b if a == b:
+            return "none"
+        case _, "P":
+            return "impossible"
+        case "P", "R":
+            return "all-reduce"
+        case "P", _:
+            return "reduce-scatter"
+        case "R", _:
+            return "keep"
+        case _, "R":
+            return "all-gather"
+    return "all-to-all"
+""",
+        """
+TABLE = {"PR": "all-reduce", "PS": "reduce-scatter", "RS": "keep", "SR": "all-gather", "SS": "all-to-all"}
+def collective(have, want):
+    return "none" if have == want else TABLE.get(have[:1] + want[:1], "impossible")
+""",
+    ],
     "attention/write-online-softmax": [
         """
 import math

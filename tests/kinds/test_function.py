@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow(15)
 Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
-    "attention/write-online-softmax", "capstone/write-a-check", "checkpoints/write-the-interval",
+    "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
+    "checkpoints/write-the-interval",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
 )  # fmt: skip
 

@@ -89,9 +89,9 @@ def column(source: random.Random, values: Sequence[Argument], count: int) -> lis
 
 
 def plain(value: Argument | Numbers) -> Plain:
-    """*value* as it is passed: a text is a quantity in its base unit."""
+    """*value* as it is passed: a text is a quantity in its base unit; in quotes, itself."""
     if isinstance(value, str):
-        return evaluate(value, {}).value
+        return value[1:-1] if _is_quoted(value) else evaluate(value, {}).value
     return [plain(part) for part in value] if isinstance(value, list) else value
 
 
@@ -100,5 +100,9 @@ def named(name: str, value: Argument | Numbers) -> Iterator[tuple[str, Quantity]
     if isinstance(value, list):
         for place, part in enumerate(value):
             yield from named(f"{name}_{place}", part)
-    else:
+    elif not _is_quoted(value):
         yield name, evaluate(value, {}) if isinstance(value, str) else Quantity(float(value))
+
+
+def _is_quoted(value: object) -> bool:
+    return isinstance(value, str) and value[:1] == value[-1:] == "'" and len(value) > 1

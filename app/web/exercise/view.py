@@ -18,7 +18,12 @@ from app.site import Site
 from app.web.exercise.assigned import FREE, Assigned
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.history import AttemptView, history_of
-from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view
+from app.web.exercise.illustration import (
+    IllustrationView,
+    counted_view,
+    illustration_view,
+    played_view,
+)
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.results import recorded
 from app.web.exercise.views import view_of
@@ -121,6 +126,7 @@ class ExercisePage:
     heading: str
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
+    played: IllustrationView | None
     trial: TrialView | None
     help: Help
     onward: Onward | None
@@ -188,6 +194,7 @@ def exercise_page(
         heading=_HEADINGS[state],
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
+        played=played_view(verdict.played) if verdict and verdict.played else None,
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, here.seen.hints, finished=finished),
         onward=_onward(site, past, exercise, rules) if is_over else None,
@@ -195,7 +202,7 @@ def exercise_page(
         attempts=here.attempts,
         around=_around(site, exercise, seed, topic, past, rules),
         has_figures=bool(exercise.figures),
-        has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
+        has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
         assigned=rules,
     )
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.answers import PartVerdict
-from app.kinds.numeric import ONLY, Box, Numeric
+from app.kinds.asking import Box
+from app.kinds.numeric import ONLY, Numeric
 from app.site import Site
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed

@@ -1,0 +1,63 @@
+"""Sharding plans on a page: the layouts, a list of moves for each place, and boxes for numbers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.sharding import MOVES, PLAN, Sharding
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
+from app.web.exercise.views.numeric import BoxView, box_views
+
+
+@dataclass(frozen=True, slots=True)
+class MoveView:
+    """One place of the plan, and the move that was chosen for it."""
+
+    field: str
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardingForm(Form):
+    """The layouts, the places of the plan, the moves by array, and the boxes."""
+
+    mesh: str
+    layouts: tuple[tuple[Markup, str, str], ...]
+    places: tuple[MoveView, ...]
+    moves: tuple[tuple[str, tuple[str, ...]], ...]
+    plan: bool | None
+    boxes: tuple[BoxView, ...]
+
+
+class ShardingView(KindView[Sharding]):
+    """A plan to choose, move by move, and boxes."""
+
+    def form(self, site: Site, exercise: Sharding, filled: Filled) -> ShardingForm:
+        """The form, with what was chosen and typed."""
+        question = exercise.question(filled.seed)
+        fields = [f"move.{at}" for at in range(1, MOVES + 1)]
+        judged = filled.parts.get(PLAN)
+        return ShardingForm(
+            mesh=question.mesh,
+            layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
+            places=tuple(MoveView(field, first(filled.given, field)) for field in fields),
+            moves=question.moves,
+            plan=judged.correct if judged else None,
+            boxes=tuple(box_views(question.fields, filled)),
+        )
+
+    def told(self, exercise: Sharding, seed: int, stored: str) -> Iterator[Markup]:
+        """The plan, and what was typed into each box."""
+        texts = named(stored)
+        for name, text in texts.items():
+            known = name == PLAN or name in exercise.answers
+            title = inline(exercise.title_of(name, seed)) if known else typed(name)
+            yield title + ": " + typed(text)
+        if not texts:
+            yield typed(stored)
+
+
+VIEW = ShardingView()

@@ -1,0 +1,227 @@
+"""Sharding plans: the player against counts made elsewhere, and the verdicts on plans."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from itertools import product as every
+
+import pytest
+
+from app.charts.drawing import Drawing
+from app.charts.paper import NARROW, WIDE
+from app.content.catalog import Catalog
+from app.errors import AnswerError
+from app.illustrations.blocks import played_sketch
+from app.kinds import Verdict
+from app.kinds.answers import Answer
+from app.kinds.layouts import in_jax, placements, read_layout, task_of
+from app.kinds.planning import read_plan, tolerated, trouble_of
+from app.sandbox.runner import Runner
+from app.simulators.collectives import (
+    all_to_all,
+    ring_all_gather,
+    ring_all_reduce,
+    ring_reduce_scatter,
+)
+from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play, working_plans
+
+Grade = Callable[..., Verdict]
+SUMMED = ({"A": "I, J/X", "B": "J/X, K"}, {"C": "I, K"})
+FSDP = ({"A": "I/X, J", "B": "J/X, K"}, {"C": "I/X, K"})
+BOTH = ({"A": "I/X, J/Y", "B": "J/X, K/Y"}, {"C": "I/X, K/Y"})
+
+
+def task(mesh: Mapping[str, int], layouts: tuple[dict[str, str], dict[str, str]]) -> Resharding:
+    return task_of(RankMesh(tuple(mesh), tuple(mesh.values())), *layouts)
+
+
+def played(
+    mesh: Mapping[str, int], layouts: tuple[dict[str, str], dict[str, str]], plan: str
+) -> PlayedPlan:
+    asked = task(mesh, layouts)
+    return play(asked, read_plan(plan, asked, 5))
+
+
+def sizes(i: int, j: int, k: int) -> dict[str, float]:
+    """Bytes of A, B and C in BF16."""
+    return {"A": 2 * i * j, "B": 2 * j * k, "C": 2 * i * k}
+
+
+def cheapest(asked: Resharding, of: Mapping[str, float]) -> tuple[float, str]:
+    best = min(working_plans(asked), key=lambda plan: (plan.bytes(of), len(plan.moves)))
+    return best.bytes(of), "; ".join(map(str, best.moves))
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_each_move_sends_what_the_collective_does(n: int) -> None:
+    # The other simulator sends chunks over a network, one by one.
+    size = 8.0 * n
+    links = {"bandwidth": 1.0, "latency": 0.0}
+    whole, split = {"A": "I, J"}, {"A": "I/X, J"}
+    part = played({"X": n}, (split, whole), "all-gather A over X").sent["A"]
+    assert part * size == ring_all_gather(size, n, **links).sent(0)
+    part = played({"X": n}, (split, {"A": "I, J/X"}), "all-to-all A over X along J").sent["A"]
+    assert part * size == all_to_all(size / n, n, **links).sent(0)
+    part = played({"X": n}, SUMMED, "multiply; all-reduce C over X").sent["C"]
+    assert part * size == ring_all_reduce(size, n, **links).sent(0)
+    plan = "multiply; reduce-scatter C over X along I"
+    part = played({"X": n}, SUMMED, plan).sent["C"]
+    assert part * size == ring_reduce_scatter(size, n, **links).sent(0)
+
+
+def test_the_cheapest_plans_are_those_worked_out_by_hand() -> None:
+    assert cheapest(task({"X": 4}, SUMMED), sizes(4096, 8192, 8192)) == (
+        2 * 4096 * 8192 * 2 * 3 / 4,
+        "multiply; all-reduce C over X",
+    )
+    rows = (SUMMED[0], {"C": "I/X, K"})
+    assert cheapest(task({"X": 4}, rows), sizes(4096, 8192, 8192)) == (
+        4096 * 8192 * 2 * 3 / 4,
+        "multiply; reduce-scatter C over X along I",
+    )
+    tokens = "all-to-all A over X along J; multiply; reduce-scatter C over X along I"
+    weights = "all-gather B over X; multiply"
+    asked = task({"X": 4}, FSDP)  # the turn is at J K/(J/4 + K) = 6,553.6 tokens
+    assert cheapest(asked, sizes(4096, 8192, 8192)) == (62914560, tokens)
+    assert cheapest(asked, sizes(6553, 8192, 8192))[1] == tokens
+    assert cheapest(asked, sizes(6554, 8192, 8192))[1] == weights
+    assert cheapest(asked, sizes(65536, 8192, 8192)) == (100663296, weights)
+    asked = task({"X": 4, "Y": 2}, BOTH)
+    assert cheapest(asked, sizes(8192, 8192, 8192)) == (
+        67108864,
+        "all-gather A over Y; all-gather B over X; multiply",
+    )
+    assert cheapest(asked, sizes(2048, 8192, 8192))[0] == 23068672
+
+
+@pytest.mark.parametrize("layouts", [SUMMED, FSDP, ({"A": "I/X, J"}, {"A": "I, J/X"})])
+def test_the_search_finds_every_plan_that_playing_all_of_them_does(
+    layouts: tuple[dict[str, str], dict[str, str]],
+) -> None:
+    asked = task({"X": 2}, layouts)
+    least = {tuple(sorted(plan.sent)) for plan in working_plans(asked, 2)}
+    tried = [plan for count in (1, 2, 3) for plan in every(asked.moves, repeat=count)]
+    right = [
+        done
+        for plan in tried
+        if sum(move.array != "" for move in plan) <= 2 and (done := play(asked, plan)).is_right
+    ]
+    found = {tuple(sorted(done.sent.items())) for done in right}
+    assert least <= found
+    # What the search leaves out is what a move without an effect adds to one of them.
+    for sent in found - least:
+        assert any(
+            dict(other).keys() <= dict(sent).keys()
+            and all(dict(sent)[name] >= part for name, part in other)
+            for other in least
+        ), sent
+
+
+@pytest.mark.parametrize(
+    ("layouts", "plan", "says"),
+    [
+        (SUMMED, "multiply", "still holds partial sums of C"),
+        (SUMMED, "multiply; reduce-scatter C over X along I", "lacks 75 % of C"),
+        (SUMMED, "all-gather A over X", "never multiplies"),
+        (SUMMED, "all-reduce C over X", "Move 1 cannot be made: C is not there yet"),
+        (SUMMED, "multiply; multiply", "Move 2 cannot be made: the product is there already"),
+        (SUMMED, "multiply; all-gather C over X", "different partial sums of the same cells"),
+        (FSDP, "all-gather B over X; multiply; all-reduce C over X", "different blocks"),
+        (
+            (SUMMED[0], {"C": "I/X, K"}),
+            "multiply; all-reduce C over X",
+            "holds 75 % of C more than its block",
+        ),
+        (
+            (SUMMED[0], {"C": "I/X, K"}),
+            "multiply; reduce-scatter C over X along K",
+            "holds another block of C",
+        ),
+        (SUMMED, "multiply; all-reduce C over X; all-reduce C over X", "4 times too large"),
+    ],
+)
+def test_a_plan_that_does_not_work_says_why(
+    layouts: tuple[dict[str, str], dict[str, str]], plan: str, says: str
+) -> None:
+    done = played({"X": 4}, layouts, plan)
+    assert not done.is_right
+    assert says in trouble_of(done)
+
+
+def test_layouts_are_written_as_in_jax_and_dtensor() -> None:
+    mesh = RankMesh(("X", "Y"), (4, 2))
+    layout = read_layout("I/X, J", mesh.axes)
+    assert in_jax("A", layout) == "$A[I_{X}, J]$"
+    assert placements(mesh, layout) == "[Shard(0), Replicate()]"
+    assert placements(mesh, read_layout("I, J/XY", mesh.axes)) == "[Shard(1), Shard(1)]"
+    for wrong, says in {
+        "I/Z, J": "no mesh axis Z",
+        "I/X, J/X": "splits it twice",
+        "I, I": "a dimension is there twice",
+        "i/X": "is not a layout",
+        "": "is not a layout",
+    }.items():
+        with pytest.raises(ValueError, match=says):
+            read_layout(wrong, mesh.axes)
+    assert tolerated("10 %") == pytest.approx(1.1)
+    with pytest.raises(ValueError, match="10 %"):
+        tolerated("best")
+
+
+def test_what_is_drawn_is_what_the_ranks_hold() -> None:
+    done = played({"X": 4}, SUMMED, "multiply; reduce-scatter C over X along I")
+    sketch = played_sketch(done)
+    assert isinstance(sketch, Drawing)
+    assert "each rank sends 3/4 of C" in sketch.summary
+    for paper in (WIDE, NARROW):
+        sheet = sketch.on(paper)
+        assert max(rect.x + rect.width for rect in sheet.rects) <= paper.width
+        filled = sum(rect.width * rect.height for rect in sheet.rects if not rect.outlined)
+        square = next(rect for rect in sheet.rects if rect.outlined)
+        # A and B at first, partial sums, the scattered sum, what was wanted; and the legend.
+        held = (4 * (1 / 4 + 1 / 4 + 1 + 1 / 4 + 1)) * square.width * square.height
+        assert filled == pytest.approx(held + 2 * 11 * 11, rel=0.01)
+
+
+@pytest.fixture
+def grade(catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop) -> Grade:
+    def graded(answer: Answer, seed: int = 0, name: str = "weights-or-tokens") -> Verdict:
+        exercise = catalog.exercise(f"algebra/{name}")
+        return loop.run_until_complete(exercise.grade(seed, answer, runner))
+
+    return graded
+
+
+def test_a_plan_and_its_numbers_are_judged_apart(grade: Grade, catalog: Catalog) -> None:
+    exercise = catalog.exercise("algebra/weights-or-tokens")
+    right = exercise.right_answer(0)
+    assert isinstance(right, dict)
+    assert grade(right).score == 1
+    gathered = grade({**right, "plan": "all-gather B over X; multiply"})
+    assert gathered.score == 3.5 / 4
+    assert gathered.mistake
+    assert exercise.diagnosis(gathered.mistake, 0) in gathered.feedback[0]
+    half = grade({"plan": right["plan"], "turn": "8192"})
+    assert half.score == 1 / 4
+    assert "Still empty" in half.feedback[-1]
+    # Case and spaces do not matter, and the order of two inputs' moves does not either.
+    assert grade({**right, "plan": str(right["plan"]).upper().replace(" OVER", "  over")}).correct
+    swapped = "all-gather B over X; all-gather A over Y; multiply"
+    two = catalog.exercise("algebra/two-axes").right_answer(0)
+    assert isinstance(two, dict)
+    assert grade({**two, "plan": swapped}, name="two-axes").correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("multiply", "must be an object with plan, few_sent"),
+        ({"turn": "1"}, "choose the first move"),
+        ({"plan": "multiply; gather B"}, "move 2: 'gather B' is not on the list"),
+        ({"plan": "; ".join(["multiply"] * 6)}, "at most 5 moves, not 6"),
+        ({"plan": "multiply", "trun": "1"}, "no answer called 'trun'"),
+        ({"plan": "multiply", "turn": "many"}, "turn: "),
+    ],
+)
+def test_an_answer_that_cannot_be_read_says_why(grade: Grade, answer: Answer, says: str) -> None:
+    with pytest.raises(AnswerError, match=says):
+        grade(answer)
