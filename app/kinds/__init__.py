@@ -10,6 +10,7 @@ from app.kinds.base import SEEDS, Base, Finding, Variant, Where
 from app.kinds.choice import Choice
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.function import Function
+from app.kinds.code.schedule import Schedule
 from app.kinds.design import Design
 from app.kinds.expression import Expression
 from app.kinds.lab import LabExercise
@@ -19,17 +20,9 @@ from app.kinds.order import Order
 from app.kinds.sharding import Sharding
 
 Exercise = (
-    Numeric
-    | Expression
-    | Choice
-    | Match
-    | Order
-    | BuggyLine
-    | Function
-    | Design
-    | Sharding
-    | LabExercise
-)
+    Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | Sharding
+    | Schedule | LabExercise
+)  # fmt: skip
 EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
 
 KINDS: Mapping[str, type[Base]] = {kind.name(): kind for kind in get_args(Exercise)}

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 
 from app.errors import AnswerError, InputError
+from app.simulators.programs import PlayedSchedule
 from app.simulators.sharding import PlayedPlan
 
+PlayedAnswer = PlayedPlan | PlayedSchedule  # an answer that was played, step by step
 Answer = str | list[str] | dict[str, str]
 _NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
 
@@ -37,7 +39,7 @@ class Verdict:
     feedback: tuple[str, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
     mistake: str = ""
-    played: PlayedPlan | None = None
+    played: PlayedAnswer | None = None
 
 
 class TooLongError(InputError):

@@ -10,11 +10,10 @@ from typing import Annotated, ClassVar, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
 from app.expressions import fill
-from app.kinds.answers import Answer, Counted, Verdict
+from app.kinds.answers import Answer, Counted, PlayedAnswer, Verdict
 from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
-from app.simulators.sharding import PlayedPlan
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
@@ -245,9 +244,9 @@ class Base(Strict, ABC):
         """Whether some wrong answers are drawn beside the right one."""
         return False
 
-    def at_first(self, seed: int) -> PlayedPlan:
-        """What is there before an answer is played, for a kind that plays answers."""
-        raise NotImplementedError
+    def at_first(self, seed: int) -> PlayedAnswer | None:
+        """What is there before an answer is played, for a kind that draws it."""
+        return None
 
     def counted(self, seed: int, answer: Answer) -> Counted | None:
         """What a wrong *answer* counts, where the right one adds up parts and it is some of them.

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.errors import sentence
-from app.illustrations import illustrated
+from app.illustrations import Sketch, illustrated
 from app.illustrations.blocks import played_sketch
 from app.illustrations.counting import counted_sketch
+from app.illustrations.programs import schedule_sketch
 from app.kinds import Exercise
-from app.kinds.answers import Answer
+from app.kinds.answers import Answer, PlayedAnswer
 from app.kinds.base import Illustrated, Remembered
 from app.kinds.drawing import Draw
-from app.simulators.sharding import PlayedPlan
+from app.simulators.programs import PlayedSchedule
 from app.web.explore.figures import BOTH, drawn_on
 
 
@@ -33,15 +34,14 @@ def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
     figure, key = exercise.figure, (exercise.id, exercise.digest, seed)
     if figure:
         return _views.of(key, lambda: _view(figure, exercise.draw(seed)))
-    return (
-        _views.of(key, lambda: played_view(exercise.at_first(seed))) if exercise.is_played else None
-    )
+    if exercise.is_played and key not in _views and (start := exercise.at_first(seed)):
+        return _views.keep(key, played_view(start))
+    return _views.get(key)
 
 
 def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
     try:
-        found = illustrated(figure, drawn)
-        return IllustrationView(found.title, drawn_on(BOTH, found))
+        return _drawn(illustrated(figure, drawn))
     except ValueError as error:
         return IllustrationView("", Markup(""), sentence(str(error)))
 
@@ -53,11 +53,15 @@ def counted_view(
     counted = exercise.counted(seed, answer)
     if counted is None:
         return None
-    found = counted_sketch(counted, finished=finished)
-    return IllustrationView(found.title, drawn_on(BOTH, found))
+    return _drawn(counted_sketch(counted, finished=finished))
 
 
-def played_view(played: PlayedPlan) -> IllustrationView:
-    """What the ranks hold at first, and after each move of a plan."""
-    found = played_sketch(played)
+def played_view(played: PlayedAnswer) -> IllustrationView:
+    """What an answer did, step by step; or what is there before the first step."""
+    if isinstance(played, PlayedSchedule):
+        return _drawn(schedule_sketch(played))
+    return _drawn(played_sketch(played))
+
+
+def _drawn(found: Sketch) -> IllustrationView:
     return IllustrationView(found.title, drawn_on(BOTH, found))

@@ -6,7 +6,7 @@ from typing import Literal
 
 from app.errors import NotFoundError
 from app.kinds import SEEDS
-from app.kinds.answers import Verdict
+from app.kinds.answers import PlayedAnswer, Verdict
 from app.kinds.code.feedback import Trial
 from app.sandbox.fair_queue import Client
 
@@ -42,6 +42,7 @@ class ActionResult:
 
     verdict: Verdict | None = None
     trial: Trial | None = None
+    played: PlayedAnswer | None = None
     state: AnswerState = "none"
     says: str = ""
     status: int = 200

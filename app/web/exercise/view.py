@@ -194,7 +194,7 @@ def exercise_page(
         heading=_HEADINGS[state],
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
-        played=played_view(verdict.played) if verdict and verdict.played else None,
+        played=_played(result),
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, here.seen.hints, finished=finished),
         onward=_onward(site, past, exercise, rules) if is_over else None,
@@ -222,6 +222,11 @@ def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> Illust
         return None
     given = asked.exercise.answer_in(asked.given)
     return counted_view(asked.exercise, asked.seed, given, finished=finished)
+
+
+def _played(result: ActionResult) -> IllustrationView | None:
+    played = result.verdict.played if result.verdict else result.played
+    return played_view(played) if played else None
 
 
 def _trial(trial: Trial) -> TrialView:

@@ -16,6 +16,7 @@ from app.web.exercise.posted import ActionResult, Fields, Posted
 
 E = TypeVar("E", bound=Base)
 _LINE = 120  # characters of a typed answer in a list
+_SHOWN = 4_000  # characters of an earlier program; the export has all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,15 @@ def typed(text: str) -> Markup:
     return Markup("<code>{}</code>").format(
         line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
     )
+
+
+def folded(stored: str) -> Markup:
+    """An earlier program, folded to the number of its lines."""
+    count = len(stored.strip().splitlines())
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    whole = stored if len(stored) <= _SHOWN else f"{stored[:_SHOWN]}…"
+    text = "<details><summary>a program of {}</summary><pre>{}</pre></details>"
+    return Markup(text).format(lines, whole)
 
 
 def named(stored: str) -> Mapping[str, str]:

@@ -11,9 +11,7 @@ from app.kinds.code.function import Function
 from app.sandbox.pool import SandboxHealth
 from app.site import Site
 from app.web.exercise.posted import ActionResult, Posted, first
-from app.web.exercise.views.base import Filled, Form, KindView
-
-_SHOWN = 4_000  # characters of an earlier program; the export has all of it
+from app.web.exercise.views.base import Filled, Form, KindView, folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +59,7 @@ class FunctionView(KindView[Function]):
 
     def told(self, exercise: Function, seed: int, stored: str) -> Iterator[Markup]:
         """The program, folded to the number of its lines."""
-        count = len(stored.strip().splitlines())
-        lines = "1 line" if count == 1 else f"{count:,} lines"
-        whole = stored if len(stored) <= _SHOWN else f"{stored[:_SHOWN]}…"
-        folded = "<details><summary>a program of {}</summary><pre>{}</pre></details>"
-        yield Markup(folded).format(lines, whole)
+        yield folded(stored)
 
 
 VIEW = FunctionView()

@@ -1,0 +1,153 @@
+"""Instructions of a rank in a schedule, read from what a learner's program returned."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+LONGEST = 2000  # instructions of a rank
+_LARGEST = 10**6  # of layers and micro-batches
+_SHOWN = 60  # characters of a value in a sentence
+
+Name = tuple[str | int, ...]  # of something in memory: ("x", layer, micro_batch), ("W", layer)
+
+COMPUTE = frozenset({"F", "B", "I", "G", "drop"})
+SENDING = frozenset({"send", "pass"})
+RECEIVING = frozenset({"recv", "add"})
+TOGETHER = frozenset({"gather", "scatter", "reduce"})  # all ranks at once
+
+_FORMS = {
+    **dict.fromkeys(("F", "B", "I", "G"), "({0!r}, layer, micro_batch)"),
+    "drop": "({0!r}, name)",
+    **dict.fromkeys(SENDING | RECEIVING, "({0!r}, rank, name)"),
+    **dict.fromkeys(TOGETHER, "({0!r}, layer)"),
+}
+
+
+class ScheduleError(ValueError):
+    """A schedule that cannot be played: the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: what it does, on which layer and micro-batch, or with whom and on what.
+
+    *place* is its place in the program of its rank, and *after* that of the computation written
+    before it, -1 if there is none.
+    """
+
+    op: str
+    place: int
+    after: int
+    layer: int = 0
+    batch: int = 0
+    peer: int = 0
+    name: Name = ()
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams of the rank that it takes."""
+        if self.op in COMPUTE:
+            return ("compute",)
+        if self.op in TOGETHER:
+            return ("out", "in")
+        return ("out",) if self.op in SENDING else ("in",)
+
+    def __str__(self) -> str:
+        if self.op == "drop":
+            return f"drop {written(self.name)}"
+        if self.op in SENDING:
+            return f"{self.op} {written(self.name)} to rank {self.peer}"
+        if self.op in RECEIVING:
+            return f"{self.op} {written(self.name)} from rank {self.peer}"
+        if self.op in TOGETHER:
+            return f"{self.op} {self.layer}"
+        return f"{self.op} {self.layer}, {self.batch}"
+
+
+def written(name: Name) -> str:
+    """The name of something in memory as sentences write it: x[2, 0]."""
+    kind, *places = name
+    return f"{kind}[{', '.join(map(str, places))}]"
+
+
+def read_program(
+    rank: int, program: object, known: Collection[str], ranks: int
+) -> tuple[Instruction, ...]:
+    """The instructions that the program of a *rank* returned; *known* are those of this machine.
+
+    Raises:
+        ScheduleError: it is not a list of them; the message says where, and what is expected.
+    """
+    if not isinstance(program, list | tuple):
+        raise ScheduleError(
+            f"program({rank}) must return a list of instructions, not {_shown(program)}"
+        )
+    if len(program) > LONGEST:
+        raise ScheduleError(
+            f"program({rank}) returns {len(program):,} instructions; at most {LONGEST:,} are played"
+        )
+    return tuple(_read(rank, program, known, ranks))
+
+
+def _read(
+    rank: int, program: Sequence[object], known: Collection[str], ranks: int
+) -> Iterator[Instruction]:
+    after = -1
+    for place, step in enumerate(program):
+        where = f"rank {rank}, instruction {place}"
+        op, operands = _split(where, step, known)
+        yield _instruction(where, (rank, place, after), op, operands, ranks)
+        if op in COMPUTE:
+            after = place
+
+
+def _split(where: str, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:
+    if not isinstance(step, list | tuple) or not step or not isinstance(step[0], str):
+        raise ScheduleError(f"{where}: {_shown(step)} is not an instruction such as ('F', 0, 0)")
+    op, *operands = step
+    if op not in known:
+        raise ScheduleError(
+            f"{where}: there is no {_shown(op)} here, only {', '.join(sorted(known))}"
+        )
+    form = _FORMS[op].format(op)
+    if len(operands) != form.count(","):
+        raise ScheduleError(f"{where}: {_shown(step)} should be {form}")
+    return op, operands
+
+
+def _instruction(
+    where: str, at: tuple[int, int, int], op: str, operands: Sequence[object], ranks: int
+) -> Instruction:
+    rank, place, after = at
+    if op in SENDING | RECEIVING:
+        peer, name = operands
+        if not _is_whole(peer) or not 0 <= peer < ranks or peer == rank:
+            raise ScheduleError(f"{where}: there is no other rank {_shown(peer)}")
+        return Instruction(op, place, after, peer=peer, name=_name(where, name))
+    if op == "drop":
+        return Instruction(op, place, after, name=_name(where, operands[0]))
+    numbers = [one for one in operands if _is_whole(one)]
+    if len(numbers) < len(operands):
+        raise ScheduleError(f"{where}: layers and micro-batches are whole numbers")
+    layer, batch = (*numbers, 0)[:2]
+    return Instruction(op, place, after, layer, batch)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST
+
+
+def _name(where: str, value: object) -> Name:
+    parts = value if isinstance(value, list | tuple) else ()
+    kind, *places = parts or ("",)
+    if kind not in ("x", "g", "W", "d", "D", "c", "done") or not all(map(_is_whole, places)):
+        raise ScheduleError(f"{where}: {_shown(value)} is not a name such as ('x', 0, 0)")
+    return (kind, *places)
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an int of more digits than Python writes
+        return "a very long number"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -1,0 +1,97 @@
+"""Schedules on a page: an editor, the machine, and what the schedule did."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.kinds.answers import refuse_longer
+from app.kinds.code.feedback import Trial
+from app.kinds.code.machine import Machine
+from app.kinds.code.schedule import ENTRY, Schedule, Targets
+from app.sandbox.pool import SandboxHealth
+from app.simulators.programs import PlayedSchedule
+from app.site import Site
+from app.web.exercise.posted import ActionResult, Posted, first
+from app.web.exercise.views.base import Filled, Form, KindView, folded
+
+_INSTRUCTIONS = {
+    "F": ('("F", l, b)', "forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]"),
+    "B": ('("B", l, b)', "backward: from g[l+1, b] to g[l, b]; adds b to d[l], frees x[l, b]"),
+    "I": ('("I", l, b)', "the half of B that makes g[l, b]"),
+    "G": ('("G", l, b)', "the other half: adds b to d[l], frees x[l, b]"),
+    "gather": ('("gather", l)', "all ranks at once: every rank gets W[l]"),
+    "scatter": ('("scatter", l)', "all ranks at once: d[l] becomes a shard of the sum, D[l]"),
+    "reduce": ('("reduce", l)', "all ranks at once: d[l] becomes the sum on every rank"),
+    "hop": (
+        '("send", to, name), ("pass", to, name), ("recv", from, name), ("add", from, name)',
+        "one message: pass gives away what send keeps, add adds to what is there",
+    ),
+}
+_DROP = ('("drop", name)', 'frees something, such as ("x", l, b) or ("W", l)', "0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleForm(Form):
+    """The editor, the instructions with their cost, the targets, and whether code can run."""
+
+    entry: str
+    source: str
+    starter: str
+    instructions: tuple[tuple[Markup, str, str], ...]
+    sizes: str
+    targets: Targets
+    published: tuple[tuple[str, str], ...]
+    health: SandboxHealth
+    has_code: bool = True
+
+
+class ScheduleView(KindView[Schedule]):
+    """An editor; Run plays the schedule, Submit grades."""
+
+    def form(self, site: Site, exercise: Schedule, filled: Filled) -> ScheduleForm:
+        """The program that was sent, or the starter code."""
+        question = exercise.question(filled.seed)
+        return ScheduleForm(
+            entry=ENTRY,
+            source=first(filled.given, "answer") or question.starter,
+            starter=question.starter,
+            instructions=tuple(_instructions(question.machine)),
+            sizes=", ".join(f"{name} {units}" for name, units in question.machine.size.items()),
+            targets=question.targets,
+            published=question.published,
+            health=site.runner.health,
+        )
+
+    async def act(self, site: Site, exercise: Schedule, posted: Posted) -> ActionResult | None:
+        """Play the schedule.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            TooLongError: the program has more characters than the settings allow.
+            UnavailableError: the sandbox cannot run it.
+        """
+        if posted.action != "run":
+            return None
+        source = first(posted.given, "answer")
+        refuse_longer(source, site.settings.answer_limit)
+        runner = site.runner.on_behalf_of(posted.client)
+        found = await exercise.play(source, runner, posted.learner)
+        if isinstance(found, PlayedSchedule):
+            return ActionResult(played=found)
+        return ActionResult(trial=Trial(problem=found, line=None, printed="", runs=()))
+
+    def told(self, exercise: Schedule, seed: int, stored: str) -> Iterator[Markup]:
+        """The program, folded to the number of its lines."""
+        yield folded(stored)
+
+
+def _instructions(machine: Machine) -> Iterator[tuple[Markup, str, str]]:
+    for op, cost in machine.cost.items():
+        form, says = _INSTRUCTIONS[op]
+        yield Markup("<code>{}</code>").format(form), says, str(cost)
+    form, says, cost_of_drop = _DROP
+    yield Markup("<code>{}</code>").format(form), says, cost_of_drop
+
+
+VIEW = ScheduleView()

@@ -1,0 +1,117 @@
+"""Schedule exercises: verdicts in their order, diagnoses, and what a hostile program gets."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from pydantic import ValidationError
+
+from app.charts.drawing import Drawing
+from app.charts.paper import NARROW, WIDE
+from app.content.catalog import Catalog
+from app.errors import AnswerError
+from app.illustrations.programs import schedule_sketch
+from app.kinds import Verdict
+from app.kinds.code.machine import Machine
+from app.kinds.code.schedule import Schedule
+from app.sandbox.runner import Runner
+from app.simulators.programs import PlayedSchedule
+
+PIPE = "puzzles/one-forward-one-backward"
+ROOM = "puzzles/room-for-four"
+RING = "puzzles/a-ring-by-hand"
+Grade = Callable[..., Verdict]
+
+
+def schedule(catalog: Catalog, name: str) -> Schedule:
+    exercise = catalog.exercise(name)
+    assert isinstance(exercise, Schedule)
+    return exercise
+
+
+@pytest.fixture
+def grade(catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop) -> Grade:
+    def graded(source: str, name: str = ROOM) -> Verdict:
+        return loop.run_until_complete(schedule(catalog, name).grade(0, source, runner))
+
+    return graded
+
+
+def listed(*lines: str) -> str:
+    return "\n    ".join(["def program(rank):", *lines])
+
+
+ALL = "out = [('F', l, 0) for l in range(9)]"
+
+
+@pytest.mark.parametrize(
+    ("source", "score", "says"),
+    [
+        (listed("return []"), 0, "Rank 0 must end with d[0], which lacks micro-batch 0."),
+        (listed("return [('F', 3, 0)]"), 0, "It stops at 0: rank 0 waits at F 3, 0 for x[3, 0]."),
+        (
+            listed(ALL, "return out + [('B', l, 0) for l in reversed(range(9))]"),
+            0.5,
+            "Rank 0 holds 9 at its fullest, and 4 is the limit.",
+        ),
+        (listed("return 1"), 0, "program(0) must return a list"),
+        (listed("return [['F', 0, 0]] * 3000"), 0, "3,000 instructions; at most 2,000"),
+        (listed("while True: pass"), 0, "time limit"),
+        (listed("return [0] * 10**9"), 0, "MemoryError"),
+        (listed("raise ValueError('no')"), 0, "`program(0)`: Line 2: `ValueError: no`"),
+        ("def plan(rank):\n    return []", 0, "No function called `program` is defined."),
+        ("def program(", 0, "SyntaxError"),
+    ],
+)
+def test_verdicts_say_what_happened(grade: Grade, source: str, score: float, says: str) -> None:
+    verdict = grade(source)
+    assert not verdict.correct
+    assert verdict.score == score
+    assert says in verdict.feedback[0]
+
+
+def test_right_wrong_and_known_wrong(catalog: Catalog, grade: Grade) -> None:
+    exercise = schedule(catalog, ROOM)
+    right = grade(exercise.right)
+    assert right.correct
+    assert exercise.bound.strip() in right.feedback[0]
+    for wrong in exercise.wrong:
+        verdict = grade(wrong.code)
+        assert wrong.says in verdict.feedback
+        assert exercise.diagnosis(verdict.mistake, 0) == wrong.says.strip()
+    ring = schedule(catalog, RING)
+    # c[0] has all it needs after 9 messages, and 12 messages follow.
+    assert "It takes 21, which is 15 units too long." in grade(ring.wrong[1].code, RING).feedback[0]
+
+
+def test_an_empty_answer_is_not_graded(grade: Grade) -> None:
+    with pytest.raises(AnswerError, match="the answer is empty"):
+        grade("  ")
+    with pytest.raises(AnswerError, match="must be a string"):
+        grade(["program"])
+
+
+def test_what_is_drawn_stays_on_the_paper(catalog: Catalog, grade: Grade) -> None:
+    exercise = schedule(catalog, PIPE)
+    for source in (exercise.right, exercise.wrong[0].code, exercise.starter):
+        played = grade(source, PIPE).played
+        assert isinstance(played, PlayedSchedule)
+        drawn = schedule_sketch(played)
+        assert isinstance(drawn, Drawing)
+        for paper in (WIDE, NARROW):
+            sheet = drawn.on(paper)
+            assert max(rect.x + rect.width for rect in sheet.rects) <= paper.width + 1
+            assert max(rect.y + rect.height for rect in sheet.rects) <= sheet.height
+    marked = [rect for rect in schedule_sketch(played).on(WIDE).rects if rect.marked]
+    assert not marked  # only forward passes, one after the other
+    held = grade(exercise.wrong[0].code, PIPE).played
+    assert isinstance(held, PlayedSchedule)
+    assert held.first_wait
+    assert sum(rect.marked for rect in schedule_sketch(held).on(WIDE).rects) == 1
+
+
+def test_a_machine_whose_parts_do_not_divide_is_refused() -> None:
+    with pytest.raises(ValidationError, match="layers must be a multiple of ranks: 5 and 4"):
+        Machine(ranks=4, layers=5, batches=8, holds="stages", cost={"F": 1})
+    with pytest.raises(ValidationError, match="batches must be a multiple of ranks: 3 and 4"):
+        Machine(ranks=4, layers=4, batches=3, holds="weights", cost={"F": 1})

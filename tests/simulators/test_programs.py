@@ -1,0 +1,190 @@
+"""Schedules as programs: known makespans, who waits, and every wrong instruction by its name."""
+
+import random
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from app.simulators.pipeline import Times, build
+from app.simulators.pipeline import play as play_pipeline
+from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, play_schedule
+
+Program = list[tuple[object, ...]]
+Start = tuple[Mapping[Name, Summed], ...]
+
+
+def stages(ranks: int, batches: int, hop: int, **costs: int) -> ScheduleMachine:
+    start: list[dict[Name, Summed]] = [{("W", rank): None} for rank in range(ranks)]
+    start[0] |= {("x", 0, batch): None for batch in range(batches)}
+    return ScheduleMachine(ranks, tuple(start), {**costs, "hop": hop}, {"x": 1})
+
+
+def pipeline(ranks: int, batches: int, warm: Callable[[int], int]) -> list[Program]:
+    """One forward, one backward, after warm(rank) forward passes."""
+
+    def forward(rank: int, batch: int) -> Program:
+        came: Program = [("recv", rank - 1, ("x", rank, batch))] if rank else []
+        goes: Program = [("pass", rank + 1, ("x", rank + 1, batch))] if rank < ranks - 1 else []
+        return [*came, ("F", rank, batch), *goes]
+
+    def backward(rank: int, batch: int) -> Program:
+        came: Program = [("recv", rank + 1, ("g", rank + 1, batch))] if rank < ranks - 1 else []
+        goes: Program = [("pass", rank - 1, ("g", rank, batch))] if rank else []
+        return [*came, ("B", rank, batch), *goes]
+
+    def program(rank: int) -> Program:
+        first = min(batches, warm(rank))
+        out = [step for batch in range(first) for step in forward(rank, batch)]
+        for batch in range(batches - first):
+            out += forward(rank, first + batch) + backward(rank, batch)
+        return out + [s for b in range(batches - first, batches) for s in backward(rank, b)]
+
+    return [program(rank) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+@pytest.mark.parametrize("batches", [1, 3, 8, 16])
+@pytest.mark.parametrize("name", ["1f1b", "gpipe"])
+def test_pipelines_take_what_the_other_simulator_says(ranks: int, batches: int, name: str) -> None:
+    warm = {"1f1b": lambda rank: ranks - 1 - rank, "gpipe": lambda rank: batches}[name]
+    machine = stages(ranks, batches, 0, F=3, B=5)
+    played = play_schedule(machine, pipeline(ranks, batches, warm))
+    assert not played.problem
+    assert played.time == play_pipeline(build(name, ranks, batches), Times(3, 5, 0)).makespan
+
+
+def test_a_round_trip_of_messages_is_hidden_by_twice_the_warm_up() -> None:
+    # By hand: 3 (F + hop) to the last rank, 8 (F + B) there, 3 (B + hop) back.
+    machine = stages(4, 8, 1, F=1, B=2)
+    classic = play_schedule(machine, pipeline(4, 8, lambda rank: 3 - rank))
+    assert classic.time == 49
+    double = play_schedule(machine, pipeline(4, 8, lambda rank: 2 * (3 - rank)))
+    assert (double.time, double.peaks[0]) == (3 * 2 + 8 * 3 + 3 * 3, 9)
+
+
+def ring(turn: int) -> list[Program]:
+    """An all-reduce of four chunks; the second round starts *turn* chunks from the own one."""
+    programs: list[Program] = []
+    for rank in range(4):
+        right, left = (rank + 1) % 4, (rank - 1) % 4
+        out: Program = []
+        for step in range(3):
+            out += [
+                ("send", right, ("c", (rank - step) % 4)),
+                ("add", left, ("c", (left - step) % 4)),
+            ]
+        for step in range(3):
+            sent, came = (rank + turn - step) % 4, (left + turn - step) % 4
+            out += [("send", right, ("c", sent)), ("recv", left, ("c", came))]
+        programs.append(out)
+    return programs
+
+
+def test_a_ring_sums_every_chunk_in_six_hops() -> None:
+    start: Start = tuple({("c", k): frozenset([rank]) for k in range(4)} for rank in range(4))
+    machine = ScheduleMachine(0, start, {"hop": 1}, {})
+    played = play_schedule(machine, ring(1))
+    assert played.time == 6
+    assert all(set(held.values()) == {frozenset(range(4))} for held in played.held)
+    wrong = play_schedule(machine, ring(0))
+    assert not wrong.problem
+    assert any(frozenset(range(4)) not in held.values() for held in wrong.held)
+
+
+def test_nothing_depends_on_the_order_in_which_ranks_are_looked_at() -> None:
+    machine = stages(4, 8, 1, F=1, B=2)
+    programs = pipeline(4, 8, lambda rank: 2 * (3 - rank))
+    found = set()
+    for seed in range(10):
+        order = random.Random(seed).sample(range(4), 4)
+        played = play_schedule(machine, programs, order)
+        found.add((played.time, played.peaks, played.memory))
+    assert len(found) == 1
+
+
+def alone(program: object, layers: int = 2) -> PlayedSchedule:
+    start: dict[Name, Summed] = {("W", layer): None for layer in range(layers)}
+    costs = {"F": 1, "B": 2, "I": 1, "G": 1, "gather": 1, "reduce": 1}
+    machine = ScheduleMachine(layers, ({**start, ("x", 0, 0): None},), costs, {"x": 1, "d": 1})
+    return play_schedule(machine, [program])
+
+
+def test_what_is_being_made_takes_memory_and_tokens_do_not() -> None:
+    forward: Program = [("F", 0, 0), ("F", 1, 0)]
+    assert alone(forward[:1]).memory == ((0, (2,)),)
+    both = alone([*forward, ("B", 1, 0), ("B", 0, 0)])
+    # x[0] is read and x[1] made; then d[1] is made, x[1] is free, d[0] is made, x[0] is free.
+    assert both.memory == ((0, (2,)), (2, (3,)), (6, (2,)))
+    assert alone([]).peaks == (0,)
+    assert alone([*forward, ("drop", ("x", 1, 0))]).held[0].keys() == {
+        ("W", 0), ("W", 1), ("x", 0, 0), ("g", 2, 0),
+    }  # fmt: skip
+    halves = alone([*forward, ("I", 1, 0), ("G", 1, 0), ("I", 0, 0), ("G", 0, 0)])
+    whole = alone([*forward, ("B", 1, 0), ("B", 0, 0)])
+    assert (halves.time, halves.held) == (6, whole.held)
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (None, "program(0) must return a list of instructions, not None"),
+        ([("F", 0, 0)] * 2001, "2,001 instructions; at most 2,000"),
+        (["F"], "rank 0, instruction 0: 'F' is not an instruction"),
+        ([("F", 0)], "should be ('F', layer, micro_batch)"),
+        ([("F", 0.0, 0)], "layers and micro-batches are whole numbers"),
+        ([("F", True, 0)], "whole numbers"),
+        ([("F", 0, 10**5000)], "whole numbers"),
+        ([("F", 10**5000)], "a very long number should be"),
+        ([("f" * 99, 0)], "there is no 'fff"),
+        ([("scatter", 0)], "there is no 'scatter' here, only B, F, G, I, drop, gather, reduce"),
+        ([("send", 1, ("x", 0, 0))], "there is no 'send' here"),
+        ([("drop", 3)], "3 is not a name such as"),
+        ([("drop", ())], "is not a name"),
+        ([("drop", ("x", "y"))], "is not a name"),
+        ([("F", 1, 0)], "rank 0 waits at F 1, 0 for x[1, 0]"),
+        ([("F", 5, 0)], "waits at F 5, 0 for W[5]"),
+        ([("drop", ("x", 1, 0))], "waits at drop x[1, 0] for x[1, 0]"),
+        ([("B", 1, 0)], "for x[1, 0]"),
+        (
+            [("F", 0, 0), ("F", 1, 0), ("B", 1, 0), ("F", 0, 0), ("F", 1, 0), ("B", 1, 0)],
+            "adds the contribution of 0 to d[1] twice",
+        ),
+    ],
+)
+def test_a_wrong_program_is_told_where_and_why(program: object, says: str) -> None:
+    assert says in alone(program).problem
+
+
+def test_messages_that_do_not_meet_are_named() -> None:
+    machine = stages(2, 1, 1, F=1, B=2)
+    crossed = play_schedule(machine, [[("recv", 1, ("g", 1, 0))], [("recv", 0, ("x", 1, 0))]])
+    assert crossed.problem == (
+        "rank 0 waits at recv g[1, 0] from rank 1 for the other ranks; "
+        "rank 1 waits at recv x[1, 0] from rank 0 for the other ranks"
+    )
+    other = play_schedule(machine, [[("send", 1, ("x", 0, 0))], [("recv", 0, ("x", 1, 0))]])
+    assert other.problem == "rank 1 expects x[1, 0] from rank 0, which sends x[0, 0]"
+    itself = play_schedule(machine, [[("send", 0, ("x", 0, 0))], []])
+    assert "there is no other rank 0" in itself.problem
+    replicas: Start = tuple({("W", 0): None, ("x", 0, r): None} for r in range(2))
+    machine = ScheduleMachine(1, replicas, {"F": 1, "B": 1, "reduce": 1}, {})
+    late = play_schedule(machine, [[("F", 0, 0), ("B", 0, 0), ("reduce", 0)], []])
+    assert late.problem == "rank 0 waits at reduce 0 for the other ranks"
+    assert late.first_wait is None
+
+
+def test_the_longest_programs_are_played_quickly() -> None:
+    names: dict[Name, Summed] = {("W", layer): None for layer in range(16)}
+    machine = ScheduleMachine(16, (names,) * 16, {"hop": 1}, {"W": 1})
+    programs = [
+        [
+            step
+            for n in range(1000)
+            for step in (
+                ("send", (rank + 1) % 16, ("W", n % 16)),
+                ("recv", (rank - 1) % 16, ("W", n % 16)),
+            )
+        ]
+        for rank in range(16)
+    ]
+    assert play_schedule(machine, programs).time == 1000
