@@ -91,21 +91,25 @@ def test_an_empty_answer_is_not_graded(grade: Grade) -> None:
         grade(["program"])
 
 
+def played_by(grade: Grade, source: str) -> PlayedSchedule:
+    played = grade(source, PIPE).played
+    assert isinstance(played, PlayedSchedule)
+    return played
+
+
 def test_what_is_drawn_stays_on_the_paper(catalog: Catalog, grade: Grade) -> None:
     exercise = schedule(catalog, PIPE)
     for source in (exercise.right, exercise.wrong[0].code, exercise.starter):
-        played = grade(source, PIPE).played
-        assert isinstance(played, PlayedSchedule)
+        played = played_by(grade, source)
         drawn = schedule_sketch(played)
         assert isinstance(drawn, Drawing)
         for paper in (WIDE, NARROW):
             sheet = drawn.on(paper)
             assert max(rect.x + rect.width for rect in sheet.rects) <= paper.width + 1
             assert max(rect.y + rect.height for rect in sheet.rects) <= sheet.height
-    marked = [rect for rect in schedule_sketch(played).on(WIDE).rects if rect.marked]
-    assert not marked  # only forward passes, one after the other
-    held = grade(exercise.wrong[0].code, PIPE).played
-    assert isinstance(held, PlayedSchedule)
+    forward = played_by(grade, exercise.starter)  # one pass after the other
+    assert not any(rect.marked for rect in schedule_sketch(forward).on(WIDE).rects)
+    held = played_by(grade, exercise.wrong[0].code)
     assert held.first_wait
     assert sum(rect.marked for rect in schedule_sketch(held).on(WIDE).rects) == 1
 
