@@ -79,8 +79,7 @@ def read_document(path: Path) -> YamlDocument:
     try:
         if problem := _unsafe(path, text):
             raise ContentError([problem])
-        root = yaml.compose(text, Loader=_Loader)
-        values = yaml.load(text, Loader=_Loader)
+        root, values = _read(text)
     except yaml.YAMLError as error:
         raise ContentError([_unreadable(path, error)]) from error
     except (ValueError, RecursionError) as error:  # an impossible date, too much nesting
@@ -94,6 +93,16 @@ def read_document(path: Path) -> YamlDocument:
     if duplicates:
         raise ContentError(duplicates)
     return YamlDocument(path, values, lines, hashlib.sha256(source).hexdigest())
+
+
+def _read(text: str) -> tuple[yaml.Node | None, Mapping[str, object]]:
+    """The nodes of *text*, and the values that are made of them."""
+    loader = _Loader(text)
+    try:
+        root: yaml.Node | None = loader.get_single_node()
+        return root, loader.construct_document(root) if root else {}
+    finally:
+        loader.dispose()
 
 
 def _source(path: Path) -> bytes:

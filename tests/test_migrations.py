@@ -1,9 +1,16 @@
 from pathlib import Path
 
 from alembic import command
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
-from app.db.migrations import alembic_configuration, exclusive, migrate
+from app.db.migrations import (
+    _heads,
+    _revisions,
+    alembic_configuration,
+    exclusive,
+    migrate,
+)
 from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
 from app.db.writer import store
@@ -17,6 +24,12 @@ def test_migrations_make_the_tables_that_the_code_describes(tmp_path: Path) -> N
         configuration = alembic_configuration()
         configuration.attributes["connection"] = connection
         command.check(configuration)  # raises where a table differs
+
+
+def test_the_migrations_are_those_that_alembic_finds() -> None:
+    scripts = ScriptDirectory.from_config(alembic_configuration())
+    assert _heads() == set(scripts.get_heads())
+    assert _revisions("revision") == {one.revision for one in scripts.walk_revisions()}
 
 
 def test_migrating_twice_changes_nothing_and_keeps_rows(tmp_path: Path) -> None:

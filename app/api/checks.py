@@ -38,6 +38,7 @@ from app.grading.verdicts import (
     unreadable_result,
 )
 from app.kinds.answers import TooLongError
+from app.network.routes import LazyRoute
 from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 
@@ -52,7 +53,7 @@ _LINES = {
         '"answer": "70 ms", "ref": "a1"}\n',
     }
 }
-router = APIRouter(prefix="/api/v1", tags=["check"])
+router = APIRouter(prefix="/api/v1", tags=["check"], route_class=LazyRoute)
 
 
 @router.post(

@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.documents import responses
 from app.kinds import SEEDS
+from app.network.routes import LazyRoute
 from app.site import Here
 
-router = APIRouter(prefix="/api/v1", tags=["exercises"])
+router = APIRouter(prefix="/api/v1", tags=["exercises"], route_class=LazyRoute)
 Seed = Annotated[int, Query(ge=0, lt=SEEDS, examples=[7], description="0: the original values")]
 Id = Annotated[
     str,

@@ -9,8 +9,9 @@ from pydantic import BaseModel, StrictBool, StrictFloat, StrictInt, StrictStr
 from app.api.documents import responses
 from app.errors import InputError, NotFoundError
 from app.formulas import FORMULAS, Formula, Single, evaluate, lookup
+from app.network.routes import LazyRoute
 
-router = APIRouter(prefix="/api/v1", tags=["formulas"])
+router = APIRouter(prefix="/api/v1", tags=["formulas"], route_class=LazyRoute)
 ArgumentValue = StrictInt | StrictFloat | StrictBool | StrictStr
 _EXAMPLE = {"size": "2 GB", "ranks": 8, "bandwidth": "50 GB/s"}
 

@@ -13,9 +13,10 @@ from pydantic import BaseModel
 
 from app.api.documents import responses
 from app.db.migrations import probe
+from app.network.routes import LazyRoute
 from app.site import Here
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], route_class=LazyRoute)
 
 
 class Liveness(BaseModel):

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.api.documents import responses
 from app.api.headers import Granted
 from app.api.streams import LineStream, arrivals_of
+from app.network.routes import LazyRoute
 from app.predicting.lines import Predictor
 from app.site import Here
 
@@ -29,7 +30,7 @@ _FOUND = (
     '{"ref": "a2", "error": "line 2: layout: a layout has no field \'tensr\'; did you mean '
     "'tensor'?\"}\n"
 )
-router = APIRouter(prefix="/api/v1", tags=["predict"])
+router = APIRouter(prefix="/api/v1", tags=["predict"], route_class=LazyRoute)
 
 
 def _lines(example: str) -> dict[str, object]:

@@ -7,10 +7,11 @@ from argparse import Namespace
 from importlib.util import find_spec
 
 import uvicorn
+from fastapi import FastAPI
 
 from app.config import Settings
 from app.errors import InputError
-from app.main import create_site
+from app.main import create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
 
@@ -35,7 +36,8 @@ def run(arguments: Namespace) -> int:
         raise InputError(f"--port must be 0 to 65535, not {port}")
     if arguments.workers < 1:
         raise InputError(f"--workers must be at least 1, not {arguments.workers}")
-    create_site(settings).engine.dispose()  # a broken catalog or database is reported here, once
+    site = create_site(settings)  # a broken catalog or database is reported here, once
+    site.engine.dispose()
     listening = listen(host, port)
     address = address_of(listening)
     sys.stderr.write(f"Wallclock is at {address} (Ctrl+C stops it)\n")
@@ -43,16 +45,18 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
     raise_files()
-    _serve(_configuration(arguments, settings, host, port), listening)
+    in_this_process = arguments.workers == 1 and not arguments.reload
+    app = create_app(site=site) if in_this_process else _FACTORY
+    _serve(_configuration(app, arguments, settings, host, port), listening)
     return 0
 
 
 def _configuration(
-    arguments: Namespace, settings: Settings, host: str, port: int
+    app: FastAPI | str, arguments: Namespace, settings: Settings, host: str, port: int
 ) -> uvicorn.Config:
     return uvicorn.Config(
-        _FACTORY,
-        factory=True,
+        app,
+        factory=isinstance(app, str),
         host=host,
         port=port,
         workers=arguments.workers,

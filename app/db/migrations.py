@@ -1,13 +1,11 @@
 """Upgrade a database to the tables of this version, even if two servers start at once."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
 from app.config import ROOT
@@ -15,6 +13,11 @@ from app.db.errors import connected, translated_errors
 from app.db.session import BEGIN, connect
 from app.errors import UnavailableError
 
+if TYPE_CHECKING:  # 10 MB, and a tenth of a second: Alembic is imported where tables change
+    from alembic.config import Config
+
+_VERSIONS = "alembic_version"  # Alembic's table
+_REVISION = re.compile(r"""^(revision|down_revision).* = ["'](\w+)["']$""", re.MULTILINE)
 _LOCK_WAIT = 60.0  # seconds to wait while another server migrates
 _LOCK = 0x77616C6C  # any number, as long as every version of the app uses the same one
 
@@ -26,10 +29,18 @@ def migrate(database: str) -> None:
         UnavailableError: it belongs to a newer version or another program, or cannot be changed.
     """
     with exclusive(database) as connection:
-        _refuse_foreign(connection)
-        configuration = alembic_configuration()
-        configuration.attributes["connection"] = connection
-        command.upgrade(configuration, "head")
+        applied = _applied(connection)
+        _refuse_foreign(connection, applied)
+        if applied != _heads():
+            _upgrade(connection)
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command
+
+    configuration = alembic_configuration()
+    configuration.attributes["connection"] = connection
+    command.upgrade(configuration, "head")
 
 
 def probe(engine: Engine) -> None:
@@ -41,13 +52,15 @@ def probe(engine: Engine) -> None:
     # Takes the lock that a write needs, and releases it.
     writing = {BEGIN: "BEGIN IMMEDIATE"}
     with connected(engine) as connection, connection.execution_options(**writing).begin():
-        current = set(MigrationContext.configure(connection).get_current_heads()) == _heads()
+        current = _applied(connection) == _heads()
     if not current:
         raise UnavailableError("the database lacks tables of this version; restart the server")
 
 
-def alembic_configuration() -> Config:
+def alembic_configuration() -> "Config":
     """Alembic's configuration, wherever the app is installed."""
+    from alembic.config import Config
+
     configuration = Config()
     # Alembic reads % as the start of an interpolation.
     configuration.set_main_option("script_location", str(ROOT / "alembic").replace("%", "%%"))
@@ -92,15 +105,21 @@ def _refuse_orphans(connection: Connection) -> None:
         )
 
 
-def _refuse_foreign(connection: Connection) -> None:
-    applied = MigrationContext.configure(connection).get_current_heads()
-    unknown = set(applied) - _known()
+def _applied(connection: Connection) -> frozenset[str]:
+    """The latest migration of a database; none if its tables were never made."""
+    if not inspect(connection).has_table(_VERSIONS):
+        return frozenset()
+    return frozenset(connection.execute(text(f"SELECT version_num FROM {_VERSIONS}")).scalars())
+
+
+def _refuse_foreign(connection: Connection, applied: frozenset[str]) -> None:
+    unknown = applied - _revisions("revision")
     if unknown:
         raise UnavailableError(
             f"the database was made by a newer Wallclock (migration {min(unknown)}); install that "
             "version, or choose another database with WALLCLOCK_DATABASE"
         )
-    tables = set(inspect(connection).get_table_names()) - {"alembic_version"}
+    tables = set(inspect(connection).get_table_names()) - {_VERSIONS}
     if tables and not applied:
         raise UnavailableError(
             f"the database belongs to another program: it has the table {min(tables)!r}; choose "
@@ -110,10 +129,13 @@ def _refuse_foreign(connection: Connection) -> None:
 
 @cache
 def _heads() -> frozenset[str]:
-    return frozenset(ScriptDirectory.from_config(alembic_configuration()).get_heads())
+    """The migrations that no other one follows: one, but for a mistake of ours."""
+    return _revisions("revision") - _revisions("down_revision")
 
 
 @cache
-def _known() -> frozenset[str]:
-    scripts = ScriptDirectory.from_config(alembic_configuration())
-    return frozenset(script.revision for script in scripts.walk_revisions())
+def _revisions(name: str) -> frozenset[str]:
+    """The values of that *name*, of every migration."""
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "alembic/versions").glob("*.py"))
+    found = (pair for text in texts for pair in _REVISION.findall(text))
+    return frozenset(value for key, value in found if key == name)

@@ -6,4 +6,5 @@
 | checks and headers for every request and response | `door`, the middleware, and `head` |
 | rate limits per address | `allowance` |
 | the log | `logs` |
+| what a route takes, found out for its first request | `routes` |
 """

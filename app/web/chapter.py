@@ -12,6 +12,7 @@ from app.db.queries import Effort, efforts, last_right_answers
 from app.db.tables import Attempt
 from app.explorers import EXPLORERS
 from app.markdown import html
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
@@ -23,7 +24,7 @@ from app.web.progress.veil import open_history
 from app.web.share.cards import chapter_card, preview_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
-router = APIRouter(prefix="/chapters")
+router = APIRouter(prefix="/chapters", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

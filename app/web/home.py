@@ -9,6 +9,7 @@ from app.db.queries import attempts_by_day, streak
 from app.db.session import open_session
 from app.explorers import EXPLORERS
 from app.labs.spec import known_labs
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -17,7 +18,7 @@ from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import Card, card_of, past_of, today
 from app.web.urls import chapter_url
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 _STREAK_BACK = 400  # days that are searched
 _SAYS = (
     "Exercises in the arithmetic of distributed training: predict the training step, then time it."

@@ -17,6 +17,7 @@ from app.api.people.access import (
 from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment, PersonVariants
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
+from app.network.routes import LazyRoute
 from app.people.assignments import (
     Assignment,
     Entry,
@@ -33,7 +34,7 @@ from app.site import Here, Site
 
 ASSIGNMENTS = ONE_CLASS + "/assignments"
 ASSIGNMENT = ASSIGNMENTS + "/{assignment}"
-router = APIRouter(tags=["assignments"], responses=ERRORS)
+router = APIRouter(tags=["assignments"], responses=ERRORS, route_class=LazyRoute)
 _DATES = ("opens", "due", "closes")
 _RULES = tuple(name for name in Policy.__slots__ if name != "zone")
 

@@ -17,6 +17,7 @@ from app.api.people.access import (
 from app.api.people.shapes import ClassDocument, MadeClass, NewClass
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
+from app.network.routes import LazyRoute
 from app.people.classes import (
     Role,
     create_class,
@@ -29,7 +30,7 @@ from app.people.classes import (
 from app.people.persons import clean_name, new_person
 from app.site import Here, Site
 
-router = APIRouter(tags=["classes"], responses=ERRORS)
+router = APIRouter(tags=["classes"], responses=ERRORS, route_class=LazyRoute)
 
 
 @router.get(CLASSES, summary="List classes", responses={200: LINK})

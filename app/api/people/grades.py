@@ -18,6 +18,7 @@ from app.api.people.access import (
 )
 from app.api.people.shapes import AssignmentSum, GradesDocument, PersonGrades
 from app.db.session import open_session
+from app.network.routes import LazyRoute
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.csv_files import Format
@@ -27,7 +28,7 @@ from app.people.gradebook import gradebook_of
 from app.people.results import results_of_class
 from app.site import Here
 
-router = APIRouter(tags=["grades"], responses=ERRORS)
+router = APIRouter(tags=["grades"], responses=ERRORS, route_class=LazyRoute)
 _CSV = {
     "text/csv": {
         "schema": {"type": "string"},

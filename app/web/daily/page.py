@@ -11,6 +11,7 @@ from app.content.daily import question_of
 from app.db.tables import DailyGuess
 from app.errors import AnswerError, UnavailableError, sentence
 from app.network.door import note_trouble
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.daily.days import address, day_called, open_day
 from app.web.daily.view import DailyPage, Refused, daily_page
@@ -19,7 +20,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
 from app.web.share.cards import daily_card, preview_of
 
-router = APIRouter(prefix="/guess")
+router = APIRouter(prefix="/guess", route_class=LazyRoute)
 _SAYS = (
     "One question a day on the arithmetic of distributed training, the same for everyone: guess, "
     "then see the answer, its formula and everyone's guesses."

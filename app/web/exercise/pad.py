@@ -6,11 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 
 from app.expressions import PAD_LIMIT, PadLine, worked_pad
+from app.network.routes import LazyRoute
 from app.site import Here
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
 
-router = APIRouter(prefix="/scratch")
+router = APIRouter(prefix="/scratch", route_class=LazyRoute)
 _COST = 0.2  # of an answer: it is worked out again while one types
 
 

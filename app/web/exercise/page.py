@@ -14,6 +14,7 @@ from app.grading.check import check
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
+from app.network.routes import LazyRoute
 from app.site import Here, Site, site_in
 from app.web.exercise.assigned import Assigned, assigned, works_of
 from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
@@ -26,7 +27,7 @@ from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spen
 from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
-router = APIRouter(prefix="/exercises")
+router = APIRouter(prefix="/exercises", route_class=LazyRoute)
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
 _PART = 1000  # characters of a form that count as one more answer

@@ -12,6 +12,7 @@ from app.errors import InputError
 from app.explorers import EXPLORERS, Control, Select, Values, address_text, read_controls
 from app.explorers.placements import RECOMPUTE, STAGES, cluster_of
 from app.formulas.presets import Layout, ModelShape
+from app.network.routes import LazyRoute
 from app.searching import Found, Ranked, Space
 from app.site import Here
 from app.units import BYTE, SECOND, show
@@ -23,7 +24,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import spend
 from app.web.urls import LAYOUTS, explorer_url, layouts_url
 
-router = APIRouter(prefix=LAYOUTS)
+router = APIRouter(prefix=LAYOUTS, route_class=LazyRoute)
 _COST = 60  # of an answer: a search may take a second
 _FIT = EXPLORERS["fit"]
 _ANY = {"": "any"}

@@ -32,6 +32,7 @@ from app.explorers import (
     with_ghosts,
 )
 from app.markdown import html, inline_html
+from app.network.routes import LazyRoute
 from app.site import Here
 from app.web.explore.figures import (
     BOTH,
@@ -62,7 +63,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.share.cards import explorer_card, preview_of
 from app.web.urls import chapter_url, explorer_url, formula_url
 
-router = APIRouter(prefix="/explore")
+router = APIRouter(prefix="/explore", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

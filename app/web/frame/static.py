@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request, Response
 
 from app.errors import NotFoundError
+from app.network.routes import LazyRoute
 from app.web.frame.assets import Asset, assets, by_hashed_name
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "no-cache"
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @router.get("/static/{name:path}")

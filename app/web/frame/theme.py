@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Response
 from fastapi.responses import RedirectResponse
 
+from app.network.routes import LazyRoute
 from app.web.frame.visitor import THEME, FromHere
 
 _AGE = 400 * 24 * 3600
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @router.post("/theme", dependencies=[FromHere])

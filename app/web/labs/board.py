@@ -16,6 +16,7 @@ from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
 from app.network.door import note_trouble
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
@@ -27,7 +28,7 @@ from app.web.measured.listing import PublishedGroup, published_groups
 from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
-router = APIRouter(prefix="/labs")
+router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _COLLECTIVES = "all-reduce"  # the lab that measures as nccl-tests does
 _GROUPS = 12  # on one page
 

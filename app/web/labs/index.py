@@ -17,6 +17,7 @@ from app.labs.spec import Lab, lab_called
 from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.units import scale_of
 from app.web.frame.aside import aside
@@ -28,7 +29,7 @@ from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
 from app.web.share.cards import lab_card, preview_of
 from app.web.urls import lab_url, run_url
 
-router = APIRouter(prefix="/labs")
+router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _PARAMETER = "run."  # before a parameter's name in a form
 _GLOO = " --backend gloo"  # nccl is the default where there is a choice
 _LONGEST = 200  # characters of a field

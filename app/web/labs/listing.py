@@ -10,6 +10,7 @@ from app.db.lab_runs import counted_runs
 from app.db.session import open_session
 from app.labs.results.archive import recorded
 from app.labs.spec import Lab, known_labs
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.exercise.prediction import lab_of
 from app.web.frame.aside import aside
@@ -19,7 +20,7 @@ from app.web.labs.pictures import HEIGHT, WIDTH, Shape, picture_of
 from app.web.labs.wording import KINDS, place_of
 from app.web.urls import chapter_url, lab_url
 
-router = APIRouter(prefix="/labs")
+router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _MINUTE, _COARSE = 60.0, 10.0
 # What a lab needs, by the word in the address.
 _NEEDS: Mapping[str, tuple[str, Callable[[Lab], bool]]] = {

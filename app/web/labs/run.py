@@ -17,6 +17,7 @@ from app.labs.parameters import amount
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.units import scale_of
 from app.web.explore.figures import FigureView, figure_file, figure_view
@@ -43,7 +44,7 @@ from app.web.labs.wording import (
 from app.web.share.cards import lab_card, preview_of, run_card
 from app.web.urls import exercise_url, lab_url, run_url
 
-router = APIRouter(prefix="/labs")
+router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _TIMES = "\N{NO-BREAK SPACE}×"
 
 

@@ -20,6 +20,7 @@ from app.federation.lti.launching import Launch
 from app.federation.lti.opening import origin_of
 from app.federation.lti.tickets import CHOICE_LIFE, sealed, unsealed, use_once
 from app.network.beyond import let_frame, let_post
+from app.network.routes import LazyRoute
 from app.people.assignments import (
     Assignment,
     Entry,
@@ -35,7 +36,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere
 from app.web.lti.desk import refused, tool_in
 
-router = APIRouter(prefix="/lti")
+router = APIRouter(prefix="/lti", route_class=LazyRoute)
 _MOST = 50  # assignments that are added at once
 
 

@@ -27,6 +27,7 @@ from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, sealed, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
 from app.network.beyond import let_frame, let_post, redirect_beyond
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -35,7 +36,7 @@ from app.web.lti.choosing import choosing
 from app.web.lti.desk import ANYWHERE, refused, tool_in
 from app.web.lti.entering import Said, entered
 
-router = APIRouter(prefix="/lti")
+router = APIRouter(prefix="/lti", route_class=LazyRoute)
 _MOST_FIELDS = 50
 _COOKIE = "lti_"
 _STORES_NOTHING = (

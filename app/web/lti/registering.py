@@ -15,6 +15,7 @@ from app.federation.lti.platforms import (
     use_registration,
 )
 from app.network.beyond import let_frame
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -24,7 +25,7 @@ from app.web.lti.desk import refused, tool_in
 if TYPE_CHECKING:
     from app.federation.lti.registering import Registered
 
-router = APIRouter(prefix="/lti")
+router = APIRouter(prefix="/lti", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

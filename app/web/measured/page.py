@@ -16,6 +16,7 @@ from app.measurements.published import (
     text_of,
 )
 from app.measurements.reports import CollectiveTest, TrainingLog
+from app.network.routes import LazyRoute
 from app.site import Here
 from app.web.explore.figures import figure_file
 from app.web.frame.aside import aside
@@ -28,7 +29,7 @@ from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
-router = APIRouter(prefix=ADDRESS)
+router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
 _TITLE = "Your own measurements"
 _LEAD = (
     "Paste what nccl-tests printed or the log of a training run, and see it beside the wire, the"

@@ -12,6 +12,7 @@ from app.measurements.reports import Unread
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
+from app.network.routes import LazyRoute
 from app.site import Here
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -23,7 +24,7 @@ from app.web.measured.views import ADDRESS
 TRACES = f"{ADDRESS}/traces"
 TITLE = "Where a traced step's time goes"
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
-router = APIRouter(prefix=TRACES)
+router = APIRouter(prefix=TRACES, route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
+from app.network.routes import LazyRoute
 from app.people.assignments import (
     MOST_EXERCISES,
     Assignment,
@@ -39,7 +40,7 @@ from app.web.people.guard import Membership, in_assignment, in_class
 from app.web.people.head import ClassHead, assignment_url, class_url, head_of
 from app.web.people.settings import refuse_other_name
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 _FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise of the site
 
 

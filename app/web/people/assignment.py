@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
 from app.federation.standing import Receipt, receipts
+from app.network.routes import LazyRoute
 from app.people.assignments import Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
@@ -24,7 +25,7 @@ from app.web.people.head import ClassHead, assignment_url, head_of
 from app.web.people.mine import Mine, mine
 from app.web.people.rules import rules_of
 
-router = APIRouter(prefix="/assignments/{assignment:int}")
+router = APIRouter(prefix="/assignments/{assignment:int}", route_class=LazyRoute)
 _NEARLY = 1e-9  # of the points: they are sums of fractions
 
 

@@ -13,6 +13,7 @@ from sqlmodel import Session, col
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
+from app.network.routes import LazyRoute
 from app.people.classes import Role, classes_of, create_class, enroll, number_of
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
@@ -21,7 +22,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, sign_in, spend
 from app.web.people.head import class_url
 
-router = APIRouter(prefix="/classes")
+router = APIRouter(prefix="/classes", route_class=LazyRoute)
 _COST = 100.0  # answers; what a new class takes of the allowance of an address
 _SAYS = (
     "Run a course on Wallclock: students join by a link, you choose exercises and dates, and the "

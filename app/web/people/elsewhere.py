@@ -14,6 +14,7 @@ from app.federation.identities import connect_identity, may_connect, person_of
 from app.federation.pending import PATIENCE, Pending
 from app.federation.providers import Provider, obstacles
 from app.network.beyond import redirect_beyond
+from app.network.routes import LazyRoute
 from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
@@ -28,7 +29,7 @@ _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
 _PRIVATE = {"Cache-Control": "no-store"}
 _NAMELESS = "someone without a name"
-router = APIRouter(prefix=_PATH)
+router = APIRouter(prefix=_PATH, route_class=LazyRoute)
 
 
 @router.get("/back")

@@ -13,6 +13,7 @@ from sqlmodel import Session, select
 from app.db.people import REASON_LIMIT, ExtensionRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
+from app.network.routes import LazyRoute
 from app.people.assignments import Assignment, extend
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words, on_the_calendar, read_moment
@@ -25,7 +26,7 @@ from app.web.people.assignment_form import date_words
 from app.web.people.guard import Membership, in_assignment
 from app.web.people.head import ClassHead, assignment_url, head_of
 
-router = APIRouter(prefix="/assignments/{assignment:int}/extensions")
+router = APIRouter(prefix="/assignments/{assignment:int}/extensions", route_class=LazyRoute)
 _DIGITS = 18  # of the number of a person
 _FIELDS = 10_100  # one for each member
 

@@ -11,6 +11,7 @@ from starlette.datastructures import UploadFile
 
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, nearest, sentence
+from app.network.routes import LazyRoute
 from app.people.assignments import assignments_of
 from app.people.classes import Role
 from app.people.csv_files import FORMATS, Format
@@ -32,7 +33,7 @@ from app.web.people.grades import one_of, students_of
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 
-router = APIRouter(prefix="/classes/{class_id:int}")
+router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 _SHOWN = 100  # of a list
 _BOM = "\ufeff"  # a spreadsheet would read UTF-8 as something else without it
 

@@ -8,6 +8,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
+from app.network.routes import LazyRoute
 from app.people.classes import Role, members_of
 from app.people.csv_files import MOST_LINES, read_roster
 from app.people.csv_text import decoded
@@ -20,7 +21,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 
-router = APIRouter(prefix="/classes/{class_id:int}/people/roster")
+router = APIRouter(prefix="/classes/{class_id:int}/people/roster", route_class=LazyRoute)
 PATHS = ("/classes/*/people/roster", "/classes/*/people/roster/apply")
 BODY_LIMIT = 4 << 20  # bytes: 10,000 lines of 400 bytes
 _SHOWN = 50  # of a group

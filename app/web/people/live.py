@@ -11,6 +11,7 @@ from sqlmodel import Session
 
 from app.db.session import open_session
 from app.errors import NotFoundError
+from app.network.routes import LazyRoute
 from app.people.activity import STATES, State, Work, ideas_in, work_in
 from app.people.assignments import Assignment, Entry, assignments_of
 from app.people.classes import Member, Role, members_of
@@ -23,7 +24,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
-router = APIRouter(prefix="/classes/{class_id:int}")
+router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 _WORDS: Mapping[State, str] = {
     "new": "not begun",
     "trying": "trying",

@@ -13,6 +13,7 @@ from app.db.people import MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError
+from app.network.routes import LazyRoute
 from app.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.people.departing import all_about, delete_person, leave_class
 from app.people.persons import (
@@ -33,7 +34,7 @@ from app.web.people.ways import Account, accounts_of
 from app.web.progress.file import written
 from app.web.progress.veil import veil_of
 
-router = APIRouter(prefix="/me")
+router = APIRouter(prefix="/me", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from app.charts.qr_code import qr_code, svg_path
 from app.db.session import open_session
 from app.federation.standing import Tie, ties_of
+from app.network.routes import LazyRoute
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words
@@ -23,7 +24,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, assignment_url, head_of
 from app.web.people.join_link import JoinLink, join_link
 
-router = APIRouter(prefix="/classes/{class_id:int}")
+router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.db.session import open_session
+from app.network.routes import LazyRoute
 from app.people.classes import Role
 from app.people.regrading import Judged, Stale, regraded, stale_answers
 from app.sandbox.fair_queue import Client
@@ -20,7 +21,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import link_to
 
-router = APIRouter(prefix="/classes/{class_id:int}/regrade")
+router = APIRouter(prefix="/classes/{class_id:int}/regrade", route_class=LazyRoute)
 MOST = 2_000  # answers that are judged in a request
 _SHOWN = 200  # changes
 _WORTH = 50  # answers judged again that take as much as one new answer

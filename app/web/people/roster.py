@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
+from app.network.routes import LazyRoute
 from app.people.classes import Member, Role, class_with, members_of, renew_join_link
 from app.people.local_time import how_far
 from app.people.members import (
@@ -29,7 +30,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 from app.web.people.join_link import JoinLink, join_link
 
-router = APIRouter(prefix="/classes/{class_id:int}/people")
+router = APIRouter(prefix="/classes/{class_id:int}/people", route_class=LazyRoute)
 _AT_ONCE = 300  # members on a page
 _JOINING = ("open", "roster", "closed")
 

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.db.session import open_writing_session
 from app.db.tables import now
 from app.errors import InputError, sentence
+from app.network.routes import LazyRoute
 from app.people.classes import Role, class_with, zone_named
 from app.people.deletion import delete_class
 from app.people.persons import clean_name
@@ -20,7 +21,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 
-router = APIRouter(prefix="/classes/{class_id:int}")
+router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

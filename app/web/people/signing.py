@@ -14,6 +14,7 @@ from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import now
 from app.errors import sentence
+from app.network.routes import LazyRoute
 from app.people.classes import class_of_code
 from app.people.codes import LENGTH, read_code
 from app.people.joining import seat_with
@@ -28,7 +29,7 @@ from app.web.people.guesses import EVERY_CLASS, check_guesses, count_wrong_code
 from app.web.people.head import class_url
 from app.web.people.ways import Ways, ways_to_sign_in
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 _UTC = ZoneInfo("UTC")
 _DECLINED = "declined"  # the cookie that says whose work is not this person's
 _DIGITS = 16  # of the hash in it

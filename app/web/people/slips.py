@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Request, Response
 
 from app.db.session import open_writing_session
 from app.errors import InputError
+from app.network.routes import LazyRoute
 from app.people.classes import Member, Role, members_of
 from app.people.members import SeatCode, new_seat_codes
 from app.site import Here, Site
@@ -19,7 +20,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.join_link import root_of
 
-router = APIRouter(prefix="/classes/{class_id:int}/people")
+router = APIRouter(prefix="/classes/{class_id:int}/people", route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True)

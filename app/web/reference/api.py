@@ -7,9 +7,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from app.network.routes import LazyRoute
 from app.web.frame.rendering import frame, render
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from app.config import ROOT
 from app.illustrations import ILLUSTRATIONS, listed_inputs
 from app.kinds import KINDS, Base
 from app.markdown import inline_html
+from app.network.routes import LazyRoute
 from app.web.frame.rendering import frame, render
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 _NOT_WRITTEN = ("id", "digest", "kind")
 
 

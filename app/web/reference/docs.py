@@ -12,9 +12,10 @@ from markupsafe import Markup
 import app
 from app.errors import NotFoundError, nearest
 from app.markdown import MarkdownDocument, document
+from app.network.routes import LazyRoute
 from app.web.frame.rendering import frame, render
 
-router = APIRouter(prefix="/docs")
+router = APIRouter(prefix="/docs", route_class=LazyRoute)
 _FOLDER = Path(app.__file__).parent / "docs"
 _SUFFIX, _INDEX = ".md", "README"
 # Names of pages of the site, which the files cannot link: they are also read in the repository.

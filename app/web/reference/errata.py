@@ -9,12 +9,13 @@ from fastapi import APIRouter, Request, Response
 from app.content.catalog import Topic
 from app.content.errata import DerivationLine, Erratum, errata, erratum_called
 from app.formulas import FORMULAS
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.share.cards import erratum_card, preview_of
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
-router = APIRouter(prefix="/errata")
+router = APIRouter(prefix="/errata", route_class=LazyRoute)
 _GROUPS = (
     ("A", "Wrong answers", "They would make an answer key wrong."),
     ("B", "Claims that do not hold", "About systems, their authors and their reasons."),

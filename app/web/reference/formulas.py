@@ -12,6 +12,7 @@ from app.content.errata import errata
 from app.errors import NotFoundError
 from app.expressions import ExpressionError, read_argument
 from app.formulas import FORMULAS, Argument, Formula, Input, evaluate, lookup, shown_default
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.units import show
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -19,7 +20,7 @@ from app.web.reference.docstrings import Documented, documented
 from app.web.share.cards import formula_card, preview_of
 from app.web.urls import erratum_url, exercise_url, formula_url
 
-router = APIRouter(prefix="/formulas")
+router = APIRouter(prefix="/formulas", route_class=LazyRoute)
 _TITLES = {
     "collectives": "Collectives",
     "memory": "Memory",

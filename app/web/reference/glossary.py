@@ -9,11 +9,12 @@ from markupsafe import Markup
 
 from app.content.glossary import terms
 from app.markdown import inline_html
+from app.network.routes import LazyRoute
 from app.site import Here
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

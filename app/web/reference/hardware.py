@@ -16,10 +16,11 @@ from app.formulas.presets import (
     RECIPES,
 )
 from app.formulas.records import Record, hints_of
+from app.network.routes import LazyRoute
 from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 _NAMES = {"nvlink": "NVLink", "sms": "SMs"}
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", "Peaks are dense; NVLink is one direction to all peers together.", GPUS),

@@ -10,6 +10,7 @@ from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.scatter import Dot, DotGroup, Mark, Scatter
 from app.errors import NotFoundError, nearest
+from app.network.routes import LazyRoute
 from app.published import NEAR, Outcome, Source, outcomes, sources
 from app.units import SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
@@ -26,7 +27,7 @@ from app.web.reference.trust_tables import (
     source_href,
 )
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 TITLE = "How far to trust this"
 SAYS = "The formulas against the training runs that others measured and published, row by row."
 _ADDRESS = "/trust"

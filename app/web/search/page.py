@@ -9,13 +9,14 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
+from app.network.routes import LazyRoute
 from app.site import Here, site_in
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.search.entries import index_of
 from app.web.search.index import KINDS, Entry, Index, Kind
 
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 _LONGEST = 100  # characters of a query
 _LISTED = 40  # hits on the page
 _SUGGESTED = 8  # hits while one types

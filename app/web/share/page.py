@@ -9,6 +9,7 @@ from app.content.daily import question_of
 from app.content.errata import erratum_called
 from app.explorers import Explorer, Values
 from app.labs.spec import lab_called
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.daily.days import open_day
 from app.web.exercise.posted import seed_of
@@ -31,7 +32,7 @@ from app.web.share.cards import (
 )
 from app.web.share.studio import Key, Studio
 
-router = APIRouter(prefix="/pictures")
+router = APIRouter(prefix="/pictures", route_class=LazyRoute)
 _KEEP = "public, max-age=86400"
 
 

@@ -1,0 +1,44 @@
+"""Routes that are analyzed when they are first needed."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.routing import compile_path, get_name
+
+
+class LazyRoute(APIRoute):
+    """A route whose endpoint FastAPI analyzes for its first request, not when the server starts.
+
+    There are 170 of them, which take a quarter of a second; a visitor needs a few.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Callable[..., Any],
+        *,
+        methods: Collection[str] | None = None,
+        include_in_schema: bool = True,
+        **options: Any,
+    ) -> None:
+        self.path, self.endpoint = path, endpoint
+        self.name = options["name"] = options.get("name") or get_name(endpoint)
+        self.path_regex, self.path_format, self.param_convertors = compile_path(path)
+        self.methods = {method.upper() for method in methods or ["GET"]}
+        self.include_in_schema = include_in_schema
+        self._options = options
+
+    def __getattr__(self, name: str) -> Any:
+        """What the analysis finds; Python asks here for what is not there yet."""
+        if "_options" not in self.__dict__:
+            raise AttributeError(name)
+        super().__init__(
+            self.path,
+            self.endpoint,
+            methods=self.methods,
+            include_in_schema=self.include_in_schema,
+            **self._options,
+        )
+        del self._options
+        return getattr(self, name)
