@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from fastapi.testclient import TestClient
@@ -85,7 +86,7 @@ def fields(page: str) -> dict[str, list[str]]:
         value = re.search(r'value="([^"]*)"', tag)
         ticks = kind is not None and kind[1] in ("checkbox", "radio")
         if name and value and (not ticks or "checked" in tag):
-            found.setdefault(name[1], []).append(value[1])
+            found.setdefault(name[1], []).append(unescape(value[1]))
     for name, options in re.findall(r'<select [^>]*name="(\w+)">(.*?)</select>', form, re.DOTALL):
         chosen = re.search(r'value="(\w+)" selected', options)
         found[name] = [chosen[1] if chosen else ""]
@@ -244,3 +245,58 @@ def test_an_extension_moves_the_date_of_those_who_are_chosen(
     with open_session(site.engine) as session:
         assert dates_for(session, found, ada.person).due == DUE
     ada.post(path, sent, status=404)
+
+
+def order(site: Site, class_id: int) -> list[str]:
+    return [one.exercise for one in stored(site, class_id).entries]
+
+
+def test_exercises_are_put_in_order_with_and_without_scripts(
+    client: TestClient, site: Site
+) -> None:
+    class_id, grace = a_class(client, site)
+    other = "collectives/reduce-scatter-share"
+    three = [RING, TREE, next(one.id for one in site.catalog.topic("memory").exercises)]
+    new(grace, class_id, exercise=three, order=[three[2], three[0], "unknown/one"])
+    assert order(site, class_id) == [three[2], three[0], three[1]]
+    assert other not in order(site, class_id)
+    number = stored(site, class_id).id
+    page = grace.get(f"/assignments/{number}/edit")
+    assert re.findall(r'name="place:([^"]+)" value="(\d)"', page) == [
+        (three[2], "1"), (three[0], "2"), (three[1], "3")
+    ]  # fmt: skip
+    edited(grace, number, exercise=three, **{f"place:{three[1]}": "1.5", f"place:{three[2]}": "1"})
+    assert order(site, class_id) == [three[2], three[1], three[0]]
+    page = edited(grace, number, 422, exercise=three, **{f"place:{RING}": "first"})
+    assert "must be a number such as 3, not 'first'" in words(page)
+
+
+def test_the_second_of_two_teachers_sees_what_changed_and_loses_nothing(
+    client: TestClient, site: Site
+) -> None:
+    class_id, grace = a_class(client, site)
+    ada = joined(site, class_id, browser(client, site, "Ada"), Role.TEACHER)
+    new(grace, class_id)
+    number = stored(site, class_id).id
+    path = f"/assignments/{number}/edit"
+    mine, hers = fields(ada.get(path)), fields(grace.get(path))
+    third = next(one for one in site.catalog.topic("memory").exercises)
+    grace.post(path, {**hers, "due": ["2036-11-11T12:00"], "attempts": ["3"],
+                      "exercise": [*hers["exercise"], third.id], f"points:{third.id}": ["4"]})  # fmt: skip
+    page = ada.post(path, {**mine, "title": ["Rings"], "attempts": ["5"],
+                           f"points:{RING}": ["9"]}, status=200)  # fmt: skip
+    says = words(page)
+    assert stored(site, class_id).title == "Week 1"
+    assert "Due : 2036-10-02 23:59 became 2036-11-11 12:00; you left it alone" in says
+    assert "Tries that count : 0 became 3; you entered 5" in says
+    assert f"{third.title} : not chosen became 4 pt" in says
+    assert "Title :" not in says.partition("Opens")[0]
+    ada.post(path, fields(page))
+    found = stored(site, class_id)
+    assert (found.title, found.policy.attempts) == ("Rings", 5)
+    assert found.policy.due == datetime(2036, 11, 11, 11, 0, tzinfo=UTC)
+    assert [(one.exercise, one.points) for one in found.entries] == [
+        (RING, 9.0), (TREE, 1.0), (third.id, 4.0)
+    ]  # fmt: skip
+    broken = ada.post(path, {**fields(ada.get(path)), "seen": ["{}x"]}, status=422)
+    assert "incomplete" in words(broken)
