@@ -19,6 +19,7 @@ from app.people.assignments import (
     delete_assignment,
 )
 from app.people.classes import Role, members_of
+from app.people.deletion import refuse_other_name
 from app.people.overview import turnouts
 from app.site import Here, Site
 from app.web.frame.aside import aside
@@ -39,7 +40,6 @@ from app.web.people.choosing import Chapter, Placed, chapters_of, in_order, path
 from app.web.people.guard import Membership, in_assignment, in_class
 from app.web.people.head import ClassHead, assignment_url, class_url, head_of
 from app.web.people.meanwhile import Meanwhile, changes, merged, same, seen_form, seen_text
-from app.web.people.settings import refuse_other_name
 
 router = APIRouter()
 _FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise of the site
