@@ -84,6 +84,10 @@ if (chooser && sorted) {
   chooser.addEventListener("change", ({ target }) => target.type === "checkbox" && follow(target));
 }
 
+// Work that goes on step by step; the next one begins after some seconds.
+const next = document.querySelector("[data-continues]");
+if (next) setTimeout(() => next.requestSubmit(), 300 + 1_000 * Number(next.dataset.continues));
+
 // The clock of an exam: minutes until it ends.
 function tick() {
   const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it

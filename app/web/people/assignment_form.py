@@ -34,7 +34,7 @@ _NEARLY_FIRST = 1e-9  # the place 0
 class AssignmentForm:
     """The texts of the fields; *after*: what happens after the due date, ends or late.
 
-    The *points* are in the order of the exercises; *unread*: places that are no numbers.
+    The *points* are in the order of the exercises; *unread*: places that cannot be read.
     """
 
     title: str = ""
