@@ -1,6 +1,6 @@
 """Assignments: exercises, dates and rules, and the extensions of single persons."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -121,6 +121,15 @@ def assignment_to_change(session: Session, assignment: int) -> Assignment:
     row = select(AssignmentRow).where(AssignmentRow.id == assignment).with_for_update()
     session.exec(row.execution_options(populate_existing=True)).first()
     return assignment_with(session, assignment)
+
+
+def assignments_with(session: Session, numbers: Collection[int]) -> Sequence[Assignment]:
+    """The assignments with those numbers, in their order."""
+    known = col(AssignmentRow.id).in_(numbers)
+    return _assignments(
+        session,
+        session.exec(select(AssignmentRow).where(known).order_by(col(AssignmentRow.id))).all(),
+    )
 
 
 def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:

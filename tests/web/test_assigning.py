@@ -265,9 +265,11 @@ def test_exercises_are_put_in_order_with_and_without_scripts(
     assert re.findall(r'name="place:([^"]+)" value="(\d)"', page) == [
         (three[2], "1"), (three[0], "2"), (three[1], "3")
     ]  # fmt: skip
-    edited(grace, number, exercise=three, **{f"place:{three[1]}": "1.5", f"place:{three[2]}": "1"})
+    typed = {"exercise": three, f"place:{three[1]}": "1.5", f"place:{three[2]}": "1"}
+    grace.post(f"/assignments/{number}/edit", {**FORM, **typed})
     assert order(site, class_id) == [three[2], three[1], three[0]]
-    page = edited(grace, number, 422, exercise=three, **{f"place:{RING}": "first"})
+    typed = {"exercise": three, f"place:{RING}": "first"}
+    page = grace.post(f"/assignments/{number}/edit", {**FORM, **typed}, 422)
     assert "must be a number such as 3, not 'first'" in words(page)
 
 
