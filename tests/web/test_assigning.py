@@ -93,6 +93,26 @@ def fields(page: str) -> dict[str, list[str]]:
     return found
 
 
+def test_another_time_zone_moves_no_date(client: TestClient, site: Site) -> None:
+    """A due date is a moment: it reads as another hour, and nobody gains or loses a minute."""
+    class_id, grace = a_class(client, site)
+    due = datetime(2036, 10, 26, 0, 30, tzinfo=UTC)  # 02:30 in Berlin, for the first time
+    new(grace, class_id)
+    number = stored(site, class_id).id
+    with open_writing_session(site.engine) as session:
+        row = session.get_one(AssignmentRow, number)
+        row.due = row.closes = due
+        session.add(row)
+        session.commit()
+    for zone, says in (("Asia/Tokyo", "Oct 26, 2036, 09:30"), ("Europe/Berlin", "02:30")):
+        grace.post(f"/classes/{class_id}/settings", {"name": "Week", "zone": zone})
+        assert says in words(grace.get(f"/classes/{class_id}"))
+        form = fields(grace.get(f"/assignments/{number}/edit"))
+        grace.post(f"/assignments/{number}/edit", form)  # as it is shown
+        policy = stored(site, class_id).policy
+        assert (policy.due, policy.closes) == (due, due)
+
+
 def test_a_date_where_clocks_are_changed_is_confirmed_first(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     page = new(grace, class_id, status=200, due="2036-03-30T02:30")  # a Sunday; clocks skip it
