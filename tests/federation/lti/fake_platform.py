@@ -33,6 +33,7 @@ class FakePlatform:
     odd: Odd = lambda name: None
     about: dict[str, str] = field(default_factory=dict)
     registered: tuple[str, dict[str, Any]] = ("", {})
+    slow: float = 0.0
     active: int = 0
     most: int = 0
 
@@ -50,6 +51,7 @@ class FakePlatform:
         )
 
     async def token(self, request: Request) -> Response:
+        await asyncio.sleep(self.slow)
         if odd := self.odd("token"):
             return odd
         form = await request.form()

@@ -66,6 +66,28 @@ def test_a_score_is_final_whatever_it_is(course: tuple[Course, FakePlatform]) ->
         held.now = held.now.replace(hour=held.now.hour + 1)
 
 
+def test_a_slow_platform_holds_up_no_other(
+    course: tuple[Course, FakePlatform], engine: Engine, loop: asyncio.AbstractEventLoop
+) -> None:
+    held, slow = course
+    slow.slow = 0.6
+    held.answer(0)
+    with fake_platform() as fast:
+        other = course_of(engine, fast, loop, 1, Policy(), alone=False)
+        other.answer(0)
+
+        async def until_one_has_arrived() -> bool:
+            tasks = await held.courier().look()
+            while not fast.scores and not all(task.done() for task in tasks):
+                await asyncio.sleep(0.01)
+            waits = not slow.scores
+            await asyncio.gather(*tasks)
+            return waits
+
+        assert loop.run_until_complete(until_one_has_arrived())
+        assert (len(fast.scores), len(slow.scores)) == (1, 1)
+
+
 def test_a_line_item_at_an_inside_address_is_never_asked(
     course: tuple[Course, FakePlatform],
 ) -> None:
