@@ -244,7 +244,7 @@ def test_an_assignment_that_someone_else_changed_is_not_changed_unseen(
     assert changed.headers["etag"] in late.json()["detail"]
     assert api.client.delete(path, headers=known).status_code == 412
     assert api.send("GET", f"/assignments/{number}")["title"] == "Rings"
-    several = {**bearer, "If-Match": f'"other", {changed.headers["etag"]}'}
+    several = {**bearer, "If-Match": f'"other", W/{changed.headers["etag"]}'}
     assert api.client.delete(path, headers=several).status_code == 204
 
 

@@ -12,6 +12,8 @@ from app.db.session import open_session, open_writing_session
 from app.people.assignments import Assignment, assignment_with, assignments_of, dates_for
 from app.people.classes import Role
 from app.site import Site
+from app.web.people.assigning import _store
+from app.web.people.assignment_form import form_of, read
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
 RING, TREE = "collectives/ring-all-reduce-time", "collectives/ring-or-tree"
@@ -291,6 +293,19 @@ def test_exercises_are_put_in_order_with_and_without_scripts(
     typed = {"exercise": three, f"place:{RING}": "first"}
     page = grace.post(f"/assignments/{number}/edit", {**FORM, **typed}, 422)
     assert "must be a number such as 3, not 'first'" in words(page)
+
+
+def test_what_is_stored_in_the_last_moment_is_seen_as_well(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site)
+    new(grace, class_id)
+    before = stored(site, class_id)
+    found = read(form_of(before), before.policy.zone, before.policy)
+    edited(grace, before.id, title="Rings")
+    now = stored(site, class_id)
+    assert _store(site, class_id, before, found) == now  # it is shown, and nothing is stored
+    assert stored(site, class_id) == now
+    assert _store(site, class_id, now, found) is None
+    assert stored(site, class_id) == before
 
 
 def test_the_second_of_two_teachers_sees_what_changed_and_loses_nothing(

@@ -149,7 +149,8 @@ def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
     Raises:
         HTTPException: 412, someone has changed it.
     """
-    known = [one.strip() for one in (if_match or "*").split(",")]
+    # A proxy that compresses makes the tag a weak one: W/"...".
+    known = [one.strip().removeprefix("W/") for one in (if_match or "*").split(",")]
     if "*" not in known and _tag(stored) not in known:
         raise HTTPException(412, _CHANGED.format(now=_tag(stored)))
 
