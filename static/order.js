@@ -1,4 +1,5 @@
 // A list to put in order by dragging or with keys. Items that do not belong go below the divider.
+// Its data-sorts says what its items are, and data-name what its fields are called.
 const chevron = (path) => `
   <svg width="14" height="14" viewBox="0 0 14 14" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
     <path d="${path}"/>
@@ -13,9 +14,9 @@ export function order(list) {
   const live = list.parentElement.querySelector("[data-live]");
   const help = document.querySelector("#order-help");
   const strangers = "strangers" in list.dataset;
-  help.textContent = strangers
-    ? "Drag the statements into order, or move them with the arrows. Statements that do not belong go below the line."
-    : "Drag the statements into order, or move them with the arrows.";
+  const { sorts = "statements", name: called = "answer" } = list.dataset;
+  const how = `Drag the ${sorts} into order, or move them with the arrows.`;
+  help.textContent = strangers ? `${how} Statements that do not belong go below the line.` : how;
 
   const places = [...list.children];
   const answered = places.some((item) => item.querySelector(".place").value);
@@ -53,7 +54,7 @@ export function order(list) {
     }
     const field = document.createElement("input");
     field.type = "hidden";
-    field.name = "answer";
+    field.name = called;
     field.value = item.dataset.key;
     item.append(moves, field);
   }
@@ -160,4 +161,16 @@ export function order(list) {
       signal,
     });
   }
+
+  return {
+    add(item) {
+      dress(item);
+      list.append(item);
+      number();
+    },
+    remove(item) {
+      item.remove();
+      number();
+    },
+  };
 }

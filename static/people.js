@@ -55,6 +55,39 @@ if (chooser && sum) {
   total();
 }
 
+// The order of the chosen exercises follows what is chosen.
+const sorted = document.querySelector("[data-order]");
+if (chooser && sorted) {
+  const { order } = await import("./order.js");
+  const box = sorted.closest("fieldset");
+  const boxes = () => [...chooser.querySelectorAll("[type=checkbox]")];
+  const chosen = () => new Set(boxes().flatMap((one) => (one.checked ? [one.value] : [])));
+  for (const item of [...sorted.children]) if (!chosen().has(item.dataset.key)) item.remove();
+  const list = order(sorted);
+  function follow(one) {
+    const item = [...sorted.children].find(({ dataset }) => dataset.key === one.value);
+    if (item && !one.checked) list.remove(item);
+    if (!item && one.checked) list.add(made(one));
+    box.hidden = sorted.children.length < 2;
+  }
+  function made(one) {
+    const item = document.createElement("li");
+    const [text, place] = [document.createElement("span"), document.createElement("input")];
+    item.dataset.key = one.value;
+    text.className = "text";
+    text.textContent = one.dataset.title;
+    place.className = "place";
+    item.append(text, place);
+    return item;
+  }
+  boxes().forEach(follow);
+  chooser.addEventListener("change", ({ target }) => target.type === "checkbox" && follow(target));
+}
+
+// Work that goes on step by step; the next one begins after some seconds.
+const next = document.querySelector("[data-continues]");
+if (next) setTimeout(() => next.requestSubmit(), 300 + 1_000 * Number(next.dataset.continues));
+
 // The clock of an exam: minutes until it ends.
 function tick() {
   const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it

@@ -15,7 +15,7 @@ from app.db.tables import KEY_LIMIT, Replay
 from app.db.tokens import Grant
 from app.errors import UnavailableError
 from app.grading.verdicts import CheckResult, Submission
-from app.people.named import labeled, learner_called
+from app.people.named import grader_named, labeled, learner_called
 from app.site import Here, Site
 
 IDEMPOTENCY = "Idempotency-Key"
@@ -43,7 +43,7 @@ def grant_of(request: Request, site: Site) -> Grant:
 
 def grader_of(grant: Grant) -> str:
     """The learner for whom attempts with a token are stored: token:NAME."""
-    return f"token:{grant.name}"[:64]
+    return grader_named(grant.name)
 
 
 def learner_of(site: Site, grant: Grant, submission: Submission) -> str:
@@ -56,7 +56,7 @@ def learner_of(site: Site, grant: Grant, submission: Submission) -> str:
     if label is None:
         return grader_of(grant)
     if grant.scope == "check":
-        return labeled(grader_of(grant), label)
+        return labeled(grant.name, label)
     with open_session(site.engine) as session:
         return learner_called(session, label, grant.class_id)
 

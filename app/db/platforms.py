@@ -76,6 +76,9 @@ class LinkRow(SQLModel, table=True):
     assignment: int = Field(foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
     lineitem_url: str = Field(default="", max_length=ADDRESS_LIMIT)
     lineitems_url: str = Field(default="", max_length=ADDRESS_LIMIT)
+    item_digest: str = Field(
+        default="", max_length=DIGEST_LENGTH, description="of what its line item was last told"
+    )
 
 
 class NonceRow(SQLModel, table=True):

@@ -20,8 +20,9 @@ from app.db.tables import now
 from app.errors import AppError, RefusedError, UnavailableError
 from app.federation import outbox
 from app.federation.changes import Changes
+from app.federation.line_items import LineItems
 from app.federation.lti.platforms import Platform, platform_with
-from app.federation.lti.scores import ResourceLink, Score, line_item, send_score
+from app.federation.lti.scores import ResourceLink, Score, line_item, send_score, terms_of
 from app.federation.lti.services import Services
 from app.federation.outbox import Due
 from app.people.assignments import assignment_with
@@ -52,6 +53,7 @@ class Courier:
         self._changes = Changes()
         self._everything_at: datetime | None = None
         self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._items = LineItems(engine, services, clock)
         self._finding: dict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, pause: float = PAUSE) -> None:
@@ -65,17 +67,19 @@ class Courier:
                     cause = error.cause if isinstance(error, UnavailableError) else ""
                     _log.warning("scores wait: %s (%s)", error, cause)
         finally:
+            self._items.stop()
             for task in self._under_way.values():
                 task.cancel()
 
     async def look(self) -> Sequence[asyncio.Task[None]]:
         """Post what has changed, and start to send what is due: the tasks that do."""
         await asyncio.to_thread(self._post)
+        changing = await self._items.look()
         for platform in await asyncio.to_thread(self._waiting):
             task = self._under_way.get(platform)
             if task is None or task.done():
                 self._under_way[platform] = asyncio.create_task(self._empty(platform))
-        return [task for task in self._under_way.values() if not task.done()]
+        return [*changing, *(task for task in self._under_way.values() if not task.done())]
 
     def _post(self) -> None:
         at = self._clock()
@@ -181,7 +185,7 @@ class Courier:
                 resource_link=row.resource_link,
                 assignment=row.assignment,
                 title=assignment.title,
-                points=assignment.points,
+                terms=terms_of(assignment),
                 lineitem=row.lineitem_url,
                 lineitems=row.lineitems_url,
             )

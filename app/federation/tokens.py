@@ -128,7 +128,10 @@ async def verified(
     _check_audience(claims, audience)
     _check_times(claims, time.time() if now is None else now)
     if nonce is not None and claims.get("nonce") != nonce:
-        raise RefusedError("the token answers another request: its nonce is not the one sent")
+        raise RefusedError(
+            "the token answers another request: its nonce is not the one sent; go back to where "
+            "you came from, and open it again there"
+        )
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise RefusedError(

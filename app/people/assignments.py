@@ -1,8 +1,9 @@
 """Assignments: exercises, dates and rules, and the extensions of single persons."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import delete
@@ -47,6 +48,13 @@ class Assignment:
     def points(self) -> float:
         """The points of all its exercises."""
         return sum(entry.points for entry in self.entries)
+
+    @property
+    def version(self) -> str:
+        """The same for the same title, rules and exercises."""
+        rules = [str(getattr(self.policy, name)) for name in Policy.__slots__ if name != "zone"]
+        entries = [(one.exercise, one.points) for one in self.entries]
+        return sha256(repr((self.title, rules, entries)).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,26 @@ def assignment_with(session: Session, assignment: int) -> Assignment:
     """
     row = _row(session, assignment)
     return _assignments(session, [row])[0]
+
+
+def assignment_to_change(session: Session, assignment: int) -> Assignment:
+    """The assignment with that number, which nobody else changes before this session ends.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    row = select(AssignmentRow).where(AssignmentRow.id == assignment).with_for_update()
+    session.exec(row.execution_options(populate_existing=True)).first()
+    return assignment_with(session, assignment)
+
+
+def assignments_with(session: Session, numbers: Collection[int]) -> Sequence[Assignment]:
+    """The assignments with those numbers, in their order."""
+    known = col(AssignmentRow.id).in_(numbers)
+    return _assignments(
+        session,
+        session.exec(select(AssignmentRow).where(known).order_by(col(AssignmentRow.id))).all(),
+    )
 
 
 def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from sqlmodel import Session, col, select
 
 from app.db.people import ClassRow, MemberRow, PersonRow
+from app.db.tables import now
 from app.errors import InputError, NotFoundError, nearest
 from app.people.codes import digest_of, join_code, new_code, read_code
 from app.people.persons import clean_name
@@ -102,6 +103,18 @@ def class_with(session: Session, class_id: int) -> ClassRow:
     if found is None:
         raise NotFoundError("there is no such class")
     return found
+
+
+def archive(session: Session, row: ClassRow) -> None:
+    """Archive a class: nobody can join it anymore. Not committed."""
+    row.archived, row.joining = row.archived or now(), "closed"
+    session.add(row)
+
+
+def take_out_of_archive(session: Session, row: ClassRow) -> None:
+    """Take a class out of the archive; it stays closed to those who want to join. Not committed."""
+    row.archived = None
+    session.add(row)
 
 
 def number_of(row: ClassRow | PersonRow) -> int:

@@ -10,6 +10,7 @@ from sqlmodel import Session, col
 from app.db.people import ClassRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.db.personal import delete_learners
 from app.db.tables import TokenRow, now
+from app.errors import InputError
 from app.people.classes import Role, number_of
 from app.people.members import INVENTED, in_parts
 
@@ -30,6 +31,17 @@ def delete_class(session: Session, row: ClassRow) -> int:
     session.connection().execute(delete(ClassRow).where(col(ClassRow.id) == class_id))
     session.expire_all()
     return len(gone)
+
+
+def refuse_other_name(typed: str, name: str) -> None:
+    """Refuse to delete what is called *name* unless that was typed.
+
+    Raises:
+        InputError: something else was typed.
+    """
+    if " ".join(typed.split()).casefold() != name.casefold():
+        found = f"not {typed[:40]!r}" if typed.strip() else "and the field was empty"
+        raise InputError(f"nothing was deleted: to confirm, type the name {name!r}, {found}")
 
 
 def _only_here(session: Session, class_id: int) -> Mapping[int, str]:

@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
+from app.people.grade_files import FileColumn, PointsDifference, columns_of, points_difference
 from app.people.gradebook import WHOLE, Cells, gradebook_of, total
 
 
@@ -35,6 +36,24 @@ def grades_of(session: Session, secret: str, class_id: int) -> Grades:
     assignments = assignments_of(session, class_id)
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     return Grades(students, assignments, gradebook_of(session, secret, assignments, students))
+
+
+def difference_in(session: Session, secret: str, class_id: int, text: str) -> PointsDifference:
+    """What the CSV file *text* would change in the points of a class.
+
+    Its columns are whole assignments, or the exercises of one: whichever more of are in its head.
+
+    Raises:
+        InputError: it is not a file of grades.
+    """
+    found = grades_of(session, secret, class_id)
+    choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
+    head = text.lstrip().partition("\n")[0].casefold()
+
+    def named(columns: Sequence[FileColumn]) -> int:
+        return sum(column.name.casefold() in head for column in columns)
+
+    return points_difference(text, max(choices, key=named), found.members, found.cells)
 
 
 def described(grades: Grades) -> Mapping[str, object]:

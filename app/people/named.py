@@ -9,18 +9,43 @@ from app.db.people import MemberRow, PersonRow
 from app.db.tables import LEARNER_LIMIT
 from app.errors import InputError, nearest
 
+_GRADER = "token:"
+_ESCAPES = {"%": "%25", "/": "%2F", "#": "%23"}
+_DIGEST = 40  # characters of a digest
 _NEAREST = 2_000  # members among whom the closest is looked for
 
 
-def labeled(grader: str, label: str) -> str:
-    """The learner for whom a grader's answers of *label* are stored: token:NAME/LABEL.
+def grader_named(token: str) -> str:
+    """The learner for whom answers with a token are stored: token:NAME.
 
-    A digest where that is too long.
+    >>> grader_named("course"), grader_named("course/1")
+    ('token:course', 'token:course%2F1')
     """
-    whole = f"{grader}/{label}"
+    return _whole_or_digest(_GRADER + _escaped(token), "")
+
+
+def labeled(token: str, label: str) -> str:
+    """The learner for whom answers with a token are stored under a label: token:NAME/LABEL.
+
+    No two tokens and labels have the same: where that is too long, it ends with a digest.
+
+    >>> labeled("course", "1/2")
+    'token:course/1/2'
+    """
+    return _whole_or_digest(_GRADER + _escaped(token), f"/{label}")
+
+
+def _escaped(token: str) -> str:
+    """A token's name without what separates it from a label or a digest."""
+    return "".join(_ESCAPES.get(character, character) for character in token)
+
+
+def _whole_or_digest(grader: str, label: str) -> str:
+    whole = grader + label
     if len(whole) <= LEARNER_LIMIT and "\0" not in whole:
         return whole
-    return f"{grader[:20]}/{sha256(whole.encode('utf-8', 'replace')).hexdigest()[:40]}"
+    digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{grader[: LEARNER_LIMIT - _DIGEST - 1]}#{digest}"
 
 
 def learner_called(session: Session, text: str, class_id: int | None) -> str:

@@ -80,6 +80,17 @@ def override(
     session.flush()
 
 
+def held(session: Session, assignment: int) -> Sequence[OverrideRow]:
+    """The overrides of an assignment that hold, by person and exercise."""
+    rows = session.exec(
+        select(OverrideRow)
+        .where(OverrideRow.assignment == assignment)
+        .order_by(col(OverrideRow.id))
+    )
+    last = {(row.person, row.exercise): row for row in rows}
+    return [last[cell] for cell in sorted(last) if last[cell].points is not None]
+
+
 def overrides_of(
     session: Session, assignment: Assignment, person: int
 ) -> Mapping[str, Sequence[OverrideRow]]:

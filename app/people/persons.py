@@ -46,9 +46,8 @@ def clean_name(text: str) -> str:
     """
     name = " ".join(text.split())
     if not (0 < len(name) <= NAME_LIMIT and name.isprintable()):
-        raise InputError(
-            f"a name must have 1 to {NAME_LIMIT} printable characters, not {name[:40]!r}"
-        )
+        found = f"not {name[:40]!r}" if name else "and nothing was entered"
+        raise InputError(f"a name must have 1 to {NAME_LIMIT} printable characters, {found}")
     return name
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from app.people.classes import Member, Role, members_of
 from app.people.variants import Drawings
 from app.sandbox.runner import Runner
 
-_AT_ONCE = 200  # answers between two writes
+_AT_ONCE = 100  # answers between two writes
 _RUNS = 16  # programs that run, or wait for a slot, at once
 _LEARNERS = 1_000  # of a query
 
@@ -57,9 +57,13 @@ class Judged:
 
 @dataclass(slots=True)
 class Regraded:
-    """How many answers were judged again, and what became of them; *kept*: why scores stay."""
+    """How many answers were judged again, and what became of them; *kept*: why scores stay.
+
+    The *last* attempt is where to go on, if there was not enough time for all.
+    """
 
     judged: int = 0
+    last: int = 0
     raised: int = 0
     lowered: int = 0
     kept: list[str] = field(default_factory=list)
@@ -68,6 +72,7 @@ class Regraded:
     def count(self, one: Judged) -> None:
         """Add an answer."""
         self.judged += 1
+        self.last = one.stale.attempt
         if one.changes:
             self.raised += one.score > one.stale.before
             self.lowered += one.score < one.stale.before
@@ -81,11 +86,12 @@ def stale_answers(
     catalog: Catalog,
     class_id: int,
     exercises: Collection[str] = (),
+    after: int = 0,
 ) -> Sequence[Stale]:
     """The answers in a class that another version of their exercise judged; the first one first.
 
     Those to drawings that count in no assignment are left out. With *exercises*, only those to
-    these.
+    these; and only those that came after an attempt.
     """
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     found: dict[int, Stale] = {}
@@ -93,7 +99,7 @@ def stale_answers(
         for entry in assignment.entries:
             exercise = catalog.by_id.get(entry.exercise)
             if exercise is not None and (not exercises or exercise.id in exercises):
-                those = _stale(session, secret, assignment, exercise, students)
+                those = _stale(session, secret, assignment, exercise, students, after)
                 found |= {one.attempt: one for one in those}
     return [found[number] for number in sorted(found)]
 
@@ -106,11 +112,13 @@ async def regraded(
     *,
     lower: bool = False,
     store: bool = True,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Regraded:
     """Judge *stale* answers again, and store scores that rise; with *lower*, those that fall, too.
 
     A score never falls where the exercise draws other values now. Programs run in the sandbox. A
-    run that is interrupted has stored what it had judged, and can be begun again.
+    run that is interrupted has stored what it had judged, and can be begun again. It ends early
+    once it is *enough*, but not before the first answers are judged.
 
     Raises:
         UnavailableError: the sandbox or the database is unavailable.
@@ -121,6 +129,8 @@ async def regraded(
             result.count(one)
         if store:
             await asyncio.to_thread(_store, engine, [one for one in some if one.changes])
+        if enough():
+            break
     return result
 
 
@@ -172,6 +182,7 @@ def _stale(
     assignment: Assignment,
     exercise: Exercise,
     students: Sequence[Member],
+    after: int,
 ) -> Iterator[Stale]:
     drawings = Drawings(secret, assignment.id, assignment.policy.variants)
     whose = {one.learner: one for one in students}
@@ -181,6 +192,7 @@ def _stale(
             select(AttemptRow)
             .where(
                 AttemptRow.exercise == exercise.id,
+                col(AttemptRow.id) > after,
                 ~col(AttemptRow.carried),
                 col(AttemptRow.learner).in_(learners[start : start + _LEARNERS]),
             )

@@ -223,7 +223,91 @@ def test_the_examples_of_the_description_work(made: Callable[[], Api]) -> None:
     api.send("POST", "/roster", 201, json=example("NewPerson"))
     one = api.send("POST", "/assignments", 201, json=example("NewAssignment"))
     api.send("POST", f"/assignments/{one['id']}/extensions", json=example("NewExtension"))
+    api.send("POST", f"/assignments/{one['id']}/overrides", json=example("NewOverride"))
     assert example("NewClass")["zone"] == "Europe/Berlin"
+
+
+def test_an_assignment_that_someone_else_changed_is_not_changed_unseen(
+    made: Callable[[], Api],
+) -> None:
+    api = made()
+    number = api.send("POST", "/assignments", 201, json=assignment())["id"]
+    path = f"{CLASSES}/{api.class_id}/assignments/{number}"
+    bearer = {"Authorization": f"Bearer {api.token}"}
+    first = api.client.get(path, headers=bearer).headers["etag"]
+    known = {**bearer, "If-Match": first}
+    changed = api.client.put(path, headers=known, json=assignment(title="Rings"))
+    assert changed.status_code == 200
+    assert changed.headers["etag"] not in ("", first)
+    late = api.client.put(path, headers=known, json=assignment(title="Trees"))
+    assert (late.status_code, late.headers.get("content-type")) == (412, "application/problem+json")
+    assert changed.headers["etag"] in late.json()["detail"]
+    assert api.client.delete(path, headers=known).status_code == 412
+    assert api.send("GET", f"/assignments/{number}")["title"] == "Rings"
+    several = {**bearer, "If-Match": f'"other", W/{changed.headers["etag"]}'}
+    assert api.client.delete(path, headers=several).status_code == 204
+
+
+def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api]) -> None:
+    api = made()
+    people = [{"id": "4711", "name": "Ada"}, {"id": "4712", "name": "Alan"}]
+    api.send("PUT", "/roster", json=people)
+    number = api.send("POST", "/assignments", 201, json=assignment())["id"]
+    path = f"/assignments/{number}/overrides"
+    given = {"people": ["4711", "4712"], "exercise": RING, "points": 3.5, "why": "on paper"}
+    found = api.send("POST", path, json=given)
+    assert [(one["id"], one["exercise"], one["points"]) for one in found] == [
+        ("4711", RING, 3.5), ("4712", RING, 3.5)
+    ]  # fmt: skip
+    assert (found[0]["why"], found[0]["by"][:6]) == ("on paper", "token ")
+    assert api.send("GET", path) == found
+    api.send("POST", path, json={**given, "people": ["4712"], "exercise": None, "points": 1})
+    assert [one["total"] for one in api.send("GET", "/grades")["people"]] == [3.5, 1.0]
+    ada = found[0]["number"]
+    assert [one["id"] for one in api.send("GET", f"{path}?limit=1")] == ["4711"]
+    api.send("DELETE", f"{path}/{ada}", 404)
+    api.send("DELETE", f"{path}/{ada}?exercise={RING}", 204)
+    assert [one["number"] for one in api.send("GET", path)] == 2 * [found[1]["number"]]
+    assert api.send("POST", path, json={**given, "points": None})[0]["exercise"] is None
+    for change, says in (
+        ({"why": " "}, "give a reason"), ({"points": -1}, "body.points"), ({"points": 1001}, "body.points"),
+        ({"exercise": f"{RING}s"}, "did you mean"), ({"people": ["471"]}, "nobody in this class"),
+    ):  # fmt: skip
+        assert says in api.send("POST", path, 422, json={**given, **change})["detail"]
+
+
+def test_a_file_of_grades_is_imported_once_its_difference_is_known(
+    made: Callable[[], Api],
+) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": "4711", "name": "Ada"}, {"id": "4712", "name": "Bo"}])
+    number = api.send("POST", "/assignments", 201, json=assignment())["id"]
+    file = "id;name;Ring\n4711;Ada;2,5\n4713;Nobody;1\n4712;Bo;1001\n"
+    dry = api.send("PUT", "/grades.csv?dry_run=true", content=file.encode("utf-16"))
+    assert (dry["applied"], dry["same"], len(dry["left_out"])) == (False, 0, 2)
+    change = {"id": "4711", "assignment": number, "exercise": None, "before": None, "after": 2.5}
+    assert dry["changes"][0].items() >= change.items()
+    assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
+    assert "give a reason" in api.send("PUT", "/grades.csv", 422, content=file)["detail"]
+    assert api.send("PUT", "/grades.csv?why=oral", content=file)["applied"]
+    assert api.send("GET", "/grades")["people"][0]["total"] == 2.5
+    again = api.send("PUT", "/grades.csv?dry_run=true", content=api.send("GET", "/grades.csv"))
+    assert (again["changes"], again["same"]) == ([], 1)
+
+
+def test_a_class_is_archived_and_deleted_by_its_name(made: Callable[[], Api], site: Site) -> None:
+    api = made()
+    assert api.send("PUT", "/archive").items() >= {"archived": True, "joining": "closed"}.items()
+    assert api.send("DELETE", "/archive")["archived"] is False
+    assert "scope admin" in api.send("DELETE", "?name=Systems", 403)["detail"]
+    with open_session(site.engine) as session:
+        admin = Api(api.client, create_token(session, "deletes", "admin"), api.class_id)
+    assert "type the name 'Systems'" in admin.send("DELETE", "", 422)["detail"]
+    admin.send("DELETE", "?name=systems", 204)
+    admin.send("GET", "", 404)
+    assert api.client.get(
+        CLASSES, headers={"Authorization": f"Bearer {api.token}"}
+    ).status_code in (200, 401)
 
 
 def learners(site: Site, answer: str) -> list[str]:
@@ -240,7 +324,7 @@ def test_a_label_of_a_grader_is_stored_apart_and_never_as_a_person(
         assert api.send("POST", "/api/v1/check", json=body)["learner"] == label
     first, second = learners(site, answer)
     assert first == "token:tests/Ada"
-    assert second.startswith("token:tests/")
+    assert second.startswith("token:tests#")
     assert len(second) <= 64
     body["learner"] = ""
     assert "body.learner" in api.send("POST", "/api/v1/check", 422, json=body)["detail"]

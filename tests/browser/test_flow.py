@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 from app.db.session import connect, open_writing_session
 from app.db.signing import signing_secret
 from app.db.tables import now
-from app.people.assignments import Entry, create_assignment
-from app.people.classes import create_class, join_code_of, number_of
+from app.people.assignments import Entry, assignment_with, create_assignment
+from app.people.classes import Role, create_class, enroll, join_code_of, number_of
+from app.people.persons import new_person, open_browser
 from app.people.policy import Policy
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_pages import assert_accessible, assert_fits
@@ -183,6 +184,37 @@ def join_link(server: Server) -> str:
         code = join_code_of(secret, row)
     engine.dispose()
     return f"/join/{code}"
+
+
+def test_a_teacher_puts_exercises_in_order_with_keys(open_page: MakePage, server: Server) -> None:
+    engine = connect(f"sqlite:///{server.database}")
+    secret, names = signing_secret(engine), [f"memory/stage-{n}" for n in (1, 2, 3)]
+    with open_writing_session(engine) as session:
+        class_id = number_of(create_class(session, secret, "Distributed training"))
+        ada = number_of(new_person(session, "Ada"))
+        enroll(session, class_id, ada, Role.TEACHER)
+        entries = [Entry(name, 1.0) for name in names]
+        number = create_assignment(session, class_id, "Week 1", Policy(), entries)
+        cookie = open_browser(session, ada)
+        session.commit()
+    page = open_page("/")
+    page.context.add_cookies([{"name": "session", "value": cookie, "url": page.url}])
+    page.goto(f"/assignments/{number}/edit")
+    items = page.locator("[data-order] > li")
+    items.nth(2).get_by_role("button", name="Move up").press("ArrowUp")
+    expect(page.locator("[data-order] + [data-live]")).to_have_text("Now in place 2")
+    second = page.locator("[type=checkbox][value='memory/stage-2']")
+    second.uncheck()
+    expect(items).to_have_count(2)
+    second.check()  # it comes back as the last one
+    page.get_by_role("button", name="Move down: ZeRO stage 1").press("Enter")
+    assert_accessible(page)
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(f"**/classes/{class_id}")
+    with open_writing_session(engine) as session:
+        found = [one.exercise for one in assignment_with(session, number).entries]
+    assert found == [names[2], names[0], names[1]]
+    engine.dispose()
 
 
 def test_a_student_joins_by_a_link_and_answers_what_is_due(

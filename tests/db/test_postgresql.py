@@ -34,6 +34,7 @@ from tests.federation.lti import test_outbox as outbox
 from tests.federation.lti.fake_platform import fake_platform
 from tests.people import test_gradebook as gradebook
 from tests.people import test_rosters as rosters
+from tests.people.test_turns import changes_are_not_lost
 
 pytestmark = pytest.mark.slow(15)
 
@@ -99,6 +100,10 @@ def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
 
 def test_a_roster_is_taken_once_as_on_sqlite(server: Engine) -> None:
     rosters.test_a_roster_that_is_sent_twice_at_once_is_taken_once(server)
+
+
+def test_changes_of_an_assignment_take_turns_as_on_sqlite(server: Engine) -> None:
+    changes_are_not_lost(server)
 
 
 def test_rows_are_stored_in_order(server: Engine) -> None:

@@ -99,7 +99,7 @@ def test_both_kinds_of_keys_are_accepted() -> None:
         (GOOD | {"aud": "d"}, "another client"), (GOOD | {"aud": ["wallclock", "d"]}, "another client"),
         (GOOD | {"azp": "d"}, "another client"), (without("aud"), "another client"),
         (GOOD | {"iss": "https://other.example"}, "is from 'https://other.example'"), (without("iss"), "is from 'None'"),
-        (GOOD | {"nonce": "m"}, "another request"), (without("nonce"), "another request"),
+        (GOOD | {"nonce": "m"}, "open it again"), (without("nonce"), "another request"),
         (without("exp"), "no valid exp"), (without("iat"), "no valid iat"), (GOOD | {"exp": "9999999999"}, "no valid exp"),
         (GOOD | {"exp": True}, "no valid exp"), (GOOD | {"exp": float("nan")}, "no valid exp"),
         (GOOD | {"exp": float("inf")}, "no valid exp"),

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
+from html import unescape
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,6 +16,7 @@ from app.db.session import open_session
 from app.db.tables import AttemptRow
 from app.errors import NotFoundError, UnavailableError
 from app.kinds import KINDS
+from app.people import regrading
 from app.people.assignments import Entry, assignments_of, create_assignment
 from app.people.classes import members_of
 from app.people.gradebook import cells_of
@@ -29,6 +32,8 @@ from app.people.regrading import (
 from app.people.variants import variant_seed
 from app.sandbox.runner import Runner
 from app.site import Site
+from app.web.people import regrades
+from app.web.people.regrade_steps import SoFar, so_far
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 from tests.people.test_grade_pages import as_, words
 
@@ -176,6 +181,68 @@ def test_a_teacher_sees_what_changes_before_it_does(client: TestClient, site: Si
     page = words(teacher.get(sure.headers["location"]).text)
     assert "1 score was changed" in page
     assert "No exercise of this class has changed" in page
+
+
+def test_many_answers_are_judged_step_by_step_and_a_run_that_was_left_goes_on(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["Bo", "Cleo", "Dan", "Eve", "Fay"]
+    crowd = crowd_of(site, *names)
+    for name in names:
+        crowd.answers(name, RING, site.clock(), right=False, digest="old")
+    crowd.answers("Fay", RING, site.clock(), right=True, digest="old",
+                  answer=crowd.mistake("Fay", RING))  # fmt: skip
+    teacher, href = as_(client, crowd, "Ada Teacher"), f"{crowd.href}/regrade"
+    monkeypatch.setattr(regrades, "MOST", 2)
+
+    def done(page: str) -> str:
+        return unescape(re.findall(r'name="done" value="([^"]*)"', page)[0])
+
+    page = teacher.post(href, data={"exercise": RING}).text
+    assert "2 of 6 answers judged again. Nothing is changed yet." in words(page)
+    page = teacher.post(href, data={"exercise": RING, "done": done(page)}).text
+    assert "4 of 6" in words(page)
+    whole = words(teacher.post(href, data={"exercise": RING, "done": done(page)}).text)
+    assert "6 answers judged by the present version: 5 scores change" in whole
+    assert "1 keeps its score: would be lower" in whole
+    assert all(f"{name} 0 % 100 %" in whole for name in names)
+    begun = teacher.post(href, data={"exercise": RING, "sure": "yes"}).text  # and left
+    assert [points(site, crowd, name, RING) for name in names[:3]] == [1.0, 1.0, 0.0]
+    monkeypatch.setattr(site.allowances.answers, "wait", lambda *_: 2.5)
+    held = teacher.post(href, data={"exercise": RING, "sure": "yes", "done": done(begun)}).text
+    assert "go on in 3 s" in words(held)
+    assert 'data-continues="3"' in held
+    monkeypatch.undo()
+    ends = teacher.post(href, data={"exercise": RING, "sure": "yes", "done": done(held)})
+    assert ends.headers["location"] == f"{href}?stored=5"
+    assert [points(site, crowd, name, RING) for name in names] == [1.0] * 5
+    for broken in ("{", '{"last": -1}', '{"judged": 1e999}', '{"more": 1}'):
+        refused = teacher.post(href, data={"exercise": RING, "done": broken})
+        assert refused.status_code == 422
+
+
+def test_a_step_ends_after_some_seconds(
+    site: Site, runner: Runner, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regrading, "_AT_ONCE", 1)
+    crowd = crowd_of(site, "Bo", "Cleo")
+    numbers = [
+        crowd.answers(name, RING, site.clock(), right=False, digest="old")
+        for name in ("Bo", "Cleo")
+    ]
+    stale = stale_in(site, crowd)
+    step = regraded(site.engine, stale, site.catalog, runner, store=False, enough=lambda: True)
+    found = loop.run_until_complete(step)
+    assert (found.judged, found.last) == (1, numbers[0])
+
+
+def test_reasons_stay_few_however_many_there_are() -> None:
+    step = Regraded(judged=60, last=9, kept=[f"reason {n}" + 400 * "x" for n in range(60)])
+    found = so_far(SoFar().with_step(step).with_step(step).text())
+    assert (sum(found.kept.values()), found.judged, found.last) == (120, 120, 9)
+    assert len(found.kept) == 20
+    assert found.kept["for other reasons"] == 82
+    assert max(map(len, found.kept)) == 300
 
 
 def test_the_command_lists_then_changes(

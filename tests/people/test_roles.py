@@ -111,18 +111,23 @@ API = "/api/v1/classes/{class_id}"
 GET, ALL = ("GET",), ("GET", "PUT", "DELETE")
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "/api/v1/classes": ("GET", "POST"),
-    API: GET,
+    API: ("GET", "DELETE"),
+    f"{API}/archive": ("PUT", "DELETE"),
     f"{API}/roster": ("GET", "PUT", "POST"),
     f"{API}/roster.csv": ("GET", "PUT"),
     f"{API}/assignments": ("GET", "POST"),
     f"{API}/assignments/{{assignment}}": ALL,
     f"{API}/assignments/{{assignment}}/extensions": ("GET", "POST"),
     f"{API}/assignments/{{assignment}}/extensions/{{person}}": ("DELETE",),
+    f"{API}/assignments/{{assignment}}/overrides": ("GET", "POST"),
+    f"{API}/assignments/{{assignment}}/overrides/{{person}}": ("DELETE",),
     f"{API}/assignments/{{assignment}}/variants": GET,
     f"{API}/grades": GET,
-    f"{API}/grades.csv": GET,
+    f"{API}/grades.csv": ("GET", "PUT"),
     f"{API}/results": GET,
 }
+ADMIN = {("POST", "/api/v1/classes"), ("DELETE", API)}  # not for a token of one class
+NO_GRADES = ("PUT", f"{API}/grades.csv")  # a roster is sent to it
 DUE = datetime(2099, 1, 1, tzinfo=UTC)
 NEW = {"title": "New", "due": DUE.isoformat(), "exercises": [{"exercise": RING, "points": 1}]}
 BODIES: Mapping[str, Any] = {
@@ -131,6 +136,9 @@ BODIES: Mapping[str, Any] = {
     f"{API}/assignments/{{assignment}}": {"PUT": NEW},
     f"{API}/assignments/{{assignment}}/extensions": {
         "POST": {"people": ["4711"], "until": "2099-02-01T00:00:00Z"}
+    },
+    f"{API}/assignments/{{assignment}}/overrides": {
+        "POST": {"people": ["4711"], "points": 1, "why": "oral"}
     },
 }
 
@@ -286,5 +294,6 @@ def test_a_session_opens_nothing_to_programs_and_a_token_its_own_class_alone(
         routes(programs), key=lambda pair: (pair[0] == "DELETE", -len(pair[1]))
     ):
         status = place.program(Who.TEACHER, method, pattern)
-        allowed = (403,) if (method, pattern) == ("POST", "/api/v1/classes") else (200, 201, 204)
+        allowed = (403,) if (method, pattern) in ADMIN else (200, 201, 204)
+        allowed = (422,) if (method, pattern) == NO_GRADES else allowed
         assert status in allowed, (method, pattern, status)

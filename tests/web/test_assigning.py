@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from fastapi.testclient import TestClient
@@ -11,6 +12,8 @@ from app.db.session import open_session, open_writing_session
 from app.people.assignments import Assignment, assignment_with, assignments_of, dates_for
 from app.people.classes import Role
 from app.site import Site
+from app.web.people.assigning import _store
+from app.web.people.assignment_form import form_of, read
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
 RING, TREE = "collectives/ring-all-reduce-time", "collectives/ring-or-tree"
@@ -85,11 +88,31 @@ def fields(page: str) -> dict[str, list[str]]:
         value = re.search(r'value="([^"]*)"', tag)
         ticks = kind is not None and kind[1] in ("checkbox", "radio")
         if name and value and (not ticks or "checked" in tag):
-            found.setdefault(name[1], []).append(value[1])
+            found.setdefault(name[1], []).append(unescape(value[1]))
     for name, options in re.findall(r'<select [^>]*name="(\w+)">(.*?)</select>', form, re.DOTALL):
         chosen = re.search(r'value="(\w+)" selected', options)
         found[name] = [chosen[1] if chosen else ""]
     return found
+
+
+def test_another_time_zone_moves_no_date(client: TestClient, site: Site) -> None:
+    """A due date is a moment: it reads as another hour, and nobody gains or loses a minute."""
+    class_id, grace = a_class(client, site)
+    due = datetime(2036, 10, 26, 0, 30, tzinfo=UTC)  # 02:30 in Berlin, for the first time
+    new(grace, class_id)
+    number = stored(site, class_id).id
+    with open_writing_session(site.engine) as session:
+        row = session.get_one(AssignmentRow, number)
+        row.due = row.closes = due
+        session.add(row)
+        session.commit()
+    for zone, says in (("Asia/Tokyo", "Oct 26, 2036, 09:30"), ("Europe/Berlin", "02:30")):
+        grace.post(f"/classes/{class_id}/settings", {"name": "Week", "zone": zone})
+        assert says in words(grace.get(f"/classes/{class_id}"))
+        form = fields(grace.get(f"/assignments/{number}/edit"))
+        grace.post(f"/assignments/{number}/edit", form)  # as it is shown
+        policy = stored(site, class_id).policy
+        assert (policy.due, policy.closes) == (due, due)
 
 
 def test_a_date_where_clocks_are_changed_is_confirmed_first(client: TestClient, site: Site) -> None:
@@ -244,3 +267,73 @@ def test_an_extension_moves_the_date_of_those_who_are_chosen(
     with open_session(site.engine) as session:
         assert dates_for(session, found, ada.person).due == DUE
     ada.post(path, sent, status=404)
+
+
+def order(site: Site, class_id: int) -> list[str]:
+    return [one.exercise for one in stored(site, class_id).entries]
+
+
+def test_exercises_are_put_in_order_with_and_without_scripts(
+    client: TestClient, site: Site
+) -> None:
+    class_id, grace = a_class(client, site)
+    other = "collectives/reduce-scatter-share"
+    three = [RING, TREE, next(one.id for one in site.catalog.topic("memory").exercises)]
+    new(grace, class_id, exercise=three, order=[three[2], three[0], "unknown/one"])
+    assert order(site, class_id) == [three[2], three[0], three[1]]
+    assert other not in order(site, class_id)
+    number = stored(site, class_id).id
+    page = grace.get(f"/assignments/{number}/edit")
+    assert re.findall(r'name="place:([^"]+)" value="(\d)"', page) == [
+        (three[2], "1"), (three[0], "2"), (three[1], "3")
+    ]  # fmt: skip
+    typed = {"exercise": three, f"place:{three[1]}": "1.5", f"place:{three[2]}": "1"}
+    grace.post(f"/assignments/{number}/edit", {**FORM, **typed})
+    assert order(site, class_id) == [three[2], three[1], three[0]]
+    typed = {"exercise": three, f"place:{RING}": "first"}
+    page = grace.post(f"/assignments/{number}/edit", {**FORM, **typed}, 422)
+    assert "must be a number such as 3, not 'first'" in words(page)
+
+
+def test_what_is_stored_in_the_last_moment_is_seen_as_well(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site)
+    new(grace, class_id)
+    before = stored(site, class_id)
+    found = read(form_of(before), before.policy.zone, before.policy)
+    edited(grace, before.id, title="Rings")
+    now = stored(site, class_id)
+    assert _store(site, class_id, before, found) == now  # it is shown, and nothing is stored
+    assert stored(site, class_id) == now
+    assert _store(site, class_id, now, found) is None
+    assert stored(site, class_id) == before
+
+
+def test_the_second_of_two_teachers_sees_what_changed_and_loses_nothing(
+    client: TestClient, site: Site
+) -> None:
+    class_id, grace = a_class(client, site)
+    ada = joined(site, class_id, browser(client, site, "Ada"), Role.TEACHER)
+    new(grace, class_id)
+    number = stored(site, class_id).id
+    path = f"/assignments/{number}/edit"
+    mine, hers = fields(ada.get(path)), fields(grace.get(path))
+    third = next(one for one in site.catalog.topic("memory").exercises)
+    grace.post(path, {**hers, "due": ["2036-11-11T12:00"], "attempts": ["3"],
+                      "exercise": [*hers["exercise"], third.id], f"points:{third.id}": ["4"]})  # fmt: skip
+    page = ada.post(path, {**mine, "title": ["Rings"], "attempts": ["5"],
+                           f"points:{RING}": ["9"]}, status=200)  # fmt: skip
+    says = words(page)
+    assert stored(site, class_id).title == "Week 1"
+    assert "Due : 2036-10-02 23:59 became 2036-11-11 12:00; you left it alone" in says
+    assert "Tries that count : 0 became 3; you entered 5" in says
+    assert f"{third.title} : not chosen became 4 pt" in says
+    assert "Title :" not in says.partition("Opens")[0]
+    ada.post(path, fields(page))
+    found = stored(site, class_id)
+    assert (found.title, found.policy.attempts) == ("Rings", 5)
+    assert found.policy.due == datetime(2036, 11, 11, 11, 0, tzinfo=UTC)
+    assert [(one.exercise, one.points) for one in found.entries] == [
+        (RING, 9.0), (TREE, 1.0), (third.id, 4.0)
+    ]  # fmt: skip
+    broken = ada.post(path, {**fields(ada.get(path)), "seen": ["{}x"]}, status=422)
+    assert "incomplete" in words(broken)

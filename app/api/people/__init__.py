@@ -1,5 +1,5 @@
 """Classes over the JSON interface, with tokens of scope class or admin."""
 
-from app.api.people import assignments, classes, extensions, grades, roster
+from app.api.people import assignments, classes, extensions, grades, overrides, roster
 
-PARTS = (classes, roster, assignments, extensions, grades)
+PARTS = (classes, roster, assignments, extensions, overrides, grades)

@@ -25,7 +25,7 @@ _SCOPE = (
     "wallclock token create NAME --scope class --class CLASS"
 )
 _ADMIN = (
-    "a token of scope admin is required to make a class: wallclock token create NAME --scope admin"
+    "a token of scope admin is required to {do} a class: wallclock token create NAME --scope admin"
 )
 T = TypeVar("T")
 Number = Annotated[int, Path(ge=1, le=_LARGEST, examples=[1])]
@@ -37,9 +37,18 @@ def _scoped(grant: Granted) -> Grant:
     return grant
 
 
-def _administrative(grant: Granted) -> Grant:
+def administrative(grant: Grant, do: str) -> None:
+    """Refuse to *do* something to a class with a token of another scope than admin.
+
+    Raises:
+        HTTPException: 403, it has another scope.
+    """
     if grant.scope != "admin":
-        raise HTTPException(403, _ADMIN)
+        raise HTTPException(403, _ADMIN.format(do=do))
+
+
+def _administrative(grant: Granted) -> Grant:
+    administrative(grant, "make")
     return grant
 
 

@@ -1,9 +1,11 @@
 """The assignments of a class."""
 
 from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Header, HTTPException, Response
 
+from app.api.documents import responses
 from app.api.people.access import (
     ERRORS,
     LINK,
@@ -21,6 +23,7 @@ from app.network.routes import LazyRoute
 from app.people.assignments import (
     Assignment,
     Entry,
+    assignment_to_change,
     assignment_with,
     assignments_of,
     change_assignment,
@@ -35,6 +38,20 @@ from app.site import Here, Site
 ASSIGNMENTS = ONE_CLASS + "/assignments"
 ASSIGNMENT = ASSIGNMENTS + "/{assignment}"
 router = APIRouter(tags=["assignments"], responses=ERRORS, route_class=LazyRoute)
+CHANGED = responses(412)
+VERSIONED: dict[str, Any] = {
+    "headers": {
+        "ETag": {
+            "description": "the version, for If-Match when it is changed or deleted",
+            "schema": {"type": "string"},
+        }
+    }
+}
+IfMatch = Annotated[
+    str | None,
+    Header(description="change it only if this is its version still: the ETag that was sent"),
+]
+_CHANGED = "the assignment was changed in the meantime: GET it again; its version is {now} now"
 _DATES = ("opens", "due", "closes")
 _RULES = tuple(name for name in Policy.__slots__ if name != "zone")
 
@@ -50,9 +67,9 @@ def list_assignments(
     return [_document(one) for one in page.cut(found, lambda one: one.id)]
 
 
-@router.post(ASSIGNMENTS, status_code=201, summary="Make an assignment")
+@router.post(ASSIGNMENTS, status_code=201, summary="Make an assignment", responses={201: VERSIONED})
 def make_assignment(
-    site: Here, grant: Scoped, class_id: Number, body: NewAssignment
+    site: Here, grant: Scoped, class_id: Number, body: NewAssignment, response: Response
 ) -> AssignmentDocument:
     """Returns the assignment with its number."""
     with open_writing_session(site.engine) as session:
@@ -60,16 +77,16 @@ def make_assignment(
         entries = _entries(site, body, ())
         number = create_assignment(session, class_id, body.title, _policy(body), entries)
         session.commit()
-        return _document(assignment_with(session, number))
+        return _versioned(response, assignment_with(session, number))
 
 
-@router.get(ASSIGNMENT, summary="Get an assignment")
+@router.get(ASSIGNMENT, summary="Get an assignment", responses={200: VERSIONED})
 def get_assignment(
-    site: Here, grant: Scoped, class_id: Number, assignment: Number
+    site: Here, grant: Scoped, class_id: Number, assignment: Number, response: Response
 ) -> AssignmentDocument:
-    """Returns the assignment."""
+    """Returns the assignment, and its version in the header ETag."""
     with open_session(site.engine) as session:
-        return _document(assignment_for(session, grant, class_id, assignment))
+        return _versioned(response, assignment_for(session, grant, class_id, assignment))
 
 
 @router.get(ASSIGNMENT + "/variants", summary="List everyone's variants", responses={200: LINK})
@@ -93,27 +110,59 @@ def list_variants(
     ]
 
 
-@router.put(ASSIGNMENT, summary="Change an assignment")
+@router.put(ASSIGNMENT, summary="Change an assignment", responses={200: VERSIONED, **CHANGED})
 def put_assignment(
-    site: Here, grant: Scoped, class_id: Number, assignment: Number, body: NewAssignment
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    assignment: Number,
+    body: NewAssignment,
+    response: Response,
+    if_match: IfMatch = None,
 ) -> AssignmentDocument:
     """Replaces the assignment; what is left out gets its usual value. Answers stay."""
     with open_writing_session(site.engine) as session:
-        before = assignment_for(session, grant, class_id, assignment)
+        assignment_for(session, grant, class_id, assignment)
+        before = assignment_to_change(session, assignment)
+        _refuse_other_version(before, if_match)
         entries = _entries(site, body, before.entries)
         change_assignment(session, assignment, body.title, _policy(body), entries)
         session.commit()
-        return _document(assignment_with(session, assignment))
+        return _versioned(response, assignment_with(session, assignment))
 
 
-@router.delete(ASSIGNMENT, status_code=204, summary="Delete an assignment")
-def remove_assignment(site: Here, grant: Scoped, class_id: Number, assignment: Number) -> Response:
+@router.delete(ASSIGNMENT, status_code=204, summary="Delete an assignment", responses=CHANGED)
+def remove_assignment(
+    site: Here, grant: Scoped, class_id: Number, assignment: Number, if_match: IfMatch = None
+) -> Response:
     """Deletes it with its extensions and the points given by hand; answers stay."""
     with open_writing_session(site.engine) as session:
         assignment_for(session, grant, class_id, assignment)
+        _refuse_other_version(assignment_to_change(session, assignment), if_match)
         delete_assignment(session, assignment)
         session.commit()
     return Response(status_code=204)
+
+
+def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
+    """Refuse to change an assignment that is not as the program that asks for it knows it.
+
+    Raises:
+        HTTPException: 412, someone has changed it.
+    """
+    # A proxy that compresses makes the tag a weak one: W/"...".
+    known = [one.strip().removeprefix("W/") for one in (if_match or "*").split(",")]
+    if "*" not in known and _tag(stored) not in known:
+        raise HTTPException(412, _CHANGED.format(now=_tag(stored)))
+
+
+def _versioned(response: Response, stored: Assignment) -> AssignmentDocument:
+    response.headers["ETag"] = _tag(stored)
+    return _document(stored)
+
+
+def _tag(stored: Assignment) -> str:
+    return f'"{stored.version}"'
 
 
 def _entries(site: Site, body: NewAssignment, stored: tuple[Entry, ...]) -> list[Entry]:

@@ -1,6 +1,8 @@
-"""List classes, make one, get one."""
+"""List classes, make one, get one, archive one, delete one."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session, col, select
 
 from app.api.people.access import (
@@ -12,40 +14,46 @@ from app.api.people.access import (
     Number,
     Paged,
     Scoped,
+    administrative,
     class_for,
 )
 from app.api.people.shapes import ClassDocument, MadeClass, NewClass
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
+from app.db.tables import NAME_LIMIT
 from app.network.routes import LazyRoute
 from app.people.classes import (
     Role,
+    archive,
     create_class,
     enroll,
     join_code_of,
     members_of,
     number_of,
     renew_seat_code,
+    take_out_of_archive,
 )
+from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name, new_person
 from app.site import Here, Site
 
+ARCHIVE = ONE_CLASS + "/archive"
 router = APIRouter(tags=["classes"], responses=ERRORS, route_class=LazyRoute)
 
 
 @router.get(CLASSES, summary="List classes", responses={200: LINK})
-def list_classes(site: Here, grant: Scoped, page: Paged) -> list[ClassDocument]:
+def list_classes(request: Request, site: Here, grant: Scoped, page: Paged) -> list[ClassDocument]:
     """Returns the classes that the token opens, oldest first."""
     with open_session(site.engine) as session:
         statement = select(ClassRow).where(col(ClassRow.id) > page.after).order_by(col(ClassRow.id))
         if grant.scope != "admin":
             statement = statement.where(ClassRow.id == grant.class_id)
         rows = session.exec(statement.limit(page.limit + 1)).all()
-        return [_document(site, session, row) for row in page.cut(rows, number_of)]
+        return [_document(request, site, session, row) for row in page.cut(rows, number_of)]
 
 
 @router.post(CLASSES, status_code=201, summary="Make a class")
-def make_class(site: Here, _: Administrative, body: NewClass) -> MadeClass:
+def make_class(request: Request, site: Here, _: Administrative, body: NewClass) -> MadeClass:
     """Returns the class and the seat code of its teacher, which is sent only once."""
     teacher = clean_name(body.teacher)
     with open_writing_session(site.engine) as session:
@@ -54,26 +62,70 @@ def make_class(site: Here, _: Administrative, body: NewClass) -> MadeClass:
         code = renew_seat_code(
             session, enroll(session, number_of(row), person, Role.TEACHER, teacher)
         )
-        made = MadeClass(**_document(site, session, row).model_dump(), code=code)
+        made = MadeClass(**_document(request, site, session, row).model_dump(), code=code)
         session.commit()
     return made
 
 
 @router.get(ONE_CLASS, summary="Get a class")
-def get_class(site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
+def get_class(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
     """Returns the class."""
     with open_session(site.engine) as session:
-        return _document(site, session, class_for(session, grant, class_id))
+        return _document(request, site, session, class_for(session, grant, class_id))
 
 
-def _document(site: Site, session: Session, row: ClassRow) -> ClassDocument:
+@router.delete(ONE_CLASS, status_code=204, summary="Delete a class")
+def remove_class(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    name: Annotated[
+        str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")
+    ] = "",
+) -> Response:
+    """Deletes it with its assignments, its grades, its tokens, and those who are only in it."""
+    with open_writing_session(site.engine) as session:
+        row = class_for(session, grant, class_id)
+        administrative(grant, "delete")
+        refuse_other_name(name, row.name)
+        delete_class(session, row)
+        session.commit()
+    return Response(status_code=204)
+
+
+@router.put(ARCHIVE, summary="Archive a class")
+def put_into_archive(
+    request: Request, site: Here, grant: Scoped, class_id: Number
+) -> ClassDocument:
+    """Returns the class: nobody can join it anymore. Everything in it stays."""
+    with open_writing_session(site.engine) as session:
+        row = class_for(session, grant, class_id)
+        archive(session, row)
+        session.commit()
+        return _document(request, site, session, row)
+
+
+@router.delete(ARCHIVE, summary="Take a class out of the archive")
+def take_from_archive(
+    request: Request, site: Here, grant: Scoped, class_id: Number
+) -> ClassDocument:
+    """Returns the class, which stays closed to those who want to join."""
+    with open_writing_session(site.engine) as session:
+        row = class_for(session, grant, class_id)
+        take_out_of_archive(session, row)
+        session.commit()
+        return _document(request, site, session, row)
+
+
+def _document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
     members = members_of(session, number_of(row))
+    root = (site.settings.address or str(request.base_url)).rstrip("/")
     return ClassDocument(
         id=number_of(row),
         name=row.name,
         zone=row.zone,
         joining=row.joining,
-        join=f"{site.settings.address.rstrip('/')}/join/{join_code_of(site.secret, row)}",
+        join=f"{root}/join/{join_code_of(site.secret, row)}",
         pseudonyms=row.pseudonyms,
         archived=row.archived is not None,
         students=sum(one.role is Role.STUDENT for one in members),

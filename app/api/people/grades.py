@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
+from starlette.concurrency import run_in_threadpool
 
 from app.api.people.access import (
     ERRORS,
@@ -16,14 +17,22 @@ from app.api.people.access import (
     assignment_for,
     class_for,
 )
-from app.api.people.shapes import AssignmentSum, GradesDocument, PersonGrades
-from app.db.session import open_session
+from app.api.people.shapes import (
+    AssignmentSum,
+    GradesDifference,
+    GradesDocument,
+    PersonGrades,
+    PointsChangeDocument,
+)
+from app.db.people import REASON_LIMIT
+from app.db.session import open_session, open_writing_session
 from app.network.routes import LazyRoute
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.csv_files import Format
-from app.people.grade_files import columns_of, grades_file
-from app.people.grade_lists import Grades, grades_of
+from app.people.csv_text import decoded
+from app.people.grade_files import PointsChange, columns_of, grades_file, store_difference
+from app.people.grade_lists import Grades, difference_in, grades_of
 from app.people.gradebook import gradebook_of
 from app.people.results import results_of_class
 from app.site import Here
@@ -92,6 +101,55 @@ def get_grades_file(
     columns = columns_of(found.assignments, chosen)
     text = grades_file(columns, found.members, found.cells, format)
     return Response(text, media_type="text/csv")
+
+
+@router.put(
+    ONE_CLASS + "/grades.csv",
+    summary="Give the points of a CSV file by hand",
+    openapi_extra={"requestBody": {"content": _CSV, "required": True}},
+)
+async def put_grades_file(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    request: Request,
+    dry_run: Annotated[
+        bool, Query(description="change nothing, and return the difference")
+    ] = False,
+    why: Annotated[
+        str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")
+    ] = "",
+) -> GradesDifference:
+    """Takes what GET writes; only points that are not those of now are given."""
+    content = await request.body()
+
+    def change() -> GradesDifference:
+        with open_writing_session(site.engine) as session:
+            class_for(session, grant, class_id)
+            found = difference_in(session, site.secret, class_id, decoded(content))
+            if not dry_run:
+                store_difference(session, found, f"token {grant.name}", why)
+                session.commit()
+        return GradesDifference(
+            applied=not dry_run,
+            changes=[_changed(one) for one in found.changes],
+            same=found.same,
+            left_out=list(found.left_out),
+        )
+
+    return await run_in_threadpool(change)
+
+
+def _changed(one: PointsChange) -> PointsChangeDocument:
+    return PointsChangeDocument(
+        number=one.member.person,
+        id=one.member.outside_id,
+        name=one.member.name,
+        assignment=one.column.assignment.id,
+        exercise=one.column.exercise or None,
+        before=one.before,
+        after=one.after,
+    )
 
 
 @router.get(

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
 
+from app.db.people import REASON_LIMIT
 from app.db.tables import NAME_LIMIT
-from app.people.assignments import MOST_EXERCISES
+from app.people.assignments import MOST_EXERCISES, MOST_POINTS
 from app.people.policy import Hints, Solution, Variants
 
 RoleName = Literal["student", "assistant", "teacher"]
@@ -46,7 +47,10 @@ class ClassDocument(BaseModel):
     name: str
     zone: str
     joining: str = Field(description="open, roster or closed")
-    join: str = Field(description="where students join; a path if WALLCLOCK_ADDRESS is not set")
+    join: str = Field(
+        description="where students join: at the configured address of the server, or else at the "
+        "one that this request was sent to"
+    )
     pseudonyms: bool
     archived: bool
     students: int
@@ -169,6 +173,62 @@ class ExtensionDocument(BaseModel):
     until: datetime
     by: str
     why: str
+
+
+class NewOverride(BaseModel):
+    """Points given by hand, or taken back."""
+
+    model_config = _example(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
+
+    people: list[StrictStr] = Field(
+        min_length=1,
+        max_length=10_000,
+        description="the id of each in other systems, or the number",
+    )
+    exercise: StrictStr | None = Field(
+        default=None, max_length=200, description="without one, the whole assignment"
+    )
+    points: float | None = Field(
+        ge=0,
+        le=MOST_POINTS,
+        allow_inf_nan=False,
+        description="null: the points of the answers hold again",
+    )
+    why: StrictStr = Field(max_length=4 * REASON_LIMIT, description="students see it")
+
+
+class OverrideDocument(BaseModel):
+    """Points of a person that were given by hand."""
+
+    number: int = Field(description="of the person")
+    id: str
+    name: str
+    exercise: str | None = Field(description="null: the whole assignment")
+    points: float
+    by: str
+    why: str
+    at: datetime
+
+
+class PointsChangeDocument(BaseModel):
+    """Points in a file that are not those of now."""
+
+    number: int = Field(description="of the person")
+    id: str
+    name: str
+    assignment: int
+    exercise: str | None = Field(description="null: the whole assignment")
+    before: float | None = Field(description="null: there is no answer")
+    after: float
+
+
+class GradesDifference(BaseModel):
+    """What a file of grades changes."""
+
+    applied: bool = Field(description="false: this is a dry run, nothing was changed")
+    changes: list[PointsChangeDocument]
+    same: int
+    left_out: list[str] = Field(description="lines and columns that are left out, and why")
 
 
 class AssignmentSum(BaseModel):

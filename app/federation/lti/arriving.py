@@ -168,6 +168,8 @@ def _link(session: Session, launch: Launch) -> LinkRow | None:
 
 def _store_places(session: Session, row: LinkRow, launch: Launch) -> None:
     """Where the scores of a link go, as its latest launch says."""
+    if launch.lineitem not in ("", row.lineitem_url):
+        row.item_digest = ""  # another line item: it was told nothing yet
     row.lineitem_url = launch.lineitem or row.lineitem_url
     row.lineitems_url = launch.lineitems or row.lineitems_url
     session.add(row)

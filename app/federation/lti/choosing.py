@@ -8,6 +8,7 @@ from joserfc import jwk
 from app.federation.lti.keys import signed
 from app.federation.lti.launching import Launch
 from app.federation.lti.platforms import Platform
+from app.federation.lti.scores import terms_of
 from app.federation.lti.vocabulary import (
     CLAIM,
     DEEP_LINK_ANSWER,
@@ -57,4 +58,12 @@ def _item(assignment: Assignment, service: str) -> Mapping[str, object]:
             "resourceId": f"assignment-{assignment.id}",
             "tag": TAG,
         },
+        **_submission(assignment),
     }
+
+
+def _submission(assignment: Assignment) -> Mapping[str, object]:
+    """The dates of an assignment, where it has some, as the platform's calendar takes them."""
+    terms = terms_of(assignment).fields()
+    dates = {name: date for name, date in terms.items() if name.endswith("DateTime")}
+    return {"submission": dates} if dates else {}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit
 
@@ -19,8 +20,37 @@ from app.federation.lti.vocabulary import (
     TAG,
 )
 from app.federation.outgoing import Answer, text_in
+from app.people.assignments import Assignment
 
 _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTerms:
+    """What a line item says of an assignment: its points, when it opens, and when it is due."""
+
+    points: float
+    opens: datetime | None = None
+    due: datetime | None = None
+
+    def fields(self) -> Mapping[str, object]:
+        """As a line item has them; platforms know *due* as the end."""
+        dates = {"startDateTime": self.opens, "endDateTime": self.due}
+        return {
+            "scoreMaximum": self.points or 1.0,
+            **{name: stamp(date) for name, date in dates.items() if date},
+        }
+
+    @property
+    def digest(self) -> str:
+        """The same for the same terms."""
+        return sha256(repr(self.fields()).encode()).hexdigest()
+
+
+def terms_of(assignment: Assignment) -> ItemTerms:
+    """What the line items of an assignment say."""
+    policy = assignment.policy
+    return ItemTerms(assignment.points, policy.opens, policy.due or policy.closes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +61,7 @@ class ResourceLink:
     resource_link: str
     assignment: int
     title: str
-    points: float
+    terms: ItemTerms
     lineitem: str
     lineitems: str
 
@@ -78,7 +108,7 @@ async def send_score(
         RefusedError: the platform does not take it.
         UnavailableError: it cannot be reached.
     """
-    most = link.points or 1.0
+    most = link.terms.points or 1.0
     body = {
         "userId": score.subject,
         "scoreGiven": round(score.share * most, 6),
@@ -97,6 +127,40 @@ async def send_score(
     )
     if answer.status not in _TAKEN:
         raise RefusedError(f"{platform.name} answered {answer.status} ({answer.said()})")
+
+
+async def change_line_item(
+    services: Services, platform: Platform, lineitem: str, terms: ItemTerms
+) -> bool:
+    """Tell a line item the *terms* of its assignment; False if it is not one of ours.
+
+    Everything else that it says stays: a platform replaces the whole of it.
+
+    Raises:
+        RefusedError: the platform lets us not read or change it.
+        UnavailableError: it cannot be reached.
+    """
+    accept = {"Accept": LINE_ITEM_TYPE}
+    answer = await services.call(platform, LINE_ITEM_SCOPE, "GET", lineitem, accept)
+    if answer.status != HTTPStatus.OK:
+        raise RefusedError(f"the line item cannot be read: {answer.status} ({answer.said()})")
+    item = dict(answer.fields())
+    if item.get("tag") != TAG:
+        return False
+    told = {**_without_dates(item), **terms.fields()}
+    if told == item:
+        return True
+    headers = {"Content-Type": LINE_ITEM_TYPE, **accept}
+    answer = await services.call(
+        platform, LINE_ITEM_SCOPE, "PUT", lineitem, headers, json.dumps(told).encode()
+    )
+    if answer.status not in _TAKEN:
+        raise RefusedError(f"the line item stays as it is: {answer.status} ({answer.said()})")
+    return True
+
+
+def _without_dates(item: Mapping[str, object]) -> Mapping[str, object]:
+    return {k: v for k, v in item.items() if k not in ("startDateTime", "endDateTime")}
 
 
 def scores_of(lineitem: str) -> str:
@@ -120,7 +184,7 @@ def stamp(at: datetime) -> str:
 
 async def _made(services: Services, platform: Platform, link: ResourceLink) -> str:
     body = {
-        "scoreMaximum": link.points or 1.0,
+        **link.terms.fields(),
         "label": link.title,
         "tag": TAG,
         "resourceLinkId": link.resource_link,

@@ -14,11 +14,13 @@ from app.network.routes import LazyRoute
 from app.people.assignments import (
     MOST_EXERCISES,
     Assignment,
+    assignment_to_change,
     change_assignment,
     create_assignment,
     delete_assignment,
 )
 from app.people.classes import Role, members_of
+from app.people.deletion import refuse_other_name
 from app.people.overview import turnouts
 from app.site import Here, Site
 from app.web.frame.aside import aside
@@ -35,10 +37,10 @@ from app.web.people.assignment_form import (
     sent_form,
     words_of,
 )
-from app.web.people.choosing import Chapter, chapters_of, path_points
+from app.web.people.choosing import Chapter, Placed, chapters_of, in_order, path_points
 from app.web.people.guard import Membership, in_assignment, in_class
 from app.web.people.head import ClassHead, assignment_url, class_url, head_of
-from app.web.people.settings import refuse_other_name
+from app.web.people.meanwhile import Meanwhile, changes, merged, same, seen_form, seen_text
 
 router = APIRouter(route_class=LazyRoute)
 _FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise of the site
@@ -46,7 +48,10 @@ _FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentPage:
-    """The form of an assignment; *begun*: students who have answered some of it already."""
+    """The form of an assignment; *begun*: students who have answered some of it already.
+
+    *seen*: what the form was made from; *meanwhile*: what was stored since.
+    """
 
     head: ClassHead
     heading: str
@@ -57,8 +62,22 @@ class AssignmentPage:
     paths: tuple[Hyperlink, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    in_order: tuple[Placed, ...] = ()
     stored: bool = False
     begun: int = 0
+    seen: str = ""
+    meanwhile: tuple[Meanwhile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What someone is typing, what it was made from, and what is to be said about it."""
+
+    form: AssignmentForm
+    seen: AssignmentForm | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    meanwhile: tuple[Meanwhile, ...] = ()
 
 
 @router.get("/classes/{class_id:int}/assignments/new")
@@ -71,7 +90,7 @@ async def new(
     if chapter:
         topic = site.catalog.topic(chapter)
         form = replace(form, title=topic.title, points=path_points(topic))
-    return await aside(_shown, request, site, member, None, form)
+    return await aside(_shown, request, site, member, None, _Draft(form))
 
 
 @router.post("/classes/{class_id:int}/assignments/new", dependencies=[FromHere])
@@ -85,7 +104,7 @@ async def make(request: Request, site: Here, visiting: Visiting, class_id: int) 
 async def edit(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """The form of an assignment."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    return await aside(_shown, request, site, member, stored, form_of(stored))
+    return await aside(_shown, request, site, member, stored, _Draft(form_of(stored)))
 
 
 @router.post("/assignments/{assignment:int}/edit", dependencies=[FromHere])
@@ -123,34 +142,55 @@ async def date(
 async def _take(
     request: Request, site: Site, member: Membership, stored: Assignment | None
 ) -> Response:
-    """Store what was sent; show it again, if it has a problem or a date needs to be confirmed."""
+    """Store what was sent; show it again, if it has a problem or something to be confirmed."""
     async with request.form(max_fields=_FIELDS) as sent:
         form = sent_form(sent)
-        told = str(sent.get("told", ""))
+        told, seen = str(sent.get("told", "")), str(sent.get("seen", ""))
+    draft = _Draft(form)
     try:
+        draft = replace(draft, seen=seen_form(seen) if seen and stored else None)
+        if stored and draft.seen and not same(draft.seen, form_of(stored)):
+            return await aside(_joined, request, site, member, stored, draft)
         found = read(form, ZoneInfo(member.row.zone), stored.policy if stored else None)
         if "\n".join(found.notes) != "\n".join(told.split("\r\n")):
-            return await aside(_shown, request, site, member, stored, form, {}, found.notes)
-        await aside(_store, site, member.class_id, stored, found)
+            draft = replace(draft, notes=found.notes)
+        elif changed := await aside(_store, site, member.class_id, stored, found):
+            draft = replace(draft, seen=form_of(stored) if stored else None)
+            return await aside(_joined, request, site, member, changed, draft)
+        else:
+            return RedirectResponse(class_url(member.class_id), 303)
     except FormError as error:
-        return await aside(_shown, request, site, member, stored, form, error.problems)
+        draft = replace(draft, problems=error.problems)
     except InputError as error:
-        problems = {"exercises": sentence(str(error))}
-        return await aside(_shown, request, site, member, stored, form, problems)
-    return RedirectResponse(class_url(member.class_id), 303)
+        draft = replace(draft, problems={"exercises": sentence(str(error))})
+    return await aside(_shown, request, site, member, stored, draft)
 
 
-def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) -> None:
+def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) -> Assignment | None:
+    """Store the assignment; return it as it is now instead, if it is not as *stored* anymore."""
     gone = [one.exercise for one in found.entries if one.exercise not in site.catalog.by_id]
     if unknown := set(gone) - {one.exercise for one in (stored.entries if stored else ())}:
         raise NotFoundError(f"no exercise is called {min(unknown)[:200]!r}")
     with open_writing_session(site.engine) as session:
         given = (found.title, found.policy, found.entries)
-        if stored:
-            change_assignment(session, stored.id, *given)
-        else:
+        if stored is None:
             create_assignment(session, class_id, *given)
+        elif (now := assignment_to_change(session, stored.id)) != stored:
+            return now
+        else:
+            change_assignment(session, stored.id, *given)
         session.commit()
+    return None
+
+
+def _joined(
+    request: Request, site: Site, member: Membership, now: Assignment, draft: _Draft
+) -> Response:
+    """The form with what was stored in the meantime, and a list of that."""
+    seen, theirs = draft.seen or draft.form, form_of(now)
+    form = merged(seen, draft.form, theirs)
+    found = tuple(changes(site.catalog, seen, draft.form, theirs))
+    return _shown(request, site, member, now, _Draft(form, theirs, meanwhile=found))
 
 
 def _delete(site: Site, assignment: int) -> None:
@@ -160,16 +200,10 @@ def _delete(site: Site, assignment: int) -> None:
 
 
 def _shown(
-    request: Request,
-    site: Site,
-    member: Membership,
-    stored: Assignment | None,
-    form: AssignmentForm,
-    problems: Mapping[str, str] | None = None,
-    notes: tuple[str, ...] = (),
+    request: Request, site: Site, member: Membership, stored: Assignment | None, draft: _Draft
 ) -> Response:
     new_url = f"{class_url(member.class_id)}/assignments/new"
-    heading = stored.title if stored else "New assignment"
+    heading, form = stored.title if stored else "New assignment", draft.form
     paths = [
         Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics
     ]
@@ -181,13 +215,16 @@ def _shown(
         words=words_of(form, ZoneInfo(member.row.zone), site.clock()),
         chapters=chapters_of(site.catalog, form.points),
         paths=() if stored else tuple(paths),
-        problems=problems or {},
-        notes=notes,
+        problems=draft.problems,
+        notes=draft.notes,
+        in_order=in_order(site.catalog, form.points, form.unread),
         stored=stored is not None,
         begun=_begun(site, member, stored) if stored else 0,
+        seen=seen_text(draft.seen or form_of(stored)) if stored else "",
+        meanwhile=draft.meanwhile,
     )
     around = frame(request, heading, here="classes")
-    return render("people/assignment.html", around, page, 422 if problems else 200)
+    return render("people/assignment.html", around, page, 422 if draft.problems else 200)
 
 
 def _begun(site: Site, member: Membership, stored: Assignment) -> int:

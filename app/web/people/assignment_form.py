@@ -1,5 +1,6 @@
 """The form of an assignment: what it shows, and how what was sent is read."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
@@ -13,7 +14,7 @@ from app.people.assignments import Assignment, Entry
 from app.people.local_time import field_text, in_words, read_moment
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
-from app.web.people.choosing import CHOSEN, POINTS, points_of
+from app.web.people.choosing import CHOSEN, ORDER, PLACE, POINTS, points_of
 
 T = TypeVar("T")
 _DATES = {"opens": False, "due": True, "closes": True}  # whether something ends then
@@ -26,11 +27,15 @@ _HINTS: tuple[Hints, ...] = ("free", "cost", "off")
 _SOLUTIONS: tuple[Solution, ...] = ("free", "due", "off")
 _WEEK, _MINUTE = timedelta(days=7), 60
 _MIDNIGHT = time(23, 59)
+_NEARLY_FIRST = 1e-9  # the place 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentForm:
-    """The texts of the fields; *after*: what happens after the due date, ends or late."""
+    """The texts of the fields; *after*: what happens after the due date, ends or late.
+
+    The *points* are in the order of the exercises; *unread*: places that cannot be read.
+    """
 
     title: str = ""
     opens: str = ""
@@ -47,6 +52,7 @@ class AssignmentForm:
     hides: bool = False
     exam: str = ""
     points: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +106,14 @@ def form_of(assignment: Assignment) -> AssignmentForm:
 def sent_form(sent: FormData) -> AssignmentForm:
     """The form as it was sent."""
     texts = {name: str(sent.get(name, "")) for name in (*_PLAIN, *_DATES)}
-    chosen = [str(name) for name in sent.getlist(CHOSEN)]
+    ranks = {str(name): float(rank) for rank, name in enumerate(sent.getlist(ORDER))}
+    listed = dict.fromkeys(str(name) for name in sent.getlist(CHOSEN))
+    places = {name: text for name in listed if (text := str(sent.get(PLACE + name, "")).strip())}
+    typed = {name: _place(text) for name, text in places.items()}
+    chosen = sorted(listed, key=lambda name: typed.get(name) or ranks.get(name, math.inf))
     points = {name: str(sent.get(POINTS + name, "1")) for name in chosen}
-    return AssignmentForm(**texts, hides="hides" in sent, points=points)
+    unread = {name: places[name] for name, place in typed.items() if place is None}
+    return AssignmentForm(**texts, hides="hides" in sent, points=points, unread=unread)
 
 
 def read(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> Read:
@@ -239,6 +250,10 @@ class _Reader:
         return default
 
     def _entries(self) -> tuple[Entry, ...]:
+        for name, text in self._form.unread.items():
+            raise InputError(
+                f"the place of {name} must be a number such as 3, not {text.strip()[:20]!r}"
+            )
         return tuple(Entry(name, _points(name, text)) for name, text in self._form.points.items())
 
 
@@ -249,3 +264,10 @@ def _points(exercise: str, text: str) -> float:
         raise InputError(
             f"the points of {exercise} must be a number such as 2.5, not {text[:20]!r}"
         ) from None
+
+
+def _place(text: str) -> float | None:
+    """A place from 1, or None if *text* is not one."""
+    typed = text.replace(",", ".")
+    plain = typed.isascii() and typed.replace(".", "", 1).isdecimal()
+    return max(float(typed), _NEARLY_FIRST) if plain else None

@@ -8,7 +8,8 @@ from app.kinds import Exercise
 from app.people.assignments import Entry
 from app.web.urls import exercise_url
 
-CHOSEN, POINTS = "exercise", "points:"  # names of fields; an exercise's id follows POINTS
+# Names of fields; an exercise's id follows POINTS and PLACE. A browser with scripts sends ORDER.
+CHOSEN, POINTS, PLACE, ORDER = "exercise", "points:", "place:", "order"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,15 @@ class Choice:
     about: str
     chosen: bool
     points: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An exercise in the order of an assignment, and its place as it is typed."""
+
+    id: str
+    title: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,21 @@ def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[Chapter, .
         if name not in catalog.by_id
     )
     return (*found, Chapter("", "No longer on this server", gone)) if gone else tuple(found)
+
+
+def in_order(
+    catalog: Catalog, points: Mapping[str, str], unread: Mapping[str, str]
+) -> tuple[Placed, ...]:
+    """The exercises in *points* in their order; *unread*: places that were typed and are none."""
+    return tuple(
+        Placed(name, title_of(catalog, name), unread.get(name, str(number)))
+        for number, name in enumerate(points, 1)
+    )
+
+
+def title_of(catalog: Catalog, exercise: str) -> str:
+    """The title of an exercise; its id, if the site does not have it anymore."""
+    return catalog.by_id[exercise].title if exercise in catalog.by_id else exercise
 
 
 def points_of(entries: tuple[Entry, ...]) -> Mapping[str, str]:

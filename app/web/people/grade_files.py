@@ -1,12 +1,10 @@
 """/classes/ID/grades.csv, and grades from a file: first what it would change, then the change."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
-from sqlmodel import Session
 from starlette.datastructures import UploadFile
 
 from app.db.session import open_session, open_writing_session
@@ -17,13 +15,12 @@ from app.people.classes import Role
 from app.people.csv_files import FORMATS, Format
 from app.people.csv_text import decoded
 from app.people.grade_files import (
-    FileColumn,
     PointsDifference,
     columns_of,
     grades_file,
-    points_difference,
     store_difference,
 )
+from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
 from app.site import Here, Site
 from app.web.frame.aside import aside
@@ -134,24 +131,10 @@ def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
     return grades_file(columns_of(assignments, one), students, book, form)
 
 
-def _found(site: Site, session: Session, class_id: int, text: str) -> PointsDifference:
-    """What *text* would change: the exercises of one assignment, or whole assignments."""
-    assignments = assignments_of(session, class_id)
-    students = students_of(session, class_id)
-    book = gradebook_of(session, site.secret, assignments, students)
-    choices = [columns_of(assignments), *(columns_of((), one) for one in assignments)]
-    head = text.lstrip().partition("\n")[0].casefold()
-
-    def named(columns: Sequence[FileColumn]) -> int:
-        return sum(column.name.casefold() in head for column in columns)
-
-    return points_difference(text, max(choices, key=named), students, book)
-
-
 def _taken(site: Site, member: Membership, sent: _Sent) -> bool:
     """Whether the points were changed: only if the difference is still the one that was shown."""
     with open_writing_session(site.engine) as session:
-        found = _found(site, session, member.class_id, sent.text)
+        found = difference_in(session, site.secret, member.class_id, sent.text)
         if found.digest != sent.digest:
             return False
         store_difference(session, found, member.person.name or "the teacher", sent.why)
@@ -173,7 +156,7 @@ def _shown(
         assignments = assignments_of(session, member.class_id)
         if sent.text and not problem:
             try:
-                found = _found(site, session, member.class_id, sent.text)
+                found = difference_in(session, site.secret, member.class_id, sent.text)
             except InputError as error:
                 problem = sentence(str(error))
     href = f"/classes/{member.class_id}/grades.csv?format="

@@ -1,5 +1,7 @@
 """/classes/ID/regrade: answers that an older version of an exercise judged, judged again."""
 
+import math
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,20 +12,22 @@ from fastapi.responses import RedirectResponse
 
 from app.db.session import open_session
 from app.network.routes import LazyRoute
-from app.people.classes import Role
-from app.people.regrading import Judged, Stale, regraded, stale_answers
+from app.people.classes import Role, members_of
+from app.people.regrading import Stale, regraded, stale_answers
 from app.sandbox.fair_queue import Client
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, spend
+from app.web.frame.visitor import FromHere, Visiting, address_of
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import link_to
+from app.web.people.regrade_steps import Found, SoFar, so_far
 
 router = APIRouter(prefix="/classes/{class_id:int}/regrade", route_class=LazyRoute)
-MOST = 2_000  # answers that are judged in a request
-_SHOWN = 200  # changes
+MOST = 2_000  # answers that are judged in a step
+_STEP = 5.0  # seconds after which a step ends
+_DIGITS = 12  # of a number of answers
 _WORTH = 50  # answers judged again that take as much as one new answer
 
 
@@ -47,14 +51,25 @@ class Change:
     after: str
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far judging has come; *sure*: scores are changed. The next step begins after *wait*."""
+
+    so_far: str
+    judged: int
+    answers: int
+    sure: bool
+    wait: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegradePage:
     """The exercises that have changed; once one was tried, the scores that would change."""
 
     head: ClassHead
     teaches: bool
-    mended: tuple[Mended, ...]
-    most: int
+    mended: tuple[Mended, ...] = ()
+    step: Step | None = None
     tried: Hyperlink | None = None
     exercise: str = ""
     lower: bool = False
@@ -66,16 +81,25 @@ class RegradePage:
     stored: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a form asks for."""
+
+    exercise: str
+    lower: bool
+    sure: bool
+    done: SoFar
+
+
 @router.get("")
 async def regrade_page(
     request: Request, site: Here, visiting: Visiting, class_id: int, stored: str = ""
 ) -> Response:
     """The exercises of a class that were changed after they were answered."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    stale = await aside(_stale, site, class_id)
-    known = stored.isascii() and stored.isdecimal() and len(stored) <= len(str(MOST))
-    page = replace(_page(site, member, stale), stored=int(stored) if known else None)
-    return _render(request, page)
+    known = stored.isascii() and stored.isdecimal() and len(stored) <= _DIGITS
+    page = await aside(_page, site, member)
+    return _render(request, replace(page, stored=int(stored) if known else None))
 
 
 @router.post("", dependencies=[FromHere])
@@ -87,44 +111,49 @@ async def regrade(
     exercise: Annotated[str, Form()] = "",
     lower: Annotated[str, Form()] = "",
     sure: Annotated[str, Form()] = "",
+    done: Annotated[str, Form()] = "",
 ) -> Response:
-    """Show what judging again changes; once that was seen, change it."""
+    """Show what judging again changes, step by step; once that was seen, change it."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    stale = await aside(_stale, site, class_id)
-    those = [one for one in stale if one.exercise == exercise][:MOST]
-    spend(request, site.allowances.answers, "regrades", 1 + len(those) / _WORTH)
-    found = await regraded(
+    asked = _Asked(exercise, lower == "yes", sure == "yes", so_far(done))
+    stale = await aside(_stale, site, class_id, exercise, asked.done.last)
+    cost = 1 + min(len(stale), MOST) / _WORTH
+    wait = math.ceil(site.allowances.answers.wait(address_of(request), cost))
+    if not wait:
+        asked = replace(asked, done=await _judged(site, member, asked, stale[:MOST]))
+    left = sum(one.attempt > asked.done.last for one in stale)
+    if left:
+        return _render(request, _under_way(site, member, asked, left, wait))
+    if asked.sure:
+        return RedirectResponse(f"/classes/{class_id}/regrade?stored={asked.done.changed}", 303)
+    return _render(request, await aside(_tried, site, member, asked))
+
+
+async def _judged(site: Site, member: Membership, asked: _Asked, stale: Sequence[Stale]) -> SoFar:
+    """What was judged, with another step."""
+    ends = time.monotonic() + _STEP
+    step = await regraded(
         site.engine,
-        those,
+        stale,
         site.catalog,
         site.runner.on_behalf_of(Client(member.person.learner)),
-        lower=lower == "yes",
-        store=sure == "yes",
+        lower=asked.lower,
+        store=asked.sure,
+        enough=lambda: time.monotonic() > ends,
     )
-    if sure == "yes":
-        href = f"/classes/{class_id}/regrade?stored={found.raised + found.lowered}"
-        return RedirectResponse(href, 303)
-    why = Counter(found.kept)
-    page = replace(
-        _page(site, member, stale),
-        tried=link_to(site, exercise),
-        exercise=exercise,
-        lower=lower == "yes",
-        judged=found.judged,
-        changes=tuple(_change(site, class_id, one) for one in found.changes[:_SHOWN]),
-        more=max(0, len(found.changes) - _SHOWN),
-        lowered=found.lowered,
-        kept=tuple(why.most_common()),
-    )
-    return _render(request, page)
+    return asked.done.with_step(step)
 
 
-def _stale(site: Site, class_id: int) -> Sequence[Stale]:
+def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[Stale]:
+    if not exercise:
+        return ()
     with open_session(site.engine) as session:
-        return stale_answers(session, site.secret, site.catalog, class_id)
+        return stale_answers(session, site.secret, site.catalog, class_id, [exercise], after)
 
 
-def _page(site: Site, member: Membership, stale: Sequence[Stale]) -> RegradePage:
+def _page(site: Site, member: Membership) -> RegradePage:
+    with open_session(site.engine) as session:
+        stale = stale_answers(session, site.secret, site.catalog, member.class_id)
     counts = Counter(one.exercise for one in stale)
     return RegradePage(
         head=head_of(member, "Grades"),
@@ -132,18 +161,49 @@ def _page(site: Site, member: Membership, stale: Sequence[Stale]) -> RegradePage
         mended=tuple(
             Mended(link_to(site, name), name, count) for name, count in counts.most_common()
         ),
-        most=MOST,
     )
 
 
-def _change(site: Site, class_id: int, one: Judged) -> Change:
-    person = one.stale.member
+def _under_way(site: Site, member: Membership, asked: _Asked, left: int, wait: int) -> RegradePage:
+    done = asked.done
+    return RegradePage(
+        head=head_of(member, "Grades"),
+        teaches=member.teaches,
+        step=Step(done.text(), done.judged, done.judged + left, asked.sure, wait),
+        tried=link_to(site, asked.exercise),
+        exercise=asked.exercise,
+        lower=asked.lower,
+    )
+
+
+def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
+    done = asked.done
+    with open_session(site.engine) as session:
+        names = {one.person: one.name for one in members_of(session, member.class_id)}
+    return replace(
+        _page(site, member),
+        tried=link_to(site, asked.exercise),
+        exercise=asked.exercise,
+        lower=asked.lower,
+        judged=done.judged,
+        changes=tuple(
+            _change(site, member.class_id, asked.exercise, names[one.person], one)
+            for one in done.found
+            if one.person in names
+        ),
+        more=done.changed - len(done.found),
+        lowered=done.lowered,
+        kept=tuple(sorted(done.kept.items(), key=lambda pair: -pair[1])),
+    )
+
+
+def _change(site: Site, class_id: int, exercise: str, name: str, one: Found) -> Change:
     return Change(
-        name=person.name,
-        href=f"/classes/{class_id}/people/{person.person}",
-        exercise=link_to(site, one.stale.exercise, one.stale.seed),
-        before=f"{100 * one.stale.before:.3g} %",
-        after=f"{100 * one.score:.3g} %",
+        name=name,
+        href=f"/classes/{class_id}/people/{one.person}",
+        exercise=link_to(site, exercise, one.seed),
+        before=f"{100 * one.before:.3g} %",
+        after=f"{100 * one.after:.3g} %",
     )
 
 

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.db.session import open_writing_session
-from app.db.tables import now
 from app.errors import InputError, sentence
 from app.network.routes import LazyRoute
-from app.people.classes import Role, class_with, zone_named
-from app.people.deletion import delete_class
+from app.people.classes import Role, class_with, take_out_of_archive, zone_named
+from app.people.classes import archive as archive_class
+from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name
 from app.site import Here, Site
 from app.web.frame.aside import aside
@@ -92,17 +92,6 @@ async def delete(
     return RedirectResponse("/classes", 303)
 
 
-def refuse_other_name(typed: str, name: str) -> None:
-    """Refuse to delete what is called *name* unless that was typed.
-
-    Raises:
-        InputError: something else was typed.
-    """
-    if " ".join(typed.split()).casefold() != name.casefold():
-        found = f"not {typed[:40]!r}" if typed.strip() else "and the field was empty"
-        raise InputError(f"nothing was deleted: to confirm, type the name {name!r}, {found}")
-
-
 def _shown(
     request: Request, member: Membership, sent: tuple[str, str, bool], problem: str = ""
 ) -> Response:
@@ -131,9 +120,8 @@ def _change(site: Site, class_id: int, name: str, zone: str, *, pseudonyms: bool
 def _archive(site: Site, class_id: int, *, archived: bool) -> None:
     with open_writing_session(site.engine) as session:
         row = class_with(session, class_id)
-        row.archived = (row.archived or now()) if archived else None
-        row.joining = "closed" if archived else row.joining
-        session.add(row)
+        change = archive_class if archived else take_out_of_archive
+        change(session, row)
         session.commit()
 
 

@@ -26,12 +26,14 @@ class FakePlatform:
     scores: list[dict[str, Any]] = field(default_factory=list)
     items: list[dict[str, Any]] = field(default_factory=list)
     made: int = 0
+    changed: int = 0
     tokens: int = 0
     valid: str = ""
     refused: set[str] = field(default_factory=set)
     odd: Odd = lambda name: None
     about: dict[str, str] = field(default_factory=dict)
     registered: tuple[str, dict[str, Any]] = ("", {})
+    slow: float = 0.0
     active: int = 0
     most: int = 0
 
@@ -40,6 +42,7 @@ class FakePlatform:
             routes=[
                 Route("/token", self.token, methods=["POST"]),
                 Route("/items", self.line_items, methods=["GET", "POST"]),
+                Route("/items/{number}", self.line_item, methods=["GET", "PUT"]),
                 Route("/items/{number}/scores", self.score, methods=["POST"]),
                 Route("/members", self.members),
                 Route("/config", self.config),
@@ -48,6 +51,7 @@ class FakePlatform:
         )
 
     async def token(self, request: Request) -> Response:
+        await asyncio.sleep(self.slow)
         if odd := self.odd("token"):
             return odd
         form = await request.form()
@@ -72,6 +76,20 @@ class FakePlatform:
         item["id"] = f"{self.url}/items/{self.made}?type=1"
         self.items.append(item)
         return JSONResponse(item, 201)
+
+    async def line_item(self, request: Request) -> Response:
+        if odd := self.odd("read" if request.method == "GET" else "change"):
+            return odd
+        there = f"/items/{request.path_params['number']}?"
+        known = next((item for item in self.items if there in item["id"]), None)
+        if known is None:
+            return Response("gone", 404)
+        if request.method == "PUT":
+            assert request.headers["content-type"] == "application/vnd.ims.lis.v2.lineitem+json"
+            self.changed += 1
+            known.clear()
+            known.update(await request.json())
+        return JSONResponse(known)
 
     async def score(self, request: Request) -> Response:
         self.active += 1

@@ -98,6 +98,10 @@ def platform(**changed: str) -> Platform:
         ([f"{ROLE}#Instructor", f"{ROLE}/Instructor#TeachingAssistant"], Role.ASSISTANT),
         ([f"{ROLE}#Learner"], Role.STUDENT),
         ([f"{ROLE}#Mentor"], Role.STUDENT),
+        (
+            [f"{ROLE}#Learner", "http://purl.imsglobal.org/vocab/lti/system/person#TestUser"],
+            Role.STUDENT,
+        ),
         (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator"], Role.STUDENT),
         (["http://purl.imsglobal.org/vocab/lis/v2/system/person#SysAdmin"], Role.STUDENT),
         ([], Role.STUDENT),

@@ -1,0 +1,131 @@
+"""Two teachers who edit one assignment: what the first one stored while the second one typed.
+
+The form of an assignment says, in a hidden field, what it was made from. With that, what both of
+them changed is put together; where they changed the same field, the second one is asked.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+
+from pydantic import TypeAdapter, ValidationError
+
+from app.content.catalog import Catalog
+from app.errors import InputError
+from app.web.people.assignment_form import AssignmentForm
+from app.web.people.choosing import title_of
+
+_FORM = TypeAdapter(AssignmentForm)
+_APART = ("points", "unread")  # not compared as one text
+_NAMES = {
+    "title": "Title", "opens": "Opens", "due": "Due", "closes": "Last date for late answers",
+    "after": "After the due date", "late": "Percent lost per day", "grace": "Minutes of grace",
+    "attempts": "Tries that count", "variants": "Numbers in the exercises", "hints": "Hints",
+    "hint_cost": "Cost of a hint", "solution": "Worked solution", "hides": "Hide points until due",
+    "exam": "Minutes of the exam",
+}  # fmt: skip
+_WORDS = {
+    ("after", "ends"): "practice", ("after", "late"): "answers count", ("variants", "own"): "own",
+    ("variants", "same"): "the same for all", ("variants", "many"): "any",
+    ("hints", "free"): "free", ("hints", "cost"): "at a cost", ("hints", "off"): "none",
+    ("solution", "free"): "at any time", ("solution", "due"): "after the due date",
+    ("solution", "off"): "never", ("hides", "True"): "yes", ("hides", "False"): "no",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """A change that was stored in the meantime; *yours*: what was typed in the same place."""
+
+    what: str
+    before: str
+    now: str
+    yours: str = ""
+
+
+def seen_text(form: AssignmentForm) -> str:
+    """A form as the text of a hidden field."""
+    return json.dumps(asdict(form))
+
+
+def seen_form(text: str) -> AssignmentForm:
+    """The form that such a text is about.
+
+    Raises:
+        InputError: it is about none.
+    """
+    try:
+        return _FORM.validate_json(text)
+    except ValidationError:
+        raise InputError("this form is incomplete; open the assignment again") from None
+
+
+def same(one: AssignmentForm, other: AssignmentForm) -> bool:
+    """Whether two forms say the same, the order of the exercises included."""
+    return one == other and list(one.points) == list(other.points)
+
+
+def merged(seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm) -> AssignmentForm:
+    """What was changed in *mine* and in *now* since *seen*; mine where both changed a field."""
+    texts = {
+        name: getattr(now if getattr(mine, name) == getattr(seen, name) else mine, name)
+        for name in _plain()
+    }
+    points = {
+        name: worth
+        for name in _order(seen.points, mine, now)
+        if (worth := _either(seen.points, mine.points, now.points, name)) is not None
+    }
+    return replace(mine, **texts, points=points)
+
+
+def changes(
+    catalog: Catalog, seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm
+) -> Iterator[Meanwhile]:
+    """What was changed from *seen* to *now*, each with what *mine* says instead, if it does."""
+    for name in _plain():
+        before, stored, typed = (str(getattr(form, name)) for form in (seen, now, mine))
+        if stored != before:
+            yours = _shown(name, typed) if typed not in (before, stored) else ""
+            yield Meanwhile(_NAMES[name], _shown(name, before), _shown(name, stored), yours)
+    for exercise in dict.fromkeys((*seen.points, *now.points)):
+        worth = [form.points.get(exercise) for form in (seen, now, mine)]
+        if worth[0] != worth[1]:
+            yours = _worth(worth[2]) if worth[2] not in worth[:2] else ""
+            yield Meanwhile(title_of(catalog, exercise), _worth(worth[0]), _worth(worth[1]), yours)
+    if _moved(list(seen.points), list(now.points)):
+        yours = "another order" if _moved(list(seen.points), list(mine.points)) else ""
+        yield Meanwhile("Order", "the order of the exercises", "another one", yours)
+
+
+def _plain() -> Iterator[str]:
+    return (one.name for one in fields(AssignmentForm) if one.name not in _APART)
+
+
+def _shown(name: str, text: str) -> str:
+    known = _WORDS.get((name, text), text)
+    return known.replace("T", " ") if name in ("opens", "due", "closes") else known or "empty"
+
+
+def _worth(points: str | None) -> str:
+    return "not chosen" if points is None else f"{points} pt"
+
+
+def _either(
+    seen: Mapping[str, str], mine: Mapping[str, str], now: Mapping[str, str], name: str
+) -> str | None:
+    return now.get(name) if mine.get(name) == seen.get(name) else mine.get(name)
+
+
+def _order(seen: Mapping[str, str], mine: AssignmentForm, now: AssignmentForm) -> Sequence[str]:
+    """The order of mine if it was changed, else that of now; what only one has comes last."""
+    kept = _moved(list(seen), list(mine.points))
+    first, last = (mine.points, now.points) if kept else (now.points, mine.points)
+    return list(dict.fromkeys((*first, *last)))
+
+
+def _moved(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether what both have is in another order."""
+    return [one for one in before if one in set(after)] != [
+        one for one in after if one in set(before)
+    ]

@@ -1,0 +1,84 @@
+"""Servers of others, each in an environment of its own: made once, in the user's cache."""
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "wallclock-lti"
+_SECONDS = 90
+
+
+def environment(name: str, *packages: str) -> Path:
+    """The Python of the environment called *name*, which has *packages*.
+
+    Raises:
+        RuntimeError: they could not be installed.
+    """
+    folder = _CACHE / name
+    python = folder / "bin" / "python"
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
+        if not (folder / "ready").exists():
+            for command in (
+                [sys.executable, "-m", "venv", "--clear", str(folder)],
+                [str(python), "-m", "pip", "install", "-q", *packages],
+            ):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    raise RuntimeError(
+                        f"{' '.join(packages)} could not be installed: {done.stderr[-800:]}"
+                    )
+            (folder / "ready").touch()
+    return python
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def running(
+    command: Sequence[str], ready: str, variables: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Run a server until the block ends; it begins once the address *ready* answers.
+
+    Raises:
+        RuntimeError: it ended, or did not start in time.
+    """
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **(variables or {})},
+    ) as process:  # fmt: skip
+        try:
+            _wait(process, ready)
+            yield
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def _wait(process: "subprocess.Popen[str]", ready: str) -> None:
+    ends = time.monotonic() + _SECONDS
+    with httpx2.Client(timeout=30, trust_env=False) as http:
+        while time.monotonic() < ends:
+            if process.poll() is not None:
+                assert process.stderr is not None
+                raise RuntimeError(f"the server ended: {process.stderr.read()[-1500:]}")
+            try:
+                http.get(ready).raise_for_status()
+            except httpx2.HTTPError:
+                time.sleep(0.1)
+            else:
+                return
+    raise RuntimeError("the server did not start")
