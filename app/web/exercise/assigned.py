@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.db.session import open_session
 from app.people.assignments import Assignment
 from app.people.local_time import in_words, on_the_calendar
 from app.people.persons import SignedIn
 from app.people.policy import worth
-from app.people.work import Work, own_seed, works_at
+from app.people.work import Work, own_seed
 from app.site import Site
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
@@ -51,14 +50,6 @@ class Assigned:
 
 
 FREE = Assigned()
-
-
-def works_of(site: Site, person: SignedIn | None, exercise: str) -> Sequence[Work]:
-    """What the assignments of *person* have to do with *exercise*."""
-    if person is None:
-        return ()
-    with open_session(site.engine) as session:
-        return works_at(session, site.secret, person, exercise, site.clock())
 
 
 def assigned(site: Site, person: SignedIn | None, found: Sequence[Work], seed: int) -> Assigned:

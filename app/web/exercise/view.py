@@ -14,10 +14,11 @@ from app.kinds import Exercise
 from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
+from app.people.past import PastAt
 from app.site import Site
 from app.web.exercise.assigned import FREE, Assigned
 from app.web.exercise.facts import FactView, facts_beside
-from app.web.exercise.history import AttemptView, history_of
+from app.web.exercise.history import AttemptView, attempts_in, has_solved
 from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
 from app.web.exercise.results import recorded
@@ -28,13 +29,12 @@ from app.web.frame.rendering import Hyperlink
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import (
     Mark,
-    Past,
     Path,
     Stretch,
+    has_finished,
     mark_of,
     past_of,
     path_of,
-    standings_of,
 )
 from app.web.urls import chapter_url, erratum_url, exercise_url
 
@@ -137,12 +137,15 @@ class ExercisePage:
 class Asked:
     """A drawing of an exercise that *learner* asks for, with the fields *given*.
 
-    A *part*: the verdict and what changes with it, without the question.
+    *past*: what the learner has done until now; *before*: what until the answer that was given. A
+    *part*: the verdict and what changes with it, without the question.
     """
 
     exercise: Exercise
     seed: int
     learner: str
+    past: PastAt
+    before: PastAt
     given: Fields = field(default_factory=dict)
     part: bool = False
 
@@ -153,11 +156,11 @@ def exercise_page(
     """The page that was *asked* for, after *result*, as the *rules* of assignments allow."""
     exercise, seed, learner, given = asked.exercise, asked.seed, asked.learner, asked.given
     topic = site.catalog.topic_of(exercise)
-    here = history_of(site, exercise, seed, learner)
+    seen, known = asked.past.seen, asked.past.known
     result = recorded(result, rules.verdict)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
-    finished = (here.seen.solution or here.solved) and not rules.solution
+    finished = (seen.solution or has_solved(asked.past, exercise, seed)) and not rules.solution
     filled = Filled(
         seed=seed,
         learner=learner,
@@ -167,7 +170,6 @@ def exercise_page(
     )
     form = view_of(exercise).form(site, exercise, filled)
     is_over = state == "correct" or bool(verdict and form.retry)
-    past = past_of(site, learner) if is_over else Past(standings_of(site, learner))
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -176,7 +178,7 @@ def exercise_page(
         kind_title=exercise.kind_title,
         keeps_draft=exercise.keeps_draft,
         level=exercise.level,
-        mark=mark_of(past.known.get(exercise.id)),
+        mark=mark_of(known.get(exercise.id)),
         seed=seed,
         action=exercise_url(exercise.id, seed),
         here=exercise_url(exercise.id),
@@ -189,11 +191,11 @@ def exercise_page(
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         trial=_trial(result.trial) if result.trial else None,
-        help=_help(exercise, seed, here.seen.hints, finished=finished),
-        onward=_onward(site, past, exercise, rules) if is_over else None,
-        finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
-        attempts=here.attempts,
-        around=_around(site, exercise, seed, topic, past, rules),
+        help=_help(exercise, seed, seen.hints, finished=finished),
+        onward=_onward(site, asked, rules) if is_over else None,
+        finished=_finish(topic, asked),
+        attempts=tuple(attempts_in(asked.past, exercise, seed)),
+        around=_around(site, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
         assigned=rules,
@@ -204,10 +206,12 @@ def _prompt(exercise: Exercise, seed: int) -> Markup:
     return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
 
 
-def _onward(site: Site, past: Past, exercise: Exercise, rules: Assigned) -> Onward | None:
+def _onward(site: Site, asked: Asked, rules: Assigned) -> Onward | None:
     """The ways on; in an assignment, the strip above has the next exercise."""
-    topic = site.catalog.topic_of(exercise)
-    return None if rules.strips else onward_for(site, past, topic.id, exercise.id)
+    if rules.strips:
+        return None
+    topic = site.catalog.topic_of(asked.exercise)
+    return onward_for(site, past_of(site, asked.learner), topic.id, asked.exercise.id)
 
 
 def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
@@ -235,14 +239,13 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def _around(
-    site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past, rules: Assigned
-) -> Around:
+def _around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
     """What stands around the exercise; in an exam, nothing that explains it."""
+    exercise, seed, known = asked.exercise, asked.seed, asked.past.known
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
-    path = path_of(topic.path, past.known)
-    is_new = not any(one.id in past.known for one in topic.exercises)
+    path = path_of(topic.path, known)
+    is_new = not any(one.id in known for one in topic.exercises)
     around = Around(
         topic=Hyperlink(chapter_url(topic.id), topic.title),
         place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
@@ -267,7 +270,10 @@ def begun_at(given: Fields) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
 
 
-def _finish(topic: Topic) -> Hyperlink:
+def _finish(topic: Topic, asked: Asked) -> Hyperlink | None:
+    """The end of the path, if the answer was the last one that it needed."""
+    if not has_finished(topic, asked.exercise, asked.before.known, asked.past.known):
+        return None
     return Hyperlink(f"{chapter_url(topic.id)}#finished", topic.title)
 
 
