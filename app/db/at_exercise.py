@@ -1,10 +1,10 @@
 """Queries on what several learners have done at exercises: one query for all of them."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, case, func, or_
+from sqlalchemy import BindParameter, Connection, bindparam, case, func, or_
 from sqlalchemy import select as columns
 from sqlmodel import col
 
@@ -12,9 +12,9 @@ from app.db.queries import SOLUTION, Drawing, Revealed, Standing
 from app.db.tables import AttemptRow, RevealRow
 
 SHOWN = 5  # answers at an exercise that its page lists
-_LEARNERS = bindparam("learners", expanding=True)
-_EXERCISES = bindparam("exercises", expanding=True)
-_SEEDS = bindparam("seeds", expanding=True)
+_LEARNERS: BindParameter[str] = bindparam("learners", expanding=True)
+_EXERCISES: BindParameter[str] = bindparam("exercises", expanding=True)
+_SEEDS: BindParameter[int] = bindparam("seeds", expanding=True)
 
 _REVEALED = columns(
     col(RevealRow.learner), col(RevealRow.exercise), col(RevealRow.seed), col(RevealRow.number)
@@ -92,8 +92,7 @@ def reveals_of(
     """What *learners* were shown of drawings, by learner, exercise and seed; nothing: no entry."""
     wanted = {"learners": [*learners], "exercises": [*exercises], "seeds": [*seeds]}
     found: dict[tuple[str, str, int], set[int]] = {}
-    for *drawing, number in connection.execute(_REVEALED, wanted):
-        learner, exercise, seed = drawing
+    for learner, exercise, seed, number in connection.execute(_REVEALED, wanted):
         found.setdefault((learner, exercise, seed), set()).add(number)
     return {
         drawing: Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers)
@@ -126,14 +125,19 @@ def standings_by(
 ) -> Mapping[str, Mapping[str, Standing]]:
     """The standings of each learner by exercise, without the drawings under the learner's veil."""
     found: dict[str, dict[str, Standing]] = {learner: {} for learner in veils}
-    open_ones = [learner for learner, veil in veils.items() if not veil]
-    for learner, exercise, *figures in _rows(connection, open_ones, veiled=False):
-        found[learner][exercise] = _standing(*figures)
-    others = veils.keys() - open_ones
-    for learner, exercise, *figures, seed in _rows(connection, others, veiled=True):
-        veil, known = veils[learner], found[learner]
-        if (exercise, seed) not in veil and (exercise, None) not in veil:
-            known[exercise] = joined(known.get(exercise), _standing(*figures))
+    everything = [learner for learner, veil in veils.items() if not veil]
+    if everything:
+        rows = connection.execute(_BY_EXERCISE, {"learners": everything})
+        for learner, exercise, count, right, free in rows:
+            found[learner][exercise] = Standing(count, bool(right), bool(free))
+    some = [learner for learner, veil in veils.items() if veil]
+    if some:
+        rows = connection.execute(_BY_DRAWING, {"learners": some})
+        for learner, exercise, count, right, free, seed in rows:
+            veil, known = veils[learner], found[learner]
+            if (exercise, seed) not in veil and (exercise, None) not in veil:
+                standing = Standing(count, bool(right), bool(free))
+                known[exercise] = joined(known.get(exercise), standing)
     return found
 
 
@@ -144,16 +148,3 @@ def joined(one: Standing | None, other: Standing) -> Standing:
     return Standing(
         one.tried + other.tried, one.solved or other.solved, one.unaided or other.unaided
     )
-
-
-def _rows(
-    connection: Connection, learners: Collection[str], *, veiled: bool
-) -> Iterable[tuple[str, ...]]:
-    if not learners:
-        return ()
-    statement = _BY_DRAWING if veiled else _BY_EXERCISE
-    return connection.execute(statement, {"learners": list(learners)}).all()
-
-
-def _standing(count: int, right: int, free: int) -> Standing:
-    return Standing(count, bool(right), bool(free))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam
+from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
@@ -32,9 +32,9 @@ from app.people.policy import Dates, Phase, Policy, counts, dates_of
 from app.people.variants import variant_seed
 
 # Made once: a class of 300 asks at the same instant.
-_PERSONS = bindparam("persons", expanding=True)
-_EXERCISES = bindparam("exercises", expanding=True)
-_NUMBERS = bindparam("assignments", expanding=True)
+_PERSONS: BindParameter[int] = bindparam("persons", expanding=True)
+_EXERCISES: BindParameter[str] = bindparam("exercises", expanding=True)
+_NUMBERS: BindParameter[int] = bindparam("assignments", expanding=True)
 _ASSIGNED = (
     columns(
         col(MemberRow.person),
@@ -200,8 +200,8 @@ def veils(
     run = session.connection().execute
     hiding = run(_HIDING, {"persons": list(whose)}).all() if persons else ()
     members: dict[int, list[SignedIn]] = {}
-    for person, class_id in hiding:
-        members.setdefault(class_id, []).append(whose[person])
+    for number, class_id in hiding:
+        members.setdefault(class_id, []).append(whose[number])
     for class_id, those in members.items():
         for one in assignments_of(session, class_id):
             if one.policy.show_points:
@@ -214,7 +214,7 @@ def veils(
                         (entry.exercise, own_seed(secret, one, entry.exercise, person.learner))
                         for entry in one.entries
                     }
-    return {person: frozenset(drawings) for person, drawings in found.items()}
+    return {number: frozenset(drawings) for number, drawings in found.items()}
 
 
 def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Assignment]:

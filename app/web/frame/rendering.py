@@ -128,6 +128,12 @@ def _arrives(request: Request) -> bool:
     return new and not inside and request.url.path != "/"
 
 
+def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
+    """The template *name*, which shows nothing of the frame: what a script asks for."""
+    text = templates().get_template(name).render(page=page)
+    return HTMLResponse(text, status, {"Cache-Control": "private, no-cache"})
+
+
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, rendered with *page*."""
     text = templates().get_template(name).render(frame=frame, page=page)
