@@ -16,10 +16,11 @@ from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
 from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
-from app.web.exercise.assigned import Assigned, assigned
+from app.web.exercise.around import Asked
+from app.web.exercise.assigned import Assigned, assigned, rules_of
 from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
 from app.web.exercise.results import refused, unavailable, unreadable
-from app.web.exercise.view import Asked, ExercisePage, begun_at, exercise_page
+from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render, render_part
@@ -81,7 +82,7 @@ async def answer(request: Request) -> Response:
     posted = Posted(seed=seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
     before = await _past(site, visiting, exercise, posted.seed)
-    rules = assigned(site, visiting.person, before.works, posted.seed)
+    rules = rules_of(before.works, posted.seed)
     if rules.before:
         return RedirectResponse(rules.before, 303)
     try:
@@ -93,8 +94,7 @@ async def answer(request: Request) -> Response:
         note_trouble(request, error, error.cause)
         acted = Acted(unavailable(error), before)
     result, past = acted.result, acted.past
-    if result.verdict:
-        rules = assigned(site, visiting.person, past.works, posted.seed)
+    rules = assigned(site, visiting.person, past.works, posted.seed)
     part = _is_part(request)
     asked = Asked(exercise, posted.seed, learner, past, before, given, part=part)
     page = await _page(site, asked, result, rules)

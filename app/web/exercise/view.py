@@ -1,12 +1,11 @@
 """An exercise with everything that its page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from app.content.catalog import Topic
-from app.content.errata import of_exercise
 from app.content.glossary import mark
 from app.db.tables import now
 from app.expressions import PAD_LIMIT
@@ -14,10 +13,9 @@ from app.kinds import Exercise
 from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
-from app.people.past import PastAt
 from app.site import Site
+from app.web.exercise.around import Around, Asked, around
 from app.web.exercise.assigned import FREE, Assigned
-from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.history import AttemptView, attempts_in, has_solved
 from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view
 from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
@@ -29,14 +27,11 @@ from app.web.frame.rendering import Hyperlink
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import (
     Mark,
-    Path,
-    Stretch,
     has_finished,
     mark_of,
     past_of,
-    path_of,
 )
-from app.web.urls import chapter_url, erratum_url, exercise_url
+from app.web.urls import chapter_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -49,7 +44,6 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
-_NEAR = 7  # exercises of the path that are listed beside one
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +73,6 @@ class Help:
     right_answer: Markup | None
     solution: Markup | None
     figures: tuple[EmbeddedView, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """The chapter and its path, and links to other pages; *primer*: minutes to read it first."""
-
-    topic: Hyperlink
-    place: str
-    primer: int
-    path: Path
-    near: Stretch
-    facts: tuple[FactView, ...]
-    sources: tuple[Hyperlink, ...]
-    errata: tuple[Hyperlink, ...]
-    another: Hyperlink | None
-    earlier: Hyperlink | None
-    later: Hyperlink | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,23 +108,6 @@ class ExercisePage:
     has_drawings: bool
     assigned: Assigned
     pad_limit: int = PAD_LIMIT
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A drawing of an exercise that *learner* asks for, with the fields *given*.
-
-    *past*: what the learner has done until now; *before*: what until the answer that was given. A
-    *part*: the verdict and what changes with it, without the question.
-    """
-
-    exercise: Exercise
-    seed: int
-    learner: str
-    past: PastAt
-    before: PastAt
-    given: Fields = field(default_factory=dict)
-    part: bool = False
 
 
 def exercise_page(
@@ -195,7 +155,7 @@ def exercise_page(
         onward=_onward(site, asked, rules) if is_over else None,
         finished=_finish(topic, asked),
         attempts=tuple(attempts_in(asked.past, exercise, seed)),
-        around=_around(site, asked, topic, rules),
+        around=around(site, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes,
         assigned=rules,
@@ -237,31 +197,6 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
         solution=html(variant.solution) if finished else None,
         figures=tuple(figures) if finished else (),
     )
-
-
-def _around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
-    """What stands around the exercise; in an exam, nothing that explains it."""
-    exercise, seed, known = asked.exercise, asked.seed, asked.past.known
-    before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
-    path = path_of(topic.path, known)
-    is_new = not any(one.id in known for one in topic.exercises)
-    around = Around(
-        topic=Hyperlink(chapter_url(topic.id), topic.title),
-        place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
-        primer=topic.reading if is_new else 0,
-        path=path,
-        near=path.near(exercise_url(exercise.id), _NEAR),
-        facts=tuple(facts_beside(exercise, topic, seed)),
-        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
-        another=again if exercise.variation else None,
-        earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
-        later=Hyperlink(exercise_url(after.id), after.title) if after else None,
-    )
-    if not rules.exam:
-        return around
-    return replace(around, primer=0, facts=(), sources=(), errata=(), another=None)
 
 
 def begun_at(given: Fields) -> int:

@@ -6,6 +6,7 @@ from functools import cache
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
+from markupsafe import Markup
 
 from app.errors import UnavailableError
 from app.markdown import html, inline_html
@@ -128,10 +129,14 @@ def _arrives(request: Request) -> bool:
     return new and not inside and request.url.path != "/"
 
 
+def markup(name: str, page: object) -> Markup:
+    """The template *name*, which shows nothing of the frame, rendered with *page*."""
+    return Markup(templates().get_template(name).render(page=page))
+
+
 def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, which shows nothing of the frame: what a script asks for."""
-    text = templates().get_template(name).render(page=page)
-    return HTMLResponse(text, status, {"Cache-Control": "private, no-cache"})
+    return HTMLResponse(markup(name, page), status, {"Cache-Control": "private, no-cache"})
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
