@@ -188,13 +188,13 @@ def _trial(trial: Trial) -> TrialView:
 
 
 def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
-    variant = exercise.variant(seed)
+    shown = exercise.variant(seed).hints[:hints] if hints else ()
     figures = (embedded_view(one, exercise.state_of(one, seed)) for one in exercise.figures)
     return Help(
-        hints=tuple(html(hint) for hint in variant.hints[:hints]),
-        hints_left=len(variant.hints) - hints,
+        hints=tuple(map(html, shown)),
+        hints_left=len(exercise.hints) - hints,
         right_answer=html(exercise.reveal(seed)) if finished else None,
-        solution=html(variant.solution) if finished else None,
+        solution=html(exercise.variant(seed).solution) if finished else None,
         figures=tuple(figures) if finished else (),
     )
 
