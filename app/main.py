@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request, Response
@@ -14,6 +15,7 @@ from app import api, web
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.packs import exercise_folders
+from app.db.gathering import Gathered
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.signing import signing_secret
@@ -27,6 +29,7 @@ from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
+from app.people.past import pasts
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 from app.site import Site
@@ -62,6 +65,7 @@ def create_site(settings: Settings) -> Site:
         federation=federation,
         proxy=ProxyHeader(settings),
         identities=Identities(engine),
+        pasts=Gathered(partial(pasts, engine, secret)),
     )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from app.config import Settings
 from app.content.catalog import Catalog
+from app.db.gathering import Gathered
 from app.db.tables import now
 from app.db.tokens import Tokens
 from app.db.writer import Writer
@@ -18,6 +19,7 @@ from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
+from app.people.past import LearnerAt, PastAt
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 
@@ -39,6 +41,7 @@ class Site:
     federation: Federation
     proxy: ProxyHeader
     identities: Identities
+    pasts: Gathered[LearnerAt, PastAt]
     clock: Callable[[], datetime] = now
 
 

@@ -145,7 +145,7 @@ async def _judge(
     learner = learner_of(site, grant, submission)
     as_sent = partial(check_result, submission)
     try:
-        verdict = await check(
+        checked = await check(
             site,
             exercise,
             submission.seed,
@@ -159,7 +159,7 @@ async def _judge(
         if once:
             await site.writer.put(Once(None, once(result)))
         return result
-    return as_sent(verdict)
+    return as_sent(checked.verdict)
 
 
 async def _verdicts(site: Site, grant: Grant, request: Request) -> AsyncGenerator[bytes]:

@@ -9,9 +9,10 @@ from sqlalchemy import ColumnElement, and_, case, delete, func, not_, or_, true
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from app.db.tables import Attempt, AttemptRow, PredictionRow, RevealRow
+from app.db.tables import Attempt, AttemptRow, PredictionRow
 
 VEIL = "veil"  # of a session: the drawings whose answers are left out; a seed of None is any
+Drawing = tuple[str, int | None]  # an exercise, and its seed; None: any
 SOLUTION = 0  # the number of a reveal that is the worked solution
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -93,15 +94,6 @@ def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
     return [PastAnswer(name, at, bool(right), bool(free)) for name, at, right, free in rows]
 
 
-def revealed(session: Session, learner: str, exercise: str, seed: int) -> Revealed:
-    """The number of hints that *learner* has seen of that drawing, and whether the solution."""
-    statement = select(RevealRow.number).where(
-        RevealRow.learner == learner, RevealRow.exercise == exercise, RevealRow.seed == seed
-    )
-    numbers = set(session.exec(statement))
-    return Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers)
-
-
 def prediction_of(session: Session, learner: str, exercise: str, seed: int) -> str | None:
     """The prediction of *learner* for that drawing, as JSON."""
     statement = select(PredictionRow.answer).where(
@@ -127,28 +119,6 @@ def forget_prediction(
     )
     session.connection().execute(delete(PredictionRow).where(*own))
     session.commit()
-
-
-def solved_drawing(session: Session, learner: str, exercise: str, seed: int) -> bool:
-    """Whether *learner* has answered exactly that drawing correctly."""
-    statement = select(AttemptRow.id).where(
-        AttemptRow.learner == learner,
-        AttemptRow.exercise == exercise,
-        AttemptRow.seed == seed,
-        col(AttemptRow.correct),
-    )
-    return session.exec(statement.limit(1)).first() is not None
-
-
-def attempts_at(session: Session, learner: str, exercise: str, limit: int = 5) -> Sequence[Attempt]:
-    """The last attempts of *learner* at *exercise*, newest first."""
-    statement = (
-        select(AttemptRow)
-        .where(AttemptRow.learner == learner, AttemptRow.exercise == exercise)
-        .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
-        .limit(limit)
-    )
-    return session.exec(statement).all()
 
 
 def last_right_answers(

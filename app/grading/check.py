@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from app.db.replays import Once
 from app.db.tables import Attempt, Replay
@@ -10,6 +11,14 @@ from app.kinds import Answer, Exercise, Verdict
 from app.kinds.answers import refuse_longer
 from app.sandbox.fair_queue import Client
 from app.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer that was graded and stored."""
+
+    verdict: Verdict
+    attempt: Attempt
 
 
 async def check(
@@ -24,7 +33,7 @@ async def check(
     revealed: bool = False,
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
-) -> Verdict:
+) -> Checked:
     """The verdict on *answer*, stored durably when this returns, with the replay *once* makes.
 
     Programs are scheduled as those of *client*.
@@ -55,4 +64,4 @@ async def check(
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error
     await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
-    return verdict
+    return Checked(verdict, attempt)

@@ -17,7 +17,7 @@ from app.sandbox.runner import Runner
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_REMEMBERED = 256  # values, as of the variants of one exercise
+_REMEMBERED = 512  # values, as of the variants of one exercise: each of a class has its own
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
 _K = TypeVar("_K")

@@ -1,25 +1,28 @@
 """What a class does: who has begun, tries, is stuck or has solved it, and which ideas are wrong."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import case, func
+from sqlalchemy import Select, case, func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment
 from app.people.classes import Member
+from app.people.gradebook import JudgedAgain, Key, judged_again, points_by_hand
 from app.people.variants import Drawings
 
 State = Literal["new", "trying", "stuck", "solved"]
 STATES: tuple[State, ...] = ("new", "trying", "stuck", "solved")
 _IN_A_ROW = 3  # wrong answers
 _PAUSE = timedelta(minutes=10)  # since the last wrong answer
+_DRAWING = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 
 
@@ -29,6 +32,7 @@ class Work:
 
     *first* is the number of the first answer, *right* that of the first right one; *mistakes* are
     the keys of the wrong ideas, and *seconds* is the longest time that the page was open.
+    *by_hand*: whether points that were given by hand are all that there are; None: none were given.
     """
 
     person: int
@@ -39,11 +43,19 @@ class Work:
     seconds: float | None = None
     last: datetime | None = None
     mistakes: Counter[str] = field(default_factory=Counter)
+    by_hand: bool | None = None
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is a right answer; points that were given by hand say so instead."""
+        return self.right is not None if self.by_hand is None else self.by_hand
 
     def state(self, now: datetime) -> State:
         """How far this person is at *now*."""
-        if self.right is not None:
+        if self.is_solved:
             return "solved"
+        if not self.tries:
+            return "new"
         waits = self.last is not None and now - self.last >= _PAUSE
         return "stuck" if self.tries >= _IN_A_ROW or waits else "trying"
 
@@ -62,20 +74,26 @@ class ExerciseFigures:
 def work_in(
     session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
 ) -> Sequence[Work]:
-    """What *members* did for each exercise of *assignment* that they have begun."""
+    """What *members* did for each exercise of *assignment* that they have begun.
+
+    What counts is the latest verdict: a regrade, or points that were given by hand. With all of the
+    points given by hand, an exercise is solved also without an answer.
+    """
     persons = {member.learner: member.person for member in members}
     drawings = Drawings(secret, assignment.id, assignment.policy.variants)
-    found: dict[tuple[str, str], Work] = {}
-    learners = sorted(persons)
-    for start in range(0, len(learners), _AT_ONCE):
-        for row in _rows(session, assignment, learners[start : start + _AT_ONCE]):
-            learner, exercise, seed = row[:3]
-            if drawings.counts(learner, exercise, seed):
-                work = found.get((learner, exercise))
-                if work is None:
-                    work = Work(person=persons[learner], exercise=exercise)
-                    found[learner, exercise] = work
-                _add(work, *row[3:])
+    found: dict[Key, Work] = {}
+    again = judged_again(session, assignment)
+    single = persons.keys() & {one.learner for one in again.values()}
+    rows = chain(
+        _rows(session, assignment, persons.keys() - single),
+        _rows_again(session, assignment, single, again),
+    )
+    for learner, exercise, seed, *answers in rows:
+        if drawings.counts(learner, exercise, seed):
+            person = persons[learner]
+            work = found.setdefault((person, exercise), Work(person=person, exercise=exercise))
+            _add(work, *answers)
+    _give(found, session, assignment, set(persons.values()))
     return list(found.values())
 
 
@@ -97,37 +115,80 @@ def ideas_in(work: Iterable[Work]) -> Mapping[str, Mapping[str, int]]:
 
 
 def _figures(those: Sequence[Work]) -> ExerciseFigures:
-    times = [one.seconds for one in those if one.seconds is not None and one.right is not None]
+    times = [one.seconds for one in those if one.seconds is not None and one.is_solved]
+    begun = sum(one.tries > 0 for one in those)
+    first_try = sum(one.tries > 0 and one.right == one.first for one in those)
     return ExerciseFigures(
-        begun=len(those),
-        solved=sum(one.right is not None for one in those),
-        first_try=sum(one.right == one.first for one in those) / len(those),
-        answers=sum(one.tries for one in those) / len(those),
+        begun=begun,
+        solved=sum(one.is_solved for one in those),
+        first_try=first_try / begun if begun else 0.0,
+        answers=sum(one.tries for one in those) / begun if begun else 0.0,
         seconds=median(times) if times else None,
     )
 
 
-def _rows(session: Session, assignment: Assignment, learners: Sequence[str]) -> Sequence[Any]:
+def _rows(
+    session: Session, assignment: Assignment, learners: Collection[str]
+) -> Iterator[Sequence[Any]]:
+    """The answers to each drawing that were told the same mistake, counted."""
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
-    cell = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
-    statement = (
-        columns(
-            *cell,
-            col(AttemptRow.mistake),
-            func.count(),
-            func.min(col(AttemptRow.id)),
-            func.min(case((own, col(AttemptRow.id)))),
-            func.max(col(AttemptRow.seconds)),
-            func.max(col(AttemptRow.at)),
-        )
-        .where(
-            col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
-            col(AttemptRow.learner).in_(learners),
+    counted = columns(
+        *_DRAWING,
+        col(AttemptRow.mistake),
+        func.count(),
+        func.min(col(AttemptRow.id)),
+        func.min(case((own, col(AttemptRow.id)))),
+        func.max(col(AttemptRow.seconds)),
+        func.max(col(AttemptRow.at)),
+    ).group_by(*_DRAWING, col(AttemptRow.mistake))
+    yield from _found(session, assignment, learners, counted)
+
+
+def _rows_again(
+    session: Session,
+    assignment: Assignment,
+    learners: Collection[str],
+    again: Mapping[int, JudgedAgain],
+) -> Iterator[Sequence[Any]]:
+    """The answers of those who had one judged *again*, each by its latest verdict."""
+    names = ("mistake", "id", "correct", "revealed", "seconds", "at")
+    each = columns(*_DRAWING, *(getattr(AttemptRow, name) for name in names))
+    for row in _found(session, assignment, learners, each):
+        *drawing, mistake, number, correct, revealed, seconds, at = row
+        right = again[number].correct if number in again else correct
+        own = number if right and not revealed else None
+        yield *drawing, None if right else mistake, 1, number, own, seconds, at
+
+
+def _found(
+    session: Session,
+    assignment: Assignment,
+    learners: Collection[str],
+    statement: Select[*tuple[Any, ...]],
+) -> Iterator[Sequence[Any]]:
+    wanted, exercises = sorted(learners), [entry.exercise for entry in assignment.entries]
+    for start in range(0, len(wanted), _AT_ONCE):
+        these = statement.where(
+            col(AttemptRow.exercise).in_(exercises),
+            col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE]),
             ~col(AttemptRow.carried),
         )
-        .group_by(*cell, col(AttemptRow.mistake))
-    )
-    return session.connection().execute(statement).all()
+        yield from session.connection().execute(these).all()
+
+
+def _give(
+    found: dict[Key, Work], session: Session, assignment: Assignment, persons: Collection[int]
+) -> None:
+    """Add to the work *found* the points of *persons* that were given by hand."""
+    most = {entry.exercise: entry.points for entry in assignment.entries}
+    for key, points in points_by_hand(session, assignment).items():
+        person, exercise = key
+        if person not in persons or exercise not in most:
+            continue
+        given = points >= most[exercise]
+        if given or key in found:
+            work = found.setdefault(key, Work(person=person, exercise=exercise))
+            work.by_hand = given
 
 
 def _add(

@@ -52,7 +52,7 @@ def cells_of(
     """
     persons = {member.learner: member.person for member in members}
     dates = dates_of_everyone(session, assignment)
-    regraded = _regraded(session, assignment)
+    regraded = judged_again(session, assignment)
     whose = {score.learner for score in regraded.values()}
     single = [learner for learner, person in persons.items() if person in dates or learner in whose]
     book = _Book(session, secret, assignment, persons)
@@ -181,34 +181,46 @@ def _unaided(policy: Policy) -> SQLColumnExpression[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Regraded:
-    """The score of an attempt by an exercise that was mended."""
+class JudgedAgain:
+    """The verdict of an exercise that was mended on an attempt."""
 
     learner: str
     score: float
+    correct: bool
 
 
-def _regraded(session: Session, assignment: Assignment) -> Mapping[int, _Regraded]:
+def judged_again(session: Session, assignment: Assignment) -> Mapping[int, JudgedAgain]:
     """The latest regrades of answers to its exercises, by attempt."""
     statement = (
-        columns(col(RegradeRow.attempt), col(AttemptRow.learner), col(RegradeRow.score))
+        columns(
+            col(RegradeRow.attempt),
+            col(AttemptRow.learner),
+            col(RegradeRow.score),
+            col(RegradeRow.correct),
+        )
         .join_from(RegradeRow, AttemptRow, col(AttemptRow.id) == col(RegradeRow.attempt))
         .where(col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]))
         .order_by(col(RegradeRow.at))
     )
     rows = session.connection().execute(statement)
-    return {attempt: _Regraded(learner, score) for attempt, learner, score in rows}
+    return {
+        attempt: JudgedAgain(learner, score, correct) for attempt, learner, score, correct in rows
+    }
+
+
+def points_by_hand(session: Session, assignment: Assignment) -> Mapping[Key, float]:
+    """The points in an assignment that were given by hand, and hold."""
+    last: dict[Key, float | None] = {}
+    rows = select(OverrideRow).where(OverrideRow.assignment == assignment.id)
+    for row in session.exec(rows.order_by(col(OverrideRow.id))):
+        last[row.person, row.exercise] = row.points
+    return {key: points for key, points in last.items() if points is not None}
 
 
 def _overrides(session: Session, assignment: Assignment, persons: set[int], found: Cells) -> Cells:
     """The cells whose points were given by hand."""
-    last: dict[Key, float | None] = {}
-    rows = select(OverrideRow).where(OverrideRow.assignment == assignment.id)
-    for row in session.exec(rows.order_by(col(OverrideRow.id))):
-        if row.person in persons:
-            last[row.person, row.exercise] = row.points
-    given = {key: points for key, points in last.items() if points is not None}
     return {
         key: Cell(points, found[key].tries if key in found else 0, overridden=True)
-        for key, points in given.items()
+        for key, points in points_by_hand(session, assignment).items()
+        if key[0] in persons
     }

@@ -2,15 +2,16 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Engine, bindparam, delete
+from sqlalchemy import BindParameter, Engine, bindparam, delete
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.db.errors import connected
+from app.db.gathering import Gathered
 from app.db.people import IdentityRow, PersonRow, SessionRow
 from app.db.signing import new_learner
 from app.db.tables import NAME_LIMIT, now
@@ -22,10 +23,17 @@ _BYTES = 32
 _LONGEST = 100  # characters of a cookie
 _FRESH = 1.0  # seconds that a session is cached as valid
 _CACHED = 20_000  # sessions
+_DIGESTS: BindParameter[str] = bindparam("digests", expanding=True)
 _FIND = (
-    columns(col(PersonRow.id), col(PersonRow.learner), col(PersonRow.name), col(SessionRow.until))
+    columns(
+        col(SessionRow.digest),
+        col(SessionRow.until),
+        col(PersonRow.id),
+        col(PersonRow.learner),
+        col(PersonRow.name),
+    )
     .join_from(SessionRow, PersonRow, col(PersonRow.id) == col(SessionRow.person))
-    .where(col(SessionRow.digest) == bindparam("digest"))
+    .where(col(SessionRow.digest).in_(_DIGESTS))
 )
 
 
@@ -106,6 +114,18 @@ class Sessions:
         self._clock = clock
         self._known: dict[str, tuple[SignedIn, float]] = {}
         self._persons: dict[str, SignedIn] = {}
+        self._gathered = Gathered(self._look_up)
+
+    async def sought(self, cookie: str) -> SignedIn | None:
+        """Who is signed in with *cookie*, looked up together with those of other requests.
+
+        Raises:
+            UnavailableError: the database cannot be read.
+        """
+        if not 0 < len(cookie) <= _LONGEST:
+            return None
+        digest = digest_of(cookie)
+        return self._cached(digest) or self._kept(digest, await self._gathered.of(digest))
 
     def find(self, cookie: str) -> SignedIn | None:
         """Who is signed in with *cookie*; None if nobody is.
@@ -115,20 +135,8 @@ class Sessions:
         """
         if not 0 < len(cookie) <= _LONGEST:
             return None
-        digest, moment = digest_of(cookie), self._clock()
-        known = self._known.get(digest)
-        if known and moment < known[1]:
-            return known[0]
-        found = self._look_up(digest)
-        if len(self._known) >= _CACHED or len(self._persons) >= _CACHED:
-            self._known.clear()
-            self._persons.clear()
-        if found is None:
-            self._known.pop(digest, None)
-        else:
-            self._known[digest] = found, moment + _FRESH
-            self._persons[found.learner] = found
-        return found
+        digest = digest_of(cookie)
+        return self._cached(digest) or self._kept(digest, self._look_up([digest])[0])
 
     def person_of(self, learner: str) -> SignedIn | None:
         """The person whose learner it is, of those who sent a request lately; asks no database."""
@@ -138,9 +146,28 @@ class Sessions:
         """Look *cookie* up again the next time: its session has changed."""
         self._known.pop(digest_of(cookie), None)
 
-    def _look_up(self, digest: str) -> SignedIn | None:
+    def _cached(self, digest: str) -> SignedIn | None:
+        known = self._known.get(digest)
+        return known[0] if known and self._clock() < known[1] else None
+
+    def _kept(self, digest: str, found: SignedIn | None) -> SignedIn | None:
+        if len(self._known) >= _CACHED or len(self._persons) >= _CACHED:
+            self._known.clear()
+            self._persons.clear()
+        if found is None:
+            self._known.pop(digest, None)
+        else:
+            self._known[digest] = found, self._clock() + _FRESH
+            self._persons[found.learner] = found
+        return found
+
+    def _look_up(self, digests: Sequence[str]) -> Sequence[SignedIn | None]:
+        moment = now()
         with connected(self._engine) as connection:
-            row = connection.execute(_FIND, {"digest": digest}).first()
-        if row is None or row[3] < now():
-            return None
-        return SignedIn(int(row[0] or 0), row[1], row[2])
+            rows = connection.execute(_FIND, {"digests": [*digests]}).all()
+        found = {
+            digest: SignedIn(person or 0, learner, name)
+            for digest, until, person, learner, name in rows
+            if until >= moment
+        }
+        return [found.get(digest) for digest in digests]

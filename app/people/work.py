@@ -1,11 +1,11 @@
 """What an assignment says about an exercise, for one person at one moment."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam
+from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
@@ -17,12 +17,13 @@ from app.db.people import (
     MemberRow,
     SittingRow,
 )
+from app.db.queries import Drawing
 from app.db.tables import AttemptRow
 from app.people.assignments import (
     Assignment,
     Entry,
     assignments_of,
-    dates_for,
+    dates_of_everyone,
     policy_of,
 )
 from app.people.classes import Role
@@ -30,57 +31,67 @@ from app.people.persons import SignedIn
 from app.people.policy import Dates, Phase, Policy, counts, dates_of
 from app.people.variants import variant_seed
 
-Drawing = tuple[str, int | None]  # an exercise, and its seed; None: any
 # Made once: a class of 300 asks at the same instant.
+_PERSONS: BindParameter[int] = bindparam("persons", expanding=True)
+_EXERCISES: BindParameter[str] = bindparam("exercises", expanding=True)
+_NUMBERS: BindParameter[int] = bindparam("assignments", expanding=True)
 _ASSIGNED = (
     columns(
-        *AssignmentRow.__table__.columns,  # type: ignore[attr-defined]
-        col(ClassRow.zone),
+        col(MemberRow.person),
+        col(AssignedRow.exercise),
+        col(AssignedRow.assignment),
         col(ExtensionRow.until),
         col(SittingRow.began),
     )
     .join_from(AssignedRow, AssignmentRow, col(AssignmentRow.id) == col(AssignedRow.assignment))
-    .join(ClassRow, col(ClassRow.id) == col(AssignmentRow.class_id))
     .join(MemberRow, col(MemberRow.class_id) == col(AssignmentRow.class_id))
     .outerjoin(
         ExtensionRow,
-        (col(ExtensionRow.assignment) == col(AssignmentRow.id))
+        (col(ExtensionRow.assignment) == col(AssignedRow.assignment))
         & (col(ExtensionRow.person) == col(MemberRow.person)),
     )
     .outerjoin(
         SittingRow,
-        (col(SittingRow.assignment) == col(AssignmentRow.id))
+        (col(SittingRow.assignment) == col(AssignedRow.assignment))
         & (col(SittingRow.person) == col(MemberRow.person)),
     )
     .where(
-        col(AssignedRow.exercise) == bindparam("exercise"),
-        col(MemberRow.person) == bindparam("person"),
+        col(AssignedRow.exercise).in_(_EXERCISES),
+        col(MemberRow.person).in_(_PERSONS),
         col(MemberRow.role) == Role.STUDENT.word,
         col(MemberRow.left).is_(None),
     )
-    .order_by(col(AssignmentRow.id))
+    .order_by(col(AssignedRow.assignment))
+)
+_RULES = (
+    columns(*AssignmentRow.__table__.columns, col(ClassRow.zone))  # type: ignore[attr-defined]
+    .join_from(AssignmentRow, ClassRow, col(ClassRow.id) == col(AssignmentRow.class_id))
+    .where(col(AssignmentRow.id).in_(_NUMBERS))
 )
 _ENTRIES = (
     columns(col(AssignedRow.assignment), col(AssignedRow.exercise), col(AssignedRow.points))
-    .where(col(AssignedRow.assignment).in_(bindparam("assignments", expanding=True)))
+    .where(col(AssignedRow.assignment).in_(_NUMBERS))
     .order_by(col(AssignedRow.place))
 )
 _HIDING = (
-    columns(col(AssignmentRow.class_id))
+    columns(col(MemberRow.person), col(AssignmentRow.class_id))
     .join_from(AssignmentRow, MemberRow, col(MemberRow.class_id) == col(AssignmentRow.class_id))
     .where(
         ~col(AssignmentRow.show_points),
-        col(MemberRow.person) == bindparam("person"),
+        col(MemberRow.person).in_(_PERSONS),
         col(MemberRow.role) == Role.STUDENT.word,
         col(MemberRow.left).is_(None),
     )
     .distinct()
 )
-_GIVEN = columns(col(AttemptRow.seed), col(AttemptRow.at)).where(
-    col(AttemptRow.learner) == bindparam("learner"),
-    col(AttemptRow.exercise) == bindparam("exercise"),
+_GIVEN = columns(
+    col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed), col(AttemptRow.at)
+).where(
+    col(AttemptRow.learner).in_(bindparam("learners", expanding=True)),
+    col(AttemptRow.exercise).in_(_EXERCISES),
     ~col(AttemptRow.carried),
 )
+_Given = Mapping[tuple[str, str], Sequence[tuple[int, datetime]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,71 +156,102 @@ def release_of(policy: Policy, dates: Dates) -> datetime | None:
 
 
 def works_at(
-    session: Session, secret: str, person: SignedIn, exercise: str, now: datetime
-) -> Sequence[Work]:
-    """The work of *person*, as a student of some classes, at *exercise*."""
-    run = session.connection().execute
-    rows = run(_ASSIGNED, {"person": person.person, "exercise": exercise}).all()
-    entries: dict[int, list[Entry]] = {row.id: [] for row in rows}
-    if rows:
-        for number, name, points in run(_ENTRIES, {"assignments": list(entries)}):
-            entries[number].append(Entry(name, points))
-    found = []
+    session: Session,
+    secret: str,
+    persons: Collection[SignedIn],
+    exercises: Collection[str],
+    now: datetime,
+) -> Mapping[tuple[int, str], Sequence[Work]]:
+    """The work of *persons* as students, by person and exercise."""
+    whose = {one.person: one for one in persons}
+    wanted = {"persons": list(whose), "exercises": list(exercises)}
+    rows = session.connection().execute(_ASSIGNED, wanted).all() if persons else ()
+    assignments = _assignments(session, {row.assignment for row in rows})
+    limited = [row for row in rows if assignments[row.assignment].policy.attempts]
+    given = _given(session, {whose[row.person].learner for row in limited}, exercises)
+    found: dict[tuple[int, str], list[Work]] = {}
     for row in rows:
-        assignment = Assignment(
+        person, assignment = whose[row.person], assignments[row.assignment]
+        dates = dates_of(assignment.policy, row.until, row.began)
+        entry = next(one for one in assignment.entries if one.exercise == row.exercise)
+        seed = own_seed(secret, assignment, row.exercise, person.learner)
+        answers = given.get((person.learner, row.exercise), ())
+        work = Work(
+            assignment=assignment,
+            entry=entry,
+            seed=seed,
+            dates=dates,
+            phase=dates.phase(now, assignment.policy.grace),
+            tries=_tries(assignment.policy, dates, answers, seed),
+            extended=row.until is not None,
+            released=release_of(assignment.policy, dates),
+            now=now,
+        )
+        found.setdefault((row.person, row.exercise), []).append(work)
+    return found
+
+
+def veils(
+    session: Session, secret: str, persons: Collection[SignedIn], now: datetime
+) -> Mapping[int, frozenset[Drawing]]:
+    """The drawings whose verdicts are still hidden from each of *persons*."""
+    found: dict[int, set[Drawing]] = {one.person: set() for one in persons}
+    whose = {one.person: one for one in persons}
+    run = session.connection().execute
+    hiding = run(_HIDING, {"persons": list(whose)}).all() if persons else ()
+    members: dict[int, list[SignedIn]] = {}
+    for number, class_id in hiding:
+        members.setdefault(class_id, []).append(whose[number])
+    for class_id, those in members.items():
+        for one in assignments_of(session, class_id):
+            if one.policy.show_points:
+                continue
+            own, general = dates_of_everyone(session, one), dates_of(one.policy)
+            for person in those:
+                released = release_of(one.policy, own.get(person.person, general))
+                if released and now <= released:
+                    found[person.person] |= {
+                        (entry.exercise, own_seed(secret, one, entry.exercise, person.learner))
+                        for entry in one.entries
+                    }
+    return {number: frozenset(drawings) for number, drawings in found.items()}
+
+
+def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Assignment]:
+    """The assignments with those *numbers*."""
+    if not numbers:
+        return {}
+    run, wanted = session.connection().execute, {"assignments": list(numbers)}
+    entries: dict[int, list[Entry]] = {number: [] for number in numbers}
+    for number, name, points in run(_ENTRIES, wanted):
+        entries[number].append(Entry(name, points))
+    return {
+        row.id: Assignment(
             id=row.id,
             class_id=row.class_id,
             title=row.title,
             policy=policy_of(row, ZoneInfo(row.zone)),
             entries=tuple(entries[row.id]),
         )
-        dates = dates_of(assignment.policy, row.until, row.began)
-        entry = next(one for one in assignment.entries if one.exercise == exercise)
-        found.append(_work(session, secret, assignment, entry, dates, row.until, person, now))
+        for row in run(_RULES, wanted)
+    }
+
+
+def _given(session: Session, learners: Collection[str], exercises: Collection[str]) -> _Given:
+    """The drawings that *learners* answered, and when, by learner and exercise."""
+    if not learners:
+        return {}
+    found: dict[tuple[str, str], list[tuple[int, datetime]]] = {}
+    wanted = {"learners": list(learners), "exercises": list(exercises)}
+    for learner, exercise, seed, at in session.connection().execute(_GIVEN, wanted):
+        found.setdefault((learner, exercise), []).append((seed, at))
     return found
 
 
-def veiled(session: Session, secret: str, person: SignedIn, now: datetime) -> Iterator[Drawing]:
-    """The drawings whose verdicts are still hidden from *person*."""
-    hiding = session.connection().execute(_HIDING, {"person": person.person}).all()
-    for (class_id,) in hiding:
-        for one in assignments_of(session, class_id):
-            released = release_of(one.policy, dates_for(session, one, person.person))
-            if not one.policy.show_points and released and now <= released:
-                for entry in one.entries:
-                    yield entry.exercise, own_seed(secret, one, entry.exercise, person.learner)
-
-
-def _work(
-    session: Session,
-    secret: str,
-    assignment: Assignment,
-    entry: Entry,
-    dates: Dates,
-    extended: datetime | None,
-    person: SignedIn,
-    now: datetime,
-) -> Work:
-    policy = assignment.policy
-    seed = own_seed(secret, assignment, entry.exercise, person.learner)
-    return Work(
-        assignment=assignment,
-        entry=entry,
-        seed=seed,
-        dates=dates,
-        phase=dates.phase(now, policy.grace),
-        tries=_tries(session, policy, dates, person.learner, entry.exercise, seed),
-        extended=extended is not None,
-        released=release_of(policy, dates),
-        now=now,
-    )
-
-
 def _tries(
-    session: Session, policy: Policy, dates: Dates, learner: str, exercise: str, seed: int | None
+    policy: Policy, dates: Dates, given: Sequence[tuple[int, datetime]], seed: int | None
 ) -> int:
-    """The answers that count; 0 where no policy limits them, without a query."""
+    """The answers that count; 0 where no policy limits them."""
     if not policy.attempts:
         return 0
-    given = session.connection().execute(_GIVEN, {"learner": learner, "exercise": exercise})
     return sum(seed in (None, own) and counts(dates, policy, at) for own, at in given)

@@ -133,12 +133,17 @@ def fixed_addresses() -> frozenset[str]:
 
 
 def install(app: FastAPI) -> None:
-    """Add the pages, and what they get; their routes are installed as they are."""
+    """Add the pages, and what they get; their routes are installed as they are.
+
+    Those of an exercise come first of all: a class sends its answers there at the same instant.
+    """
     for part in PARTS:
         for route in part.router.routes:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
-        app.router.routes.extend(part.router.routes)
+        if part is not exercise_page:
+            app.router.routes.extend(part.router.routes)
+    app.router.routes[:0] = exercise_page.router.routes
     app.state.studio = Studio()
     app.state.desk = Desk()
     app.state.reading_room = ReadingRoom()

@@ -20,7 +20,7 @@ from app.people.departing import all_about, delete_person
 from app.people.joining import join_as_new, seat_with
 from app.people.persons import SignedIn
 from app.people.policy import Policy
-from app.people.work import veiled, works_at
+from app.people.work import veils, works_at
 from tests.db.test_rows import NOON, attempt
 
 SECRET = "a secret for tests"
@@ -92,14 +92,15 @@ def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> N
         extend(session, assignment, [seat.person], now() + timedelta(days=5), why="was ill")
         session.commit()
     with open_session(engine) as session:
-        (work,) = works_at(session, SECRET, person, "t/e", now())
+        (work,) = works_at(session, SECRET, [person], ["t/e"], now())[person.person, "t/e"]
         assert (work.phase, work.tries, work.extended) == ("open", 0, True)
         assert [entry.exercise for entry in work.assignment.entries] == ["t/other", "t/e"]
-        assert {name for name, _ in veiled(session, SECRET, person, now())} == {"t/e", "t/other"}
-        assert len(list(veiled(session, SECRET, person, now() + timedelta(days=9)))) == 0
+        hidden = veils(session, SECRET, [person], now())[person.person]
+        assert {name for name, _ in hidden} == {"t/e", "t/other"}
+        assert not veils(session, SECRET, [person], now() + timedelta(days=9))[person.person]
     store(engine, [attempt(learner=person.learner, exercise="t/e", seed=work.seed, at=now())])
     with open_session(engine) as session:
-        (work,) = works_at(session, SECRET, person, "t/e", now())
+        (work,) = works_at(session, SECRET, [person], ["t/e"], now())[person.person, "t/e"]
         assert work.tries == 1
     with open_writing_session(engine) as session:
         found = session.get(PersonRow, person.person)

@@ -11,10 +11,11 @@ import pytest
 from alembic import command
 from sqlalchemy import Engine, delete
 
+from app.db.at_exercise import reveals_of
 from app.db.backup import backup
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.db.personal import Merged, delete_everything, everything, merge
-from app.db.queries import Revealed, attempts_by_day, latest_attempts, revealed, standings
+from app.db.queries import Revealed, attempts_by_day, latest_attempts, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal
 from app.db.tokens import Grant, Tokens, create_token
@@ -24,6 +25,7 @@ from app.people.policy import Policy
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
 from tests.db import test_merging as merging
+from tests.db import test_pasts as together
 from tests.db import test_persons as persons
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
@@ -142,7 +144,8 @@ def test_queries_give_the_same_results(server: Engine) -> None:
             "c": (1, True, True),
         }
         assert known["c"].last == NOON
-        assert revealed(session, "l", "a/b", 7) == Revealed(1, True)
+        seen = reveals_of(session.connection(), ["l"], ["a/b"], [7])
+        assert seen == {("l", "a/b", 7): Revealed(1, True)}
         assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
         assert len(everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")
@@ -207,3 +210,5 @@ def test_persons_join_claim_and_leave_as_on_sqlite(server: Engine) -> None:
     persons.test_a_claim_moves_what_the_person_does_not_have(server)
     persons.test_many_join_at_once_and_every_code_is_of_one(server)
     persons.test_what_an_assignment_says_and_what_stays_of_a_person(server)
+    together.test_what_is_read_together_is_what_each_would_read(server)
+    together.test_the_past_after_an_answer_is_what_is_read_after_it(server, correct=True)

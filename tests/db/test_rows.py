@@ -3,15 +3,13 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
+from app.db.at_exercise import last_answers, reveals_of
 from app.db.lab_runs import enqueue
 from app.db.personal import delete_everything, everything
 from app.db.queries import (
     Revealed,
-    attempts_at,
     attempts_by_day,
     latest_attempts,
-    revealed,
-    solved_drawing,
     standings,
     streak,
 )
@@ -79,17 +77,18 @@ def test_a_reveal_is_stored_once(engine: Engine) -> None:
     reveals = [Reveal(learner="l", exercise="a/b", seed=7, number=n) for n in (1, 2, 2, 0)]
     for reveal in reveals:
         store(engine, [reveal])
-    with open_session(engine) as session:
-        assert revealed(session, "l", "a/b", 7) == Revealed(2, True)
-        assert revealed(session, "l", "a/b", 8) == Revealed(0, False)
+    with engine.connect() as connection:
+        seen = reveals_of(connection, ["l", "m"], ["a/b"], [7, 8])
+    assert seen == {("l", "a/b", 7): Revealed(2, True)}
 
 
 def test_attempts_come_newest_first(engine: Engine) -> None:
     store(engine, [attempt(answer=str(n), exercise=f"a/{n % 2}") for n in range(9)])
     with open_session(engine) as session:
-        assert [a.answer for a in attempts_at(session, "l", "a/0")] == list("86420")
         assert [a.answer for a in latest_attempts(session, "l", limit=3, skip=1)] == list("765")
-        assert not solved_drawing(session, "l", "a/0", 0)
+        last = last_answers(session.connection(), ["l"], ["a/0", "a/2"])
+    assert [one.answer for one in last["l", "a/0"].shown] == list("86420")
+    assert list(last) == [("l", "a/0")]
 
 
 def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:

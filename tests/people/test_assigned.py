@@ -8,12 +8,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.db.people import AssignmentRow, RegradeRow
-from app.db.queries import attempts_at, revealed
+from app.db.queries import latest_attempts
 from app.db.session import open_session
 from app.db.tables import AttemptRow, now
 from app.errors import UnavailableError
 from app.people.assignments import Assignment, extend
 from app.people.classes import Role
+from app.people.past import LearnerAt, pasts
 from app.people.persons import SignedIn
 from app.people.policy import Policy, dates_of
 from app.people.work import release_of, works_at
@@ -47,7 +48,8 @@ def strip(page: str) -> str:
 
 def tries(site: Site, person: SignedIn) -> int:
     with open_session(site.engine) as session:
-        (work,) = works_at(session, site.secret, person, RING, now())
+        found = works_at(session, site.secret, [person], [RING], now())
+    (work,) = found[person.person, RING]
     return work.tries
 
 
@@ -155,9 +157,12 @@ def test_what_is_off_is_refused_by_the_server(
     answer = client.post(address, data={"action": action}, headers={"X-Fragment": fragment})
     assert answer.status_code == 403
     assert "Not in this assignment" in answer.text
-    with open_session(site.engine) as session:
-        seen = revealed(session, person.learner, RING, seed_in(address))
-    assert (seen.hints, seen.solution) == (0, False)
+    (past,) = pasts(
+        site.engine,
+        site.secret,
+        [LearnerAt(person.learner, RING, seed_in(address), person, now())],
+    )
+    assert (past.seen.hints, past.seen.solution) == (0, False)
 
 
 def test_the_solution_waits_for_the_due_date_even_after_a_right_answer(
@@ -392,7 +397,7 @@ def test_what_a_regrade_changed_is_told(client: TestClient, site: Site, school: 
     person = school.student(client)
     post(client, school.address(assignment, person), "1 s")
     with open_session(site.engine) as session:
-        (row,) = attempts_at(session, person.learner, RING)
+        (row,) = latest_attempts(session, person.learner)
         assert isinstance(row, AttemptRow)
         mended = RegradeRow(attempt=row.id or 0, digest="new", score=1.0, correct=True)
         session.add(mended)

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.db.people import OverrideRow
+from app.db.people import OverrideRow, RegradeRow
 from app.db.session import open_session
 from app.db.tables import AttemptRow
 from app.kinds.diagnosed import key_of
@@ -18,6 +18,7 @@ from app.people.assignments import Entry, assignments_of, create_assignment
 from app.people.classes import members_of
 from app.people.given import given_in
 from app.people.gradebook import cells_of
+from app.people.overrides import Override, override
 from app.people.policy import Policy
 from app.people.regrading import stale_answers
 from app.site import Site
@@ -308,3 +309,39 @@ def test_answers_that_came_in_a_file_count_nowhere(site: Site) -> None:
         assert not work_in(session, site.secret, crowd.assignment, members)
         assert not given_in(session, site.secret, crowd.assignment, bo)
         assert not stale_answers(session, site.secret, site.catalog, crowd.class_id)
+
+
+def test_figures_honor_regrades_and_points_given_by_hand(client: TestClient, site: Site) -> None:
+    crowd = crowd_of(site, "Bo", "Cleo", "Dan", "Eve")
+    now, key = site.clock(), _keys(site, crowd, "Bo")
+    mended = crowd.answers("Bo", RING, now, right=False, key=key)
+    for name in ("Cleo", "Dan"):
+        crowd.answers(name, RING, now, right=name == "Dan", key="" if name == "Dan" else key)
+    with open_session(site.engine) as session:
+        session.add(RegradeRow(attempt=mended, digest="new", score=1.0, correct=True))
+        given = {("Dan", RING): 0.0, ("Eve", RING): 1.0, ("Bo", STAGE): 3.0, ("Cleo", STAGE): 4.0}
+        for (name, exercise), points in given.items():
+            one = Override(crowd.persons[name], exercise, points)
+            override(session, crowd.assignment, [one], "Ada", "as agreed")
+        session.commit()
+        members = members_of(session, crowd.class_id)
+        work = work_in(session, site.secret, crowd.assignment, members)
+    states = {(one.person, one.exercise): one.state(now) for one in work}
+    assert states == {
+        (crowd.persons["Bo"], RING): "solved",  # judged again
+        (crowd.persons["Cleo"], RING): "trying",
+        (crowd.persons["Dan"], RING): "trying",  # right, but without points
+        (crowd.persons["Eve"], RING): "solved",  # all points, without an answer
+        (crowd.persons["Cleo"], STAGE): "solved",
+    }
+    figures = figures_of(work)
+    assert (figures[RING].begun, figures[RING].solved, figures[RING].answers) == (3, 2, 1)
+    assert figures[RING].first_try == pytest.approx(2 / 3)
+    assert (figures[STAGE].begun, figures[STAGE].first_try) == (0, 0)
+    assert list(ideas_in(work)[RING].values()) == [1]  # Cleo's; Bo was right after all
+    teacher = as_(client, crowd, "Ada Teacher")
+    page = teacher.get(f"{crowd.href}/live?names=yes").text
+    assert "3 of 4 students have begun" in words(page)
+    assert "2 solved : Bo, Eve" in words(page)
+    assert teacher.get(f"{crowd.href}/grades/{crowd.assignment.id}").status_code == 200
+    assert teacher.get(f"{crowd.href}/people/{crowd.persons['Eve']}").status_code == 200

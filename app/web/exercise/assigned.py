@@ -4,15 +4,14 @@ For a visitor who is not signed in there is nothing to ask.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.db.session import open_session
 from app.people.assignments import Assignment
 from app.people.local_time import in_words, on_the_calendar
 from app.people.persons import SignedIn
 from app.people.policy import worth
-from app.people.work import Work, own_seed, works_at
+from app.people.work import Work, own_seed
 from app.site import Site
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
@@ -53,30 +52,32 @@ class Assigned:
 FREE = Assigned()
 
 
-def works_of(site: Site, person: SignedIn | None, exercise: str) -> Sequence[Work]:
-    """What the assignments of *person* have to do with *exercise*."""
-    if person is None:
-        return ()
-    with open_session(site.engine) as session:
-        return works_at(session, site.secret, person, exercise, site.clock())
-
-
 def assigned(site: Site, person: SignedIn | None, found: Sequence[Work], seed: int) -> Assigned:
     """What *found*, the work of *person* at an exercise, says about its drawing with *seed*."""
-    if person is None or not found:
+    rules = rules_of(found, seed)
+    if person is None or not found or rules.before:
+        return rules
+    mine = [work for work in found if work.seed in (None, seed)]
+    opens = [work for work in mine if _is_open(work)]
+    others = [work for work in found if work not in mine and work.phase in ("open", "late")]
+    strips = (
+        *(_strip(site, person, work) for work in opens),
+        *(_elsewhere(site, person, work) for work in others),
+    )
+    return replace(rules, strips=strips)
+
+
+def rules_of(found: Sequence[Work], seed: int) -> Assigned:
+    """What is refused on the drawing with *seed*, without the strips above it."""
+    if not found:
         return FREE
     exams = [work for work in found if work.is_exam]
     mine = [work for work in found if work.seed in (None, seed)]
-    opens = [work for work in mine if work.phase not in ("before", "unstarted")]
-    sealed = [work for work in mine if work not in opens and work.seed is not None]
+    opens = [work for work in mine if _is_open(work)]
+    sealed = [work for work in mine if not _is_open(work) and work.seed is not None]
     if sealed:
         return Assigned(before=f"/assignments/{sealed[0].assignment.id}")
-    others = [work for work in found if work not in mine and work.phase in ("open", "late")]
     return Assigned(
-        strips=(
-            *(_strip(site, person, work) for work in opens),
-            *(_elsewhere(site, person, work) for work in others),
-        ),
         # In an exam, other drawings of its exercises would tell how to solve one's own.
         hints=_first(map(_no_hints, [*exams, *opens])),
         solution=_first(map(_no_solution, [*exams, *opens])),
@@ -89,6 +90,10 @@ def work_url(site: Site, person: SignedIn, assignment: Assignment, exercise: str
     """The page of *exercise* on which the answers of *person* count for *assignment*."""
     seed = own_seed(site.secret, assignment, exercise, person.learner)
     return exercise_url(exercise) + "/another" if seed is None else exercise_url(exercise, seed)
+
+
+def _is_open(work: Work) -> bool:
+    return work.phase not in ("before", "unstarted")
 
 
 def _first(reasons: Iterator[str]) -> str:

@@ -1,18 +1,14 @@
-"""What a learner has done at one exercise before."""
+"""What a learner has done at one exercise before, as its page lists it."""
 
-from collections.abc import Collection
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from markupsafe import Markup
 
-from app.db.queries import Revealed, attempts_at, revealed, solved_drawing
-from app.db.session import open_session
 from app.kinds import Exercise
-from app.people.work import Drawing
-from app.site import Site
+from app.people.past import PastAt
 from app.web.exercise.views import view_of
-from app.web.progress.veil import veil_of
 from app.web.urls import exercise_url
 
 
@@ -27,35 +23,18 @@ class AttemptView:
     same: bool
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """The hints seen of a drawing, whether it is solved, and the last attempts at the exercise."""
-
-    seen: Revealed = Revealed(0, solution=False)
-    solved: bool = False
-    attempts: tuple[AttemptView, ...] = ()
-
-
-def history_of(site: Site, exercise: Exercise, seed: int, learner: str) -> History:
-    """What *learner* has done at *exercise*; verdicts that an assignment hides are left out."""
-    if not learner:
-        return History()
-    veil = veil_of(site, learner)
-    with open_session(site.engine) as session:
-        seen = revealed(session, learner, exercise.id, seed)
-        solved = solved_drawing(session, learner, exercise.id, seed)
-        attempts = tuple(
-            AttemptView(
-                at=row.at,
-                correct=row.correct if _is_shown(veil, exercise.id, row.seed) else None,
-                answer=tuple(view_of(exercise).told(exercise, row.seed, row.answer)),
-                href=exercise_url(exercise.id, row.seed),
-                same=row.seed == seed,
-            )
-            for row in attempts_at(session, learner, exercise.id)
+def attempts_in(past: PastAt, exercise: Exercise, seed: int) -> Iterator[AttemptView]:
+    """The last attempts; verdicts that an assignment hides are left out."""
+    for one in past.last.shown:
+        yield AttemptView(
+            at=one.at,
+            correct=None if past.hides(exercise.id, one.seed) else one.correct,
+            answer=tuple(view_of(exercise).told(exercise, one.seed, one.answer)),
+            href=exercise_url(exercise.id, one.seed),
+            same=one.seed == seed,
         )
-    return History(seen, solved and _is_shown(veil, exercise.id, seed), attempts)
 
 
-def _is_shown(veil: Collection[Drawing], exercise: str, seed: int) -> bool:
-    return (exercise, seed) not in veil and (exercise, None) not in veil
+def has_solved(past: PastAt, exercise: Exercise, seed: int) -> bool:
+    """Whether that drawing was answered right, and the verdict is not hidden."""
+    return seed in past.last.right and not past.hides(exercise.id, seed)

@@ -2,12 +2,12 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.db.queries import SOLUTION, Revealed, revealed
-from app.db.session import open_session
+from app.db.queries import SOLUTION
 from app.db.tables import Reveal, now
 from app.errors import AnswerError, UnavailableError
 from app.grading.check import check
@@ -15,15 +15,17 @@ from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
+from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
-from app.web.exercise.assigned import Assigned, assigned, works_of
+from app.web.exercise.around import Asked
+from app.web.exercise.assigned import Assigned, assigned, rules_of
 from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
 from app.web.exercise.results import refused, unavailable, unreadable
-from app.web.exercise.view import Asked, ExercisePage, begun_at, exercise_page
+from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
-from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.frame.rendering import frame, render, render_part
+from app.web.frame.visitor import Visiting, Visitor, from_here, learner_of, remember, spend, visitor
 from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
@@ -34,17 +36,25 @@ _PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
 
 
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """The result of a button, and what the learner has done with it."""
+
+    result: ActionResult
+    past: PastAt
+
+
 @router.get("/{topic}/{slug}")
 async def show(
     request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = "0"
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    works = works_of(site, visiting.person, exercise.id)
-    rules = assigned(site, visiting.person, works, seed_of(seed))
+    past = await _past(site, visiting, exercise, seed_of(seed))
+    rules = assigned(site, visiting.person, past.works, seed_of(seed))
     if rules.before:
         return RedirectResponse(rules.before, 303)
-    asked = Asked(exercise, seed_of(seed), visiting.learner)
+    asked = Asked(exercise, seed_of(seed), visiting.learner, past, past)
     return _response(request, await _page(site, asked, ActionResult(), rules))
 
 
@@ -56,34 +66,42 @@ async def another(site: Here, topic: str, slug: str) -> Response:
     return Response(status_code=303, headers={"Location": exercise_url(exercise.id, seed)})
 
 
-@router.post("/{topic}/{slug}", dependencies=[FromHere])
-async def answer(
-    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = "0"
-) -> Response:
-    """The page after one of its buttons was pressed."""
+@router.post("/{topic}/{slug}")
+async def answer(request: Request) -> Response:
+    """The page after one of its buttons was pressed.
+
+    (It asks for what it needs itself: what FastAPI adds to do so costs as much as grading.)
+    """
+    await from_here(request)
+    site = site_in(request)
+    visiting = await visitor(request, site)
+    topic, slug = request.path_params["topic"], request.path_params["slug"]
     exercise = site.catalog.exercise(f"{topic}/{slug}")
+    seed = seed_of(request.query_params.get("seed", "0"))
     learner = learner_of(visiting)
     given = await _fields(request)
-    posted = Posted(seed=seed_of(seed), learner=learner, client=visiting.client, given=given)
+    posted = Posted(seed=seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
-    works = works_of(site, visiting.person, exercise.id)
-    rules = assigned(site, visiting.person, works, posted.seed)
+    before = await _past(site, visiting, exercise, posted.seed)
+    rules = rules_of(before.works, posted.seed)
     if rules.before:
         return RedirectResponse(rules.before, 303)
     try:
-        result = refused(rules.refusal(posted.action)) or await _act(site, exercise, posted)
+        refusal = refused(rules.refusal(posted.action))
+        acted = Acted(refusal, before) if refusal else await _act(site, exercise, posted, before)
     except (AnswerError, TooLongError) as error:
-        result = unreadable(error)
+        acted = Acted(unreadable(error), before)
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
-        result = unavailable(error)
-    if result.verdict:
-        works = [work.answered(posted.seed) for work in works]
-        rules = assigned(site, visiting.person, works, posted.seed)
-    asked = Asked(exercise, posted.seed, learner, given, part=_is_part(request))
+        acted = Acted(unavailable(error), before)
+    result, past = acted.result, acted.past
+    rules = assigned(site, visiting.person, past.works, posted.seed)
+    part = _is_part(request)
+    asked = Asked(exercise, posted.seed, learner, past, before, given, part=part)
     page = await _page(site, asked, result, rules)
     response = _response(request, page, result.status)
-    remember(request, response, learner, site.secret)
+    if visiting.person is None:
+        remember(request, response, learner, site.secret)
     return response
 
 
@@ -93,37 +111,46 @@ async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned)
     return exercise_page(site, asked, result, rules)
 
 
-async def _act(site: Site, exercise: Exercise, posted: Posted) -> ActionResult:
-    with open_session(site.engine) as session:
-        seen = revealed(session, posted.learner, exercise.id, posted.seed)
+async def _past(site: Site, visiting: Visitor, exercise: Exercise, seed: int) -> PastAt:
+    """What the visitor has done; of one who has done nothing, nothing is asked."""
+    if not visiting.learner:
+        return PastAt()
+    at = LearnerAt(visiting.learner, exercise.id, seed, visiting.person, site.clock())
+    return await site.pasts.of(at)
+
+
+async def _act(site: Site, exercise: Exercise, posted: Posted, before: PastAt) -> Acted:
     match posted.action:
         case "hint":
-            return await _reveal(site, exercise, posted, min(seen.hints + 1, len(exercise.hints)))
+            number = min(before.seen.hints + 1, len(exercise.hints))
+            return await _reveal(site, exercise, posted, before, number)
         case "solution":
-            return await _reveal(site, exercise, posted, SOLUTION)
+            return await _reveal(site, exercise, posted, before, SOLUTION)
     result = await view_of(exercise).act(site, exercise, posted)
-    return result or await _check(site, exercise, posted, seen)
+    return Acted(result, before) if result else await _check(site, exercise, posted, before)
 
 
-async def _check(site: Site, exercise: Exercise, posted: Posted, seen: Revealed) -> ActionResult:
-    verdict = await check(
+async def _check(site: Site, exercise: Exercise, posted: Posted, before: PastAt) -> Acted:
+    checked = await check(
         site,
         exercise,
         posted.seed,
         view_of(exercise).answer(site, exercise, posted),
         posted.learner,
         posted.client,
-        hints=seen.hints,
-        revealed=seen.solution,
+        hints=before.seen.hints,
+        revealed=before.seen.solution,
         seconds=_seconds(posted.given),
     )
-    return ActionResult(verdict=verdict)
+    return Acted(ActionResult(verdict=checked.verdict), before.answered(checked.attempt))
 
 
-async def _reveal(site: Site, exercise: Exercise, posted: Posted, number: int) -> ActionResult:
+async def _reveal(
+    site: Site, exercise: Exercise, posted: Posted, before: PastAt, number: int
+) -> Acted:
     reveal = Reveal(learner=posted.learner, exercise=exercise.id, seed=posted.seed, number=number)
     await site.writer.put(reveal)
-    return ActionResult()
+    return Acted(ActionResult(), before.shown(number))
 
 
 def _seconds(given: Fields) -> float | None:
@@ -138,17 +165,14 @@ def _is_part(request: Request) -> bool:
 
 
 def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
+    if _is_part(request):
+        return render_part("exercise/fragment.html", page, status)
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
     card = exercise_card(exercise, page.around.topic.text, page.seed)
     says = card.says or page.description
     around = frame(request, title, says, "exercises", preview_of(page.action, card))
-    return render(
-        "exercise/fragment.html" if _is_part(request) else "exercise/exercise.html",
-        around,
-        page,
-        status,
-    )
+    return render("exercise/exercise.html", around, page, status)
 
 
 async def _fields(request: Request) -> Mapping[str, Sequence[str]]:

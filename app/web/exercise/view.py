@@ -1,12 +1,11 @@
 """An exercise with everything that its page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from app.content.catalog import Topic
-from app.content.errata import of_exercise
 from app.content.glossary import mark
 from app.db.tables import now
 from app.expressions import PAD_LIMIT
@@ -15,9 +14,9 @@ from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
+from app.web.exercise.around import Around, Asked, around
 from app.web.exercise.assigned import FREE, Assigned
-from app.web.exercise.facts import FactView, facts_beside
-from app.web.exercise.history import AttemptView, history_of
+from app.web.exercise.history import AttemptView, attempts_in, has_solved
 from app.web.exercise.illustration import (
     IllustrationView,
     counted_view,
@@ -33,15 +32,11 @@ from app.web.frame.rendering import Hyperlink
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import (
     Mark,
-    Past,
-    Path,
-    Stretch,
+    has_finished,
     mark_of,
     past_of,
-    path_of,
-    standings_of,
 )
-from app.web.urls import chapter_url, erratum_url, exercise_url
+from app.web.urls import chapter_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -54,7 +49,6 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "unavailable": "Not checked",
 }
 _LONGEST_CLOCK = 12  # figures
-_NEAR = 7  # exercises of the path that are listed beside one
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +78,6 @@ class Help:
     right_answer: Markup | None
     solution: Markup | None
     figures: tuple[EmbeddedView, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """The chapter and its path, and links to other pages; *primer*: minutes to read it first."""
-
-    topic: Hyperlink
-    place: str
-    primer: int
-    path: Path
-    near: Stretch
-    facts: tuple[FactView, ...]
-    sources: tuple[Hyperlink, ...]
-    errata: tuple[Hyperlink, ...]
-    another: Hyperlink | None
-    earlier: Hyperlink | None
-    later: Hyperlink | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,31 +116,17 @@ class ExercisePage:
     pad_limit: int = PAD_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A drawing of an exercise that *learner* asks for, with the fields *given*.
-
-    A *part*: the verdict and what changes with it, without the question.
-    """
-
-    exercise: Exercise
-    seed: int
-    learner: str
-    given: Fields = field(default_factory=dict)
-    part: bool = False
-
-
 def exercise_page(
     site: Site, asked: Asked, result: ActionResult, rules: Assigned = FREE
 ) -> ExercisePage:
     """The page that was *asked* for, after *result*, as the *rules* of assignments allow."""
     exercise, seed, learner, given = asked.exercise, asked.seed, asked.learner, asked.given
     topic = site.catalog.topic_of(exercise)
-    here = history_of(site, exercise, seed, learner)
+    seen, known = asked.past.seen, asked.past.known
     result = recorded(result, rules.verdict)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
-    finished = (here.seen.solution or here.solved) and not rules.solution
+    finished = (seen.solution or has_solved(asked.past, exercise, seed)) and not rules.solution
     filled = Filled(
         seed=seed,
         learner=learner,
@@ -173,7 +136,6 @@ def exercise_page(
     )
     form = view_of(exercise).form(site, exercise, filled)
     is_over = state == "correct" or bool(verdict and form.retry)
-    past = past_of(site, learner) if is_over else Past(standings_of(site, learner))
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -182,7 +144,7 @@ def exercise_page(
         kind_title=exercise.kind_title,
         keeps_draft=exercise.keeps_draft,
         level=exercise.level,
-        mark=mark_of(past.known.get(exercise.id)),
+        mark=mark_of(known.get(exercise.id)),
         seed=seed,
         action=exercise_url(exercise.id, seed),
         here=exercise_url(exercise.id),
@@ -196,11 +158,11 @@ def exercise_page(
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
         trial=_trial(result.trial) if result.trial else None,
-        help=_help(exercise, seed, here.seen.hints, finished=finished),
-        onward=_onward(site, past, exercise, rules) if is_over else None,
-        finished=_finish(topic) if past.has_just_finished(topic, exercise) else None,
-        attempts=here.attempts,
-        around=_around(site, exercise, seed, topic, past, rules),
+        help=_help(exercise, seed, seen.hints, finished=finished),
+        onward=_onward(site, asked, rules) if is_over else None,
+        finished=_finish(topic, asked),
+        attempts=tuple(attempts_in(asked.past, exercise, seed)),
+        around=around(site, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
         assigned=rules,
@@ -211,10 +173,12 @@ def _prompt(exercise: Exercise, seed: int) -> Markup:
     return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
 
 
-def _onward(site: Site, past: Past, exercise: Exercise, rules: Assigned) -> Onward | None:
+def _onward(site: Site, asked: Asked, rules: Assigned) -> Onward | None:
     """The ways on; in an assignment, the strip above has the next exercise."""
-    topic = site.catalog.topic_of(exercise)
-    return None if rules.strips else onward_for(site, past, topic.id, exercise.id)
+    if rules.strips:
+        return None
+    topic = site.catalog.topic_of(asked.exercise)
+    return onward_for(site, past_of(site, asked.learner), topic.id, asked.exercise.id)
 
 
 def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
@@ -236,41 +200,15 @@ def _trial(trial: Trial) -> TrialView:
 
 
 def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
-    variant = exercise.variant(seed)
+    shown = exercise.variant(seed).hints[:hints] if hints else ()
     figures = (embedded_view(one, exercise.state_of(one, seed)) for one in exercise.figures)
     return Help(
-        hints=tuple(html(hint) for hint in variant.hints[:hints]),
-        hints_left=len(variant.hints) - hints,
+        hints=tuple(map(html, shown)),
+        hints_left=len(exercise.hints) - hints,
         right_answer=html(exercise.reveal(seed)) if finished else None,
-        solution=html(variant.solution) if finished else None,
+        solution=html(exercise.variant(seed).solution) if finished else None,
         figures=tuple(figures) if finished else (),
     )
-
-
-def _around(
-    site: Site, exercise: Exercise, seed: int, topic: Topic, past: Past, rules: Assigned
-) -> Around:
-    """What stands around the exercise; in an exam, nothing that explains it."""
-    before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
-    path = path_of(topic.path, past.known)
-    is_new = not any(one.id in past.known for one in topic.exercises)
-    around = Around(
-        topic=Hyperlink(chapter_url(topic.id), topic.title),
-        place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
-        primer=topic.reading if is_new else 0,
-        path=path,
-        near=path.near(exercise_url(exercise.id), _NEAR),
-        facts=tuple(facts_beside(exercise, topic, seed)),
-        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
-        another=again if exercise.variation else None,
-        earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
-        later=Hyperlink(exercise_url(after.id), after.title) if after else None,
-    )
-    if not rules.exam:
-        return around
-    return replace(around, primer=0, facts=(), sources=(), errata=(), another=None)
 
 
 def begun_at(given: Fields) -> int:
@@ -279,7 +217,10 @@ def begun_at(given: Fields) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
 
 
-def _finish(topic: Topic) -> Hyperlink:
+def _finish(topic: Topic, asked: Asked) -> Hyperlink | None:
+    """The end of the path, if the answer was the last one that it needed."""
+    if not has_finished(topic, asked.exercise, asked.before.known, asked.past.known):
+        return None
     return Hyperlink(f"{chapter_url(topic.id)}#finished", topic.title)
 
 

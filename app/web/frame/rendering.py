@@ -6,6 +6,7 @@ from functools import cache
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
+from markupsafe import Markup
 
 from app.errors import UnavailableError
 from app.markdown import html, inline_html
@@ -126,6 +127,16 @@ def _arrives(request: Request) -> bool:
     inside = request.headers.get("sec-fetch-site") == "same-origin"
     new = COOKIE not in request.cookies and SESSION not in request.cookies
     return new and not inside and request.url.path != "/"
+
+
+def markup(name: str, page: object) -> Markup:
+    """The template *name*, which shows nothing of the frame, rendered with *page*."""
+    return Markup(templates().get_template(name).render(page=page))
+
+
+def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
+    """The template *name*, which shows nothing of the frame: what a script asks for."""
+    return HTMLResponse(markup(name, page), status, {"Cache-Control": "private, no-cache"})
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:

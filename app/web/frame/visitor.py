@@ -44,7 +44,9 @@ class Visitor:
 async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
-    if person := signed_in(request, site):
+    cookie = request.cookies.get(SESSION)
+    found = await site.sessions.sought(cookie) if cookie else None
+    if person := _unless_other(found, request, site):
         return Visitor(person.learner, Client(person.learner), person, learner)
     # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
     client = Client(learner) if learner else anonymous(network(address_of(request)))
@@ -57,7 +59,11 @@ Visiting = Annotated[Visitor, Depends(visitor)]
 def signed_in(request: Request, site: Site) -> SignedIn | None:
     """The person whose session *request* has, unless the proxy has signed in another one."""
     cookie = request.cookies.get(SESSION)
-    found = site.sessions.find(cookie) if cookie else None
+    return _unless_other(site.sessions.find(cookie) if cookie else None, request, site)
+
+
+def _unless_other(found: SignedIn | None, request: Request, site: Site) -> SignedIn | None:
+    """Whom a session *found*, unless the proxy names another person."""
     if found and site.proxy and (subject := site.proxy.subject(request.scope)):
         named = site.identities.find(ISSUER, subject)
         return found if named in (None, found.person) else None

@@ -118,7 +118,7 @@ def _page(site: Site, session: Session, member: Membership, wanted: str, named: 
         ),
         title=chosen.title if chosen else "",
         students=len(students),
-        begun=len({one.person for one in work}),
+        begun=len({one.person for one in work if one.tries}),
         rows=_rows(site, chosen, work, students if named else (), len(students)) if chosen else (),
         at=f"{now.astimezone(ZoneInfo(member.row.zone)):%H:%M:%S}",
         named=named,
@@ -202,7 +202,7 @@ def _ideas(
     site: Site, entry: Entry, counts: Mapping[str, int], work: Sequence[Work]
 ) -> tuple[Idea, ...]:
     exercise = site.catalog.by_id.get(entry.exercise)
-    begun = sum(one.exercise == entry.exercise for one in work)
+    begun = sum(one.exercise == entry.exercise and one.tries > 0 for one in work)
     return tuple(
         Idea(idea_html(exercise, key), persons, persons / begun)
         for key, persons in list(counts.items())[:_IDEAS]

@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from app.db.claims import Unclaimed
 from app.db.people import MemberRow, PersonRow
+from app.db.queries import Drawing
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError
@@ -22,7 +23,6 @@ from app.people.persons import (
     clean_name,
     close_every_browser,
 )
-from app.people.work import Drawing
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render

@@ -127,7 +127,7 @@ def _step(site: Site, why: str, work: Work, cell: Cell, most: float, zone: ZoneI
     return Step(
         link=link_to(site, work.exercise),
         why=why,
-        state=work.state(now) if work.tries else "new",
+        state=work.state(now),
         points=cell.points,
         most=most,
         tries=work.tries,

@@ -100,20 +100,6 @@ class Past:
         """The ids of the solved exercises of *catalog*."""
         return frozenset(one.id for one in catalog.exercises if is_solved(one, self.known))
 
-    def has_just_finished(self, topic: Topic, exercise: Exercise) -> bool:
-        """Whether the only right answer to *exercise* was the last that the path needed."""
-        right = [answer for answer in self.answers if answer.own and answer.exercise == exercise.id]
-        finished = exercise in topic.path and all(is_solved(e, self.known) for e in topic.path)
-        return finished and right == self.answers[-1:]
-
-
-def standings_of(site: Site, learner: str) -> Standings:
-    """The standing of *learner* in every exercise; empty for an unknown learner."""
-    if not learner:
-        return {}
-    with open_history(site, learner) as session:
-        return standings(session, learner)
-
 
 def past_of(site: Site, learner: str) -> Past:
     """Everything that *learner* has answered."""
@@ -185,6 +171,15 @@ def clock(seconds: Iterable[float | None]) -> str:
     minutes, rest = divmod(round(sum(known)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{rest} s"
+
+
+def has_finished(topic: Topic, exercise: Exercise, before: Standings, after: Standings) -> bool:
+    """Whether *exercise*, not solved *before*, was the last that the path of *topic* needed."""
+    return (
+        exercise in topic.path
+        and not is_solved(exercise, before)
+        and all(is_solved(one, after) for one in topic.path)
+    )
 
 
 def is_solved(exercise: Exercise, known: Standings) -> bool:

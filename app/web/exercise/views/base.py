@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from app.kinds import Base
 from app.kinds.answers import Answer, PartVerdict
@@ -80,9 +80,8 @@ class KindView(ABC, Generic[E]):
 def typed(text: str) -> Markup:
     """What was typed, on one line that is not too long."""
     line = " ".join(text.split())
-    return Markup("<code>{}</code>").format(
-        line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
-    )
+    shown = line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
+    return Markup(f"<code>{escape(shown)}</code>")
 
 
 def folded(stored: str) -> Markup:

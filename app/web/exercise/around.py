@@ -1,0 +1,97 @@
+"""What is asked for, and what stands around an exercise: its chapter, the path, other pages."""
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from markupsafe import Markup
+
+from app.content.catalog import Topic
+from app.content.errata import of_exercise
+from app.kinds import Exercise
+from app.people.past import PastAt
+from app.site import Site
+from app.web.exercise.assigned import Assigned
+from app.web.exercise.facts import FactView, facts_beside
+from app.web.exercise.posted import Fields
+from app.web.frame.rendering import Hyperlink, markup
+from app.web.progress.standing import Path, Stretch, path_of
+from app.web.urls import chapter_url, erratum_url, exercise_url
+
+_NEAR = 7  # exercises of the path that are listed beside one
+_STRETCHES = 1_000  # that are cached, of about 2 kB
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A drawing of an exercise that *learner* asks for, with the fields *given*.
+
+    *past*: what the learner has done until now; *before*: what until the answer that was given. A
+    *part*: the verdict and what changes with it, without the question.
+    """
+
+    exercise: Exercise
+    seed: int
+    learner: str
+    past: PastAt
+    before: PastAt
+    given: Fields = field(default_factory=dict)
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """The chapter and the *stretch* of its path, and links to other pages.
+
+    *primer*: minutes to read it first.
+    """
+
+    topic: Hyperlink
+    stretch: Markup
+    another: Hyperlink | None
+    place: str = ""
+    primer: int = 0
+    facts: tuple[FactView, ...] = ()
+    sources: tuple[Hyperlink, ...] = ()
+    errata: tuple[Hyperlink, ...] = ()
+    earlier: Hyperlink | None = None
+    later: Hyperlink | None = None
+
+
+def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
+    """What stands around the exercise; in an exam, nothing that explains it."""
+    exercise, seed, known = asked.exercise, asked.seed, asked.past.known
+    before, after = site.catalog.before(exercise), site.catalog.after(exercise)
+    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    chapter = Hyperlink(chapter_url(topic.id), topic.title)
+    stretch = _stretch(chapter, path_of(topic.path, known), exercise_url(exercise.id))
+    another = again if exercise.variation and not rules.exam else None
+    if asked.part:
+        return Around(topic=chapter, stretch=stretch, another=another)
+    is_new = not any(one.id in known for one in topic.exercises)
+    found = Around(
+        topic=chapter,
+        stretch=stretch,
+        place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
+        primer=topic.reading if is_new else 0,
+        facts=tuple(facts_beside(exercise, topic, seed)),
+        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
+        another=another,
+        earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
+        later=Hyperlink(exercise_url(after.id), after.title) if after else None,
+    )
+    return replace(found, primer=0, facts=(), sources=(), errata=()) if rules.exam else found
+
+
+@dataclass(frozen=True, slots=True)
+class _ChapterPart:
+    topic: Hyperlink
+    path: Path
+    near: Stretch
+    here: str
+
+
+@lru_cache(_STRETCHES)
+def _stretch(topic: Hyperlink, path: Path, here: str) -> Markup:
+    """The stretch of *path* around *here*: the same for many learners of a class."""
+    return markup("exercise/chapter.html", _ChapterPart(topic, path, path.near(here, _NEAR), here))

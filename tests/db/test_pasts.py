@@ -1,0 +1,141 @@
+"""What is read together, for a class that answers at the same instant, is what each would read."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, event
+from sqlmodel import col, select
+
+from app.db.gathering import Gathered
+from app.db.people import PersonRow
+from app.db.queries import Revealed
+from app.db.session import open_writing_session
+from app.db.signing import new_learner
+from app.db.tables import Reveal, now
+from app.db.writer import NewRow, store
+from app.errors import UnavailableError
+from app.people.assignments import Entry, create_assignment, extend
+from app.people.classes import create_class, number_of
+from app.people.joining import join_as_new
+from app.people.past import LearnerAt, PastAt, pasts
+from app.people.persons import SignedIn
+from app.people.policy import Policy
+from tests.db.test_rows import NOON, attempt
+
+_SECRET = "secret"
+_DAY = timedelta(days=1)
+
+
+def three_at(engine: Engine) -> Sequence[LearnerAt]:
+    """Two students of a class, the first of whom has an extension, and a visitor."""
+    with open_writing_session(engine) as session:
+        row = create_class(session, _SECRET, "Systems", "Europe/Berlin")
+        policy = Policy(due=now() + _DAY, attempts=3)
+        first = create_assignment(session, number_of(row), "Week 1", policy, [Entry("t/e", 2.0)])
+        hidden = replace(policy, show_points=False, variants="same")
+        create_assignment(session, number_of(row), "Week 2", hidden, [Entry("t/hidden", 1.0)])
+        for name in ("Ada", "Bo"):
+            join_as_new(session, _SECRET, row, name, f"form {name}")
+        newest = select(PersonRow).order_by(col(PersonRow.id).desc()).limit(2)
+        bo, ada = session.exec(newest)
+        extend(session, first, [number_of(ada)], now() + 5 * _DAY)
+        session.commit()
+        persons = [SignedIn(number_of(one), one.learner, one.name) for one in (ada, bo)]
+    signed_in = [LearnerAt(one.learner, "t/e", 7, one, now()) for one in persons]
+    return [*signed_in, LearnerAt(new_learner(), "t/e", 8, None, now())]
+
+
+def _seen(past: PastAt) -> object:
+    """A past without the moment at which it was read."""
+    return replace(past, works=[replace(work, now=NOON) for work in past.works])
+
+
+def test_what_is_read_together_is_what_each_would_read(engine: Engine) -> None:
+    those = three_at(engine)
+    ada, bo, visitor = (one.learner for one in those)
+    (hidden,) = {seed for name, seed in pasts(engine, _SECRET, those)[0].veil if name == "t/hidden"}
+    assert hidden is not None
+    rows: list[NewRow] = [
+        attempt(learner=ada, exercise="t/e", seed=7, correct=True, at=now()),
+        attempt(learner=ada, exercise="t/hidden", seed=hidden, correct=True, at=now()),
+        attempt(learner=bo, exercise="t/other", seed=1, correct=True, hints=1, at=now()),
+        *(attempt(learner=visitor, exercise="t/e", seed=8, answer=str(n)) for n in range(7)),
+        attempt(learner=visitor, exercise="t/e", seed=9, correct=True, revealed=True),
+        Reveal(learner=bo, exercise="t/e", seed=7, number=2),
+        Reveal(learner=visitor, exercise="t/e", seed=9, number=0),
+    ]
+    store(engine, rows)
+    together = pasts(engine, _SECRET, those)
+    for past, one in zip(together, those, strict=True):
+        (alone,) = pasts(engine, _SECRET, [one])
+        assert _seen(past) == _seen(alone)
+    first, second, third = together
+    assert (first.works[0].extended, second.works[0].extended, third.works) == (True, False, ())
+    assert (set(first.last.right), set(first.known)) == ({7}, {"t/e"})
+    assert (second.seen, second.last.shown) == (Revealed(1, solution=False), ())
+    assert [one.answer for one in third.last.shown] == ["1", "6", "5", "4", "3"]
+    assert (set(third.last.right), third.known["t/e"].solved) == ({9}, False)
+
+
+@pytest.mark.parametrize("correct", [True, False])
+def test_the_past_after_an_answer_is_what_is_read_after_it(
+    engine: Engine, *, correct: bool
+) -> None:
+    for who in three_at(engine):
+        (before,) = pasts(engine, _SECRET, [who])
+        seed = before.works[0].seed if before.works else who.seed  # the drawing that counts
+        one = replace(who, seed=seed or 0)
+        answer = attempt(
+            learner=one.learner, exercise=one.exercise, seed=one.seed, correct=correct, at=now()
+        )
+        store(engine, [answer])
+        (after,) = pasts(engine, _SECRET, [one])
+        assert _seen(before.answered(answer)) == _seen(after)
+        for number in (1, 0):
+            reveal = Reveal(
+                learner=one.learner, exercise=one.exercise, seed=one.seed, number=number
+            )
+            store(engine, [reveal])
+            (shown,) = pasts(engine, _SECRET, [one])
+            before = after.shown(number)
+            assert before.seen == shown.seen
+            after = shown
+
+
+def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(
+    engine: Engine,
+) -> None:
+    those, asked = three_at(engine)[:2], []
+    event.listen(engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
+    pasts(engine, _SECRET, those[:1])
+    alone = len(asked)
+    gathered = Gathered[LearnerAt, PastAt](lambda keys: pasts(engine, _SECRET, keys))
+
+    async def together() -> Sequence[PastAt]:
+        return await asyncio.gather(*map(gathered.of, those))
+
+    found = asyncio.run(together())
+    assert len(asked) == 2 * alone
+    assert [len(past.works) for past in found] == [1, 1]
+
+
+def test_look_ups_are_bounded_and_an_error_reaches_everyone_who_waits() -> None:
+    sizes = []
+
+    def look_up(keys: Sequence[int]) -> Sequence[int]:
+        sizes.append(len(keys))
+        if 3 in keys:
+            raise UnavailableError("the database cannot be reached")
+        return [2 * key for key in keys]
+
+    async def ask(*keys: int) -> list[int | BaseException]:
+        gathered = Gathered[int, int](look_up, most=2)
+        return await asyncio.gather(*map(gathered.of, keys), return_exceptions=True)
+
+    answers = asyncio.run(ask(1, 2, 3, 4, 5))
+    assert sizes == [2, 2, 1]
+    assert (answers[:2], answers[4]) == ([2, 4], 10)
+    assert all(isinstance(answer, UnavailableError) for answer in answers[2:4])
