@@ -5,7 +5,6 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient

@@ -11,6 +11,7 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
+from app.labs.results.borrowed import LAB
 from app.labs.results.report import Report
 from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
@@ -28,7 +29,6 @@ from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
 router = APIRouter(prefix="/labs")
-_COLLECTIVES = "all-reduce"  # the lab that measures as nccl-tests does
 _GROUPS = 12  # on one page
 
 
@@ -148,7 +148,7 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
         command=f"wallclock lab run {lab.name} --json > run.json",
         limit=f"{FILE_LIMIT // 1024} KiB",
         problem=sentence(str(error)) if error else "",
-        published=published_groups() if lab.name == _COLLECTIVES else (),
+        published=published_groups() if lab.name == LAB else (),
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"
