@@ -102,3 +102,21 @@ def test_the_board_of_the_collectives_has_the_published_tests(client: TestClient
     assert board.count('href="/measured/') == 29
     assert "All-reduce: the fastest on each GPU" in board
     assert 'href="/measured/' not in client.get("/labs/algorithms/board").text
+
+
+def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
+    client: TestClient,
+) -> None:
+    board = client.get("/labs/all-reduce/board?hardware=GB200").text
+    assert board.count('href="/measured/') == 3
+    assert board.count("https://github.com/coreweave/nccl-tests") == 3
+    assert "All-reduce: the fastest on GB200" in board
+    assert "<option selected>GB200</option>" in board
+    assert "has run it yet" in board  # no run of ours was on a GB200
+    ours = client.get("/labs/all-reduce/board?hardware=processors").text
+    assert "Published runs" not in ours
+    assert 'class="values"' in ours
+    assert client.get("/measured?hardware=T4").text.count("T4, EFA") == 3
+    for other in ("/labs/all-reduce/board?hardware=<b>", "/measured?hardware=<b>"):
+        assert "<b>" not in client.get(other).text.partition("<main")[2].partition("<form")[0]
+        assert client.get(other).status_code == 200

@@ -25,7 +25,7 @@ from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend
 from app.web.measured.figures import figures_of, neighbors
-from app.web.measured.listing import PublishedGroup, published_groups
+from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
 from app.web.measured.predicted import RECORDS
 from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.saved import Offer, offered, saved_links, saved_page
@@ -48,6 +48,8 @@ class MeasuredPage:
     traces: tuple[Offer[TraceView], ...] = ()
     problem: str = ""
     fields: dict[str, str]
+    hardware: str = ""
+    known: tuple[str, ...] = ()
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
@@ -64,10 +66,12 @@ class PublishedPage:
 
 
 @router.get("")
-async def measured(request: Request, site: Here, visiting: Visiting) -> Response:
+async def measured(
+    request: Request, site: Here, visiting: Visiting, hardware: str = ""
+) -> Response:
     """The form, and the lists of saved and of published measurements."""
     saved = await aside(saved_links, site, visiting.learner) if visiting.learner else ()
-    return await aside(_page, request, MeasuredPage(fields={}, saved=saved))
+    return await aside(_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware))
 
 
 @router.post("", dependencies=[FromHere])
@@ -125,7 +129,8 @@ def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
     page = replace(
         page,
         fields={name: page.fields.get(name, "") for name in RECORDS},
-        groups=published_groups(),
+        groups=published_groups(page.hardware),
+        known=published_hardware(),
         logs=tuple(
             (Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware)
             for one in published_logs().values()
