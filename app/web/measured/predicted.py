@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from app.errors import capitalized, sentence
+from app.explorers.records import state_of_records
 from app.formulas.layout import step_time
 from app.formulas.presets import Cluster, Layout, ModelShape, Shares
 from app.measurements.reports import TrainingLog
 from app.units import SECOND, Seconds, show
-from app.web.urls import formula_url
+from app.web.urls import explorer_url, formula_url
 
 RECORDS = ("model", "cluster", "layout")
 _LOW, _HIGH = 0.05, 1.0  # of the peak
@@ -23,6 +24,8 @@ class Prediction:
     parts: tuple[tuple[str, ...], ...] = ()
     says: str = ""
     href: str = ""
+    explorer: str = ""  # the address of the layout explorer in that state
+    differs: str = ""  # what of it the explorer cannot show
     problem: str = ""
 
 
@@ -66,7 +69,14 @@ def _compared(
         for name, time in parts
         if time > 0
     ]
-    return Prediction(parts=(("Part", "Time", "Share"), *rows), says=says, href=href)
+    there = state_of_records(model, cluster, layout)
+    return Prediction(
+        parts=(("Part", "Time", "Share"), *rows),
+        says=says,
+        href=href,
+        explorer=explorer_url("layout", there.state) if there else "",
+        differs=f"It shows {', '.join(there.differs)}." if there and there.differs else "",
+    )
 
 
 def _ratio(measured: Seconds, total: Seconds) -> str:
