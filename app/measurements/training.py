@@ -15,6 +15,9 @@ _OFF = 0.25  # clock against the printed time
 _NEAR = 0.02  # a peak that a log used, against those of datasheets
 _SPARSE = 2  # datasheets count 2 of 4 weights as zeros
 _COUNTED_OFF = 0.05  # of tokens per second
+_WHOLE = "torchtitan"  # the family whose tokens per second are those of all in a step
+_WHOLE_TO = 0.02  # of a number of sequences
+_PARTLY = 0.75  # of a sequence, below which GPUs share one
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     batch, length = _batch(steady, log), log.settings.get("sequence")
     world = log.settings.get("world")
     if not (batch and length and world and time):
-        return printed, ""
+        whole = log.family != _WHOLE or not (printed and length and time)
+        return printed, "" if whole else _about_sequences(printed, time, length, world or 1)
     counted = batch * length / world / time
     if printed is None:
         return counted, ""
@@ -108,6 +112,25 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     return printed, (
         f"the log prints {printed:,.0f} tokens per second and GPU; {batch:g} sequences of {length}"
         f" tokens on {world} GPUs in {show(time, SECOND)} are {counted:,.0f}"
+    )
+
+
+def _about_sequences(
+    printed: float | None, time: Seconds | None, length: int, world: int
+) -> str:
+    """A doubt if a step has no whole number of sequences, by the tokens per second and the clock.
+
+    Where several GPUs share a sequence and the log does not say how many GPUs there are, one over
+    the sequences of a GPU is whole.
+    """
+    count = (printed or 0) * (time or 0) * world / length
+    parts = 1 / count if 0 < count < _PARTLY else count
+    if not count or abs(parts - round(parts)) <= _WHOLE_TO * max(parts, 1):
+        return ""
+    return (
+        f"{printed:,.0f} tokens per second in steps of {show(time or 0, SECOND)} are {count:.2f}"
+        f" sequences of {length:,} tokens, which should be a whole number: the clock or the tokens"
+        " per second are of something else"
     )
 
 

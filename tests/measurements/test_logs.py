@@ -187,3 +187,30 @@ def test_a_log_and_a_test_in_one_paste_are_both_read(tmp_path: Path) -> None:
 def test_a_clock_alone_gives_the_time_of_a_step(tmp_path: Path) -> None:
     line = "2025-06-16 22:30:{:02},250 - root - INFO - step: {}  loss:  6.1"
     assert read(tmp_path, *(line.format(3 * n, n) for n in range(9))).step_time == 3.0
+
+
+TITAN = (
+    "[titan] 2025-06-16 22:30:{at:06.3f} - root - INFO - step: {n:2}  loss:  6.1384  memory:"
+    " 49.66GiB(52.28%)  tps: {tokens:,}  tflops: 339.16  mfu: 34.29%"
+)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "seconds", "sequences"),
+    [
+        (5_863, 1.397, ""),  # 8,191 tokens, as measured: one sequence of 8,192
+        (11_726, 1.397, ""),  # two
+        (733, 1.397, ""),  # an eighth: eight GPUs share a sequence
+        (5_863, 2.0, "1.43"),
+        (5_863, 1.6, "1.15"),
+        (733, 1.75, "0.16"),
+    ],
+)
+def test_the_tokens_of_a_step_of_torchtitan_are_whole_sequences(
+    tmp_path: Path, tokens: int, seconds: float, sequences: str
+) -> None:
+    steps = [TITAN.format(n=n, at=seconds * n, tokens=tokens) for n in range(1, 10)]
+    log = read(tmp_path, "Training starts at step 1, with sequence length 8192", *steps)
+    says = f"are {sequences} sequences of 8,192 tokens"
+    assert [says in doubt for doubt in log.doubts] == [True] * bool(sequences)
+    assert read(tmp_path, *steps).doubts == ()  # the log does not say how long a sequence is
