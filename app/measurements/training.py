@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.formulas.presets import Gpu, gpu_printed_as
 from app.formulas.presets.gpus import GPUS
+from app.measurements.described import cluster_in, layout_in, model_in
 from app.measurements.log_lines import LogReader, Step
 from app.measurements.reports import TrainingLog, joined
 from app.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
@@ -67,6 +68,9 @@ def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
         flops_per_gpu=flops,
         mfu=mfu,
         doubts=joined([trouble, about_time, about_tokens, about_mfu, left_out]),
+        model=model_in(log),
+        cluster=cluster_in(log),
+        layout=layout_in(log, _batch(steady, log)),
     )
 
 
@@ -115,9 +119,7 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     )
 
 
-def _about_sequences(
-    printed: float | None, time: Seconds | None, length: int, world: int
-) -> str:
+def _about_sequences(printed: float | None, time: Seconds | None, length: int, world: int) -> str:
     """A doubt if a step has no whole number of sequences, by the tokens per second and the clock.
 
     Where several GPUs share a sequence and the log does not say how many GPUs there are, one over

@@ -1,6 +1,8 @@
 """/measured: what is sent is read, compared and not kept; published runs have pages of their own."""
 
 import gzip
+import html
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -120,3 +122,33 @@ def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
     for other in ("/labs/all-reduce/board?hardware=<b>", "/measured?hardware=<b>"):
         assert "<b>" not in client.get(other).text.partition("<main")[2].partition("<form")[0]
         assert client.get(other).status_code == 200
+
+
+def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(
+    client: TestClient,
+) -> None:
+    said = (
+        "Building llama3 8B with x\nBuilding 1-D device mesh with ['dp_shard'], [8]\n"
+        "CUDA capacity: NVIDIA H100 80GB HBM3 with 79GiB\nglobal batch size 8, sequence length 8192"
+    )
+    page = send(client, f"{said}\n{text_of('torchtitan-8b-h100')}").text
+    assert "For Llama-3-8B, DGX-H100 gpus=8, data=8 zero_stage=3 sequence=8192." in page
+    assert 'value="DGX-H100 gpus=8"' in page
+    assert "1.397 s a step, 34.3 % of the dense peak." in page
+    assert "Try first, against data" in page
+    (state,) = re.findall(r'href="(/explore/layout\?[^"]*)"', page)
+    shown = client.get(html.unescape(state))
+    assert shown.status_code == 200
+    assert "8 data-parallel ranks" in shown.text
+    bare = send(client, text_of("megatron-mixtral-16-h100")).text
+    assert "Name the model, the cluster and the layout under" in bare
+
+
+def test_an_empty_file_is_said_to_be_empty(client: TestClient) -> None:
+    assert "b0b.txt is empty" in send(client, "", b"").text
+
+
+def test_gpus_that_are_faster_than_pcie_are_not_said_to_be_on_it(client: TestClient) -> None:
+    page = client.get("/measured/b200-2-nvlink-alltoall").text
+    assert "NVLink is in use, since PCIe carries 64 GB/s at most" in page
+    assert "over PCIe instead" not in page

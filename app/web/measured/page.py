@@ -88,7 +88,7 @@ async def compare(request: Request, site: Here) -> Response:
     found = MeasuredPage(
         reports=tuple(one for one in views if isinstance(one.view, ReportView)),
         traces=tuple(one for one in views if isinstance(one.view, TraceView)),
-        fields=sent.fields,
+        fields={**_said(sent.reports), **{k: text for k, text in sent.fields.items() if text}},
     )
     return await aside(_page, request, found)
 
@@ -111,6 +111,12 @@ def _offered(
     site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None
 ) -> Offer[Any]:
     return offered(site, report, view_of(report, fields, cluster), fields)
+
+
+def _said(reports: Sequence[Report]) -> dict[str, str]:
+    """What the log says of its model, cluster and layout, if there is one log."""
+    logs = [one for one in reports if isinstance(one, TrainingLog)]
+    return {name: getattr(logs[0], name) for name in RECORDS} if len(logs) == 1 else {}
 
 
 def _cluster(fields: dict[str, str]) -> Cluster | None:

@@ -1,6 +1,7 @@
 """A training log beside the prediction for its layout, with what kernels reach fitted to it."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from app.errors import capitalized, sentence
@@ -15,6 +16,19 @@ RECORDS = ("model", "cluster", "layout")
 _LOW, _HIGH = 0.05, 1.0  # of the peak
 _USUAL = (0.3, 0.8)
 _HALVINGS = 30
+_SMALLEST = 0.01  # of a step: less is not worth a sentence
+_TRY = {
+    "tensor": "fewer tensor-parallel ranks, all of them within NVLink",
+    "context": "fewer context-parallel ranks, all of them within NVLink",
+    "expert": "experts on fewer nodes, or a limit on the nodes that a token is sent to",
+    "data": "more micro-batches in a step, a lower ZeRO stage, or sharding within a node",
+    "messages": "fewer stages, or fewer chunks per GPU",
+    "bubble": "more micro-batches, chunks that interleave, or a schedule without a bubble",
+    "skew": "ranks that are balanced: their data, their stages, or a slow GPU",
+    "launches": "CUDA graphs, torch.compile, or larger micro-batches",
+    "recompute": "less recomputation, such as selective, if the memory is enough",
+    "element_wise": "kernels that are fused, such as with torch.compile",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +39,7 @@ class Prediction:
     says: str = ""
     href: str = ""
     explorer: str = ""  # the address of the layout explorer in that state
+    records: str = ""  # as they were given, or as the log says
     differs: str = ""  # what of it the explorer cannot show
     problem: str = ""
 
@@ -38,7 +53,10 @@ def predicted(log: TrainingLog, fields: dict[str, str]) -> Prediction | None:
         model = ModelShape.read(given["model"])
         cluster = Cluster.read(given["cluster"])
         layout = Layout.read(given["layout"])
-        return _compared(log, model, cluster, layout, f"{formula_url(_FORMULA)}?{urlencode(given)}")
+        href = f"{formula_url(_FORMULA)}?{urlencode(given)}"
+        return replace(
+            _compared(log, model, cluster, layout, href), records=", ".join(given.values())
+        )
     except ValueError as error:
         return Prediction(problem=sentence(str(error)))
     except ArithmeticError:
@@ -60,6 +78,7 @@ def _compared(
         if share is not None:
             found = step_time(model, cluster, layout, Shares(product=share))
     parts = sorted(found._asdict().items(), key=lambda part: -part[1])
+    says += _first(parts, found.total)
     rows = [
         (
             capitalized(name.replace("_", " ")),
@@ -77,6 +96,15 @@ def _compared(
         explorer=explorer_url("layout", there.state) if there else "",
         differs=f"It shows {', '.join(there.differs)}." if there and there.differs else "",
     )
+
+
+def _first(parts: Sequence[tuple[str, Seconds]], total: Seconds) -> str:
+    """The largest part that is not needed for the result itself, and what makes it smaller."""
+    for name, time in parts:
+        if name in _TRY and time > _SMALLEST * total:
+            part = name.replace("_", " ")
+            return f" Try first, against {part} ({100 * time / total:.0f} %): {_TRY[name]}."
+    return " Hardly anything but computation is left: faster kernels or 8-bit products would help."
 
 
 def _ratio(measured: Seconds, total: Seconds) -> str:
