@@ -22,7 +22,7 @@ def model_in(log: LogReader) -> str:
 
 
 def cluster_in(log: LogReader) -> str:
-    """The cluster of so many GPUs of that name; empty if the log does not say both."""
+    """The cluster of the GPUs that the log names and counts; empty if it does not say both."""
     gpu, count = gpu_printed_as(log.gpu) if log.gpu else None, _world(log)
     known = (one for one in CLUSTERS.values() if one.gpu == gpu and one.name.startswith("DGX-"))
     cluster = next(known, None)

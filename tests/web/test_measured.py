@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from app.formulas.layout import step_time
+from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.published import published_logs, published_tests, text_of
+from app.measurements.reports import TrainingLog
+from app.web.measured.predicted import predicted
 
 
 def send(client: TestClient, text: str, *files: bytes, **fields: str) -> Any:
@@ -111,7 +115,7 @@ def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
 ) -> None:
     board = client.get("/labs/all-reduce/board?hardware=GB200").text
     assert board.count('href="/measured/') == 3
-    assert board.count("https://github.com/coreweave/nccl-tests") == 3
+    assert board.count('href="https://github.com/coreweave/nccl-tests') == 3
     assert "All-reduce: the fastest on GB200" in board
     assert "<option selected>GB200</option>" in board
     assert "has run it yet" in board  # no run of ours was on a GB200
@@ -135,7 +139,7 @@ def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(
     assert "For Llama-3-8B, DGX-H100 gpus=8, data=8 zero_stage=3 sequence=8192." in page
     assert 'value="DGX-H100 gpus=8"' in page
     assert "1.397 s a step, 34.3 % of the dense peak." in page
-    assert "Try first, against data" in page
+    assert "Try first: profile a step and drop its trace here, since 39 % of it are not" in page
     (state,) = re.findall(r'href="(/explore/layout\?[^"]*)"', page)
     shown = client.get(html.unescape(state))
     assert shown.status_code == 200
@@ -152,3 +156,17 @@ def test_gpus_that_are_faster_than_pcie_are_not_said_to_be_on_it(client: TestCli
     page = client.get("/measured/b200-2-nvlink-alltoall").text
     assert "NVLink is in use, since PCIe carries 64 GB/s at most" in page
     assert "over PCIe instead" not in page
+
+
+def test_a_step_that_the_formulas_explain_says_which_part_to_make_smaller() -> None:
+    given = {
+        "model": "Llama-3-70B",
+        "cluster": "64 H100",
+        "layout": "tensor=8 pipeline=8 microbatches=8",
+    }
+    layout = Layout.read(given["layout"])
+    step = step_time(ModelShape.read(given["model"]), Cluster.read(given["cluster"]), layout)
+    found = predicted(TrainingLog(family="megatron", steps=9, step_time=1.01 * step.total), given)
+    assert found is not None
+    assert "Try first, against bubble" in found.says
+    assert step.bubble == max(step.bubble, step.tensor, step.data, step.messages, step.recompute)

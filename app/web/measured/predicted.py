@@ -16,6 +16,7 @@ RECORDS = ("model", "cluster", "layout")
 _LOW, _HIGH = 0.05, 1.0  # of the peak
 _USUAL = (0.3, 0.8)
 _HALVINGS = 30
+_MUCH = 0.25  # of a measured step, more than the formulas say
 _SMALLEST = 0.01  # of a step: less is not worth a sentence
 _TRY = {
     "tensor": "fewer tensor-parallel ranks, all of them within NVLink",
@@ -69,16 +70,22 @@ _FORMULA = "layout.step_time"
 def _compared(
     log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Layout, href: str
 ) -> Prediction:
-    found = step_time(model, cluster, layout)
+    found, unexplained = step_time(model, cluster, layout), 0.0
     says = f"Predicted: {show(found.total, SECOND)} a step."
     if log.step_time is not None:
+        unexplained = log.step_time - found.total
         share = _fitted(model, cluster, layout, log.step_time)
         says += f" Measured: {show(log.step_time, SECOND)}, {_ratio(log.step_time, found.total)}."
         says += _about(share)
         if share is not None:
             found = step_time(model, cluster, layout, Shares(product=share))
     parts = sorted(found._asdict().items(), key=lambda part: -part[1])
-    says += _first(parts, found.total)
+    if log.step_time and unexplained > _MUCH * log.step_time:
+        part = f"{100 * unexplained / log.step_time:.0f} %"
+        says += f" Try first: profile a step and drop its trace here, since {part} of it are not"
+        says += " explained by the layout."
+    else:
+        says += _first(parts, found.total)
     rows = [
         (
             capitalized(name.replace("_", " ")),

@@ -23,6 +23,8 @@ from app.web.urls import run_url
 
 TAKEN = "taken"  # the field with the name of the test that is taken for the measurement
 _MEASURED = "/measured"
+_OWN = "your own file"
+_SHORT = 24  # characters of a title
 _SHOWN = 3  # tests, where there are no runs
 
 
@@ -47,9 +49,10 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Borrowable:
-    """A test that may be taken for the measurement, and whose it is."""
+    """A test that may be taken for the measurement, and whose it is; *short*: for a narrow list."""
 
     name: str
+    short: str
     says: str
     whose: str
     chosen: bool
@@ -67,8 +70,9 @@ def borrowables(
         if fits(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
+            short = f"yours: {says[:_SHORT]}" if whose == _OWN else f"{name}, {report.ranks} ranks"
             yield Borrowable(
-                name=name, says=says, whose=whose, chosen=name == chosen, report=report
+                name=name, short=short, says=says, whose=whose, chosen=name == chosen, report=report
             )
 
 
@@ -78,7 +82,7 @@ def _tests(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
     for row in saved_measurements(site.engine, learner):
         report = _own(row.name, row.report)
         if report:
-            found[row.name] = (report, f"{row.title}, your own file", "your own file")
+            found[row.name] = (report, row.title, _OWN)
     for name, report in published_runs().items():
         one = published_tests()[name]
         whose = "/".join(one.address.split("/")[2:5])
