@@ -71,7 +71,7 @@ def _options(name: str) -> tuple[str, ...]:
 
 def _differences(given: Record, there: Record) -> Iterator[str]:
     """What is different there, in words."""
-    for field in fields(given):  # type: ignore[arg-type]
+    for field in fields(given):
         own, other = getattr(given, field.name), getattr(there, field.name)
         alone = _ALONE.get(field.name)
         if _same(own, other) or field.name in _NOT_COMPARED:

@@ -205,7 +205,8 @@ def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
     if found is None or one.bandwidth is None:
         return "unknown"
     wire, which = found
-    return f"{percent_text(one.bandwidth / wire)} of {which}"
+    at_least = "at least " if report.ranks == 1 else ""
+    return f"{at_least}{percent_text(one.bandwidth / wire)} of {which}"
 
 
 def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:

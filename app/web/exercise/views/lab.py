@@ -26,6 +26,7 @@ from app.web.labs.wording import KINDS, LINKS_SAY
 from app.web.urls import exercise_url
 
 TAKE = "take"  # the button that takes a test for the measurement
+_REAL = "Real links, timed. Each row says on which machine, and who measured."
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
 
@@ -81,7 +82,7 @@ class LabView(KindView[LabExercise]):
             other=_other_form(exercise, seed, job, locked) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=KINDS[job.lab.links],
-            links=LINKS_SAY[job.lab.links],
+            links=_REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links],
             boxes=tuple(box_views(question.fields, filled)),
             options=tuple(
                 option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))
