@@ -218,8 +218,7 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
     return {
         (method, route.path.replace(":int}", "}"))
         for route in parts()
-        if isinstance(route, APIRoute)
-        and route.path.startswith(OURS)
+        if isinstance(route, APIRoute) and route.path.startswith(OURS)
         for method in route.methods or ()
     }
 
