@@ -139,7 +139,7 @@ def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(
     assert "For Llama-3-8B, DGX-H100 gpus=8, data=8 zero_stage=3 sequence=8192." in page
     assert 'value="DGX-H100 gpus=8"' in page
     assert "1.397 s a step, 34.3 % of the dense peak." in page
-    assert "Try first: profile a step and drop its trace here, since 39 % of it are not" in page
+    assert "Try first: profile a step and read its trace here, since 39 % of it is not" in page
     (state,) = re.findall(r'href="(/explore/layout\?[^"]*)"', page)
     shown = client.get(html.unescape(state))
     assert shown.status_code == 200

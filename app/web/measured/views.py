@@ -191,8 +191,7 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
         facts.append(("Per GPU", show(log.flops_per_gpu, FLOP_PER_SECOND)))
     if log.mfu is not None:
         facts.append(("MFU, dense peak", f"{100 * log.mfu:.1f} %"))
-    said = {"model": log.model, "cluster": log.cluster, "layout": log.layout}
-    prediction = predicted(log, {**said, **{name: text for name, text in fields.items() if text}})
+    prediction = predicted(log, fields)
     return ReportView(
         headline=_reached(log),
         says="" if prediction else _NAME_IT_ALL,
