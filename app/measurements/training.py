@@ -106,8 +106,9 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     batch, length = _batch(steady, log), log.settings.get("sequence")
     world = log.settings.get("world")
     if not (batch and length and world and time):
-        whole = log.family != _WHOLE or not (printed and length and time)
-        return printed, "" if whole else _about_sequences(printed, time, length, world or 1)
+        if log.family != _WHOLE or not (printed and length and time):
+            return printed, ""
+        return printed, _about_sequences(printed, time, length, world or 1)
     counted = batch * length / world / time
     if printed is None:
         return counted, ""
@@ -119,18 +120,18 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     )
 
 
-def _about_sequences(printed: float | None, time: Seconds | None, length: int, world: int) -> str:
+def _about_sequences(printed: float, time: Seconds, length: int, world: int) -> str:
     """A doubt if a step has no whole number of sequences, by the tokens per second and the clock.
 
     Where several GPUs share a sequence and the log does not say how many GPUs there are, one over
     the sequences of a GPU is whole.
     """
-    count = (printed or 0) * (time or 0) * world / length
+    count = printed * time * world / length
     parts = 1 / count if 0 < count < _PARTLY else count
     if not count or abs(parts - round(parts)) <= _WHOLE_TO * max(parts, 1):
         return ""
     return (
-        f"{printed:,.0f} tokens per second in steps of {show(time or 0, SECOND)} are {count:.2f}"
+        f"{printed:,.0f} tokens per second in steps of {show(time, SECOND)} are {count:.2f}"
         f" sequences of {length:,} tokens, which should be a whole number: the clock or the tokens"
         " per second are of something else"
     )
