@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from sqlmodel import AutoString, SQLModel
 
 from app.config import Settings
-from app.db import people, platforms, tables  # noqa: F401 (what the database is compared with)
+from app.db import measurements, people, platforms, tables  # noqa: F401 (what the database is compared with)
 from app.db.columns import StateText, UtcDateTime
 from app.db.migrations import exclusive
 

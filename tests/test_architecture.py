@@ -50,7 +50,8 @@ MAY: dict[str, set[str]] = {
     | {"charts", "simulators"},
     "measurements": {"errors", "formulas", "units"},
     "predicting": {"errors", "formulas", "units"},
-    "labs": {"config", "db", "errors", "expressions", "formulas", "units", "yaml_file"},
+    "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "units"}
+    | {"yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"},
     "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},

@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ from app.measurements.comparing import compared
 from app.measurements.opening import UNPACKED_LIMIT
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.measurements.step_prediction import RECORDS, predicted_step, records_of
 from app.measurements.trace.report import TraceReport
 from app.units import (
     BYTE_PER_SECOND,
@@ -42,7 +43,8 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         sys.stdout.write(f"{json.dumps([one.record() for one in found], indent=1)}\n")
     else:
-        parts = ["\n".join(_lines(one, cluster)) for one in found]
+        given = {name: getattr(arguments, name) or "" for name in RECORDS}
+        parts = ["\n".join(_lines(one, cluster, given)) for one in found]
         sys.stdout.write("\n\n".join(parts) + "\n")
     return 1 if any(isinstance(one, Unread) for one in found) else 0
 
@@ -79,12 +81,12 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
     return [one for path in paths for one in _reports([path])]
 
 
-def _lines(report: Report, cluster: Cluster | None) -> Iterator[str]:
+def _lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) -> Iterator[str]:
     match report:
         case CollectiveTest():
             yield from _test(report, cluster)
         case TrainingLog():
-            yield from _log(report)
+            yield from _log(report, given)
         case TraceReport():
             yield from trace_lines(report)
         case _:
@@ -127,7 +129,7 @@ def _row(row: SizeRow) -> str:
     return f"  {show_size(row.size):>10}  {show(row.time, SECOND, 3):>10}{bandwidths}"
 
 
-def _log(log: TrainingLog) -> Iterator[str]:
+def _log(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
     yield f"training log of {log.family}, {log.steps:,} {'step' if log.steps == 1 else 'steps'}"
     if log.step_time is not None:
         yield f"  step        {show(log.step_time, SECOND)}, the median after warm-up"
@@ -138,3 +140,12 @@ def _log(log: TrainingLog) -> Iterator[str]:
         yield f"  per GPU     {show(log.flops_per_gpu, FLOP_PER_SECOND)}"
     if log.mfu is not None:
         yield f"  MFU         {100 * log.mfu:.1f} % of the dense peak"
+    try:
+        step = predicted_step(log, given)
+    except (ValueError, ArithmeticError) as error:
+        raise InputError(str(error)) from error
+    if step:
+        yield f"  for {', '.join(records_of(log, given).values())}:"
+        yield f"  {step.says}"
+        for part, time, share in step.parts[1:]:
+            yield f"  {part:<12}  {time:>10}  {share:>7}"

@@ -128,6 +128,12 @@ def add_measured(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)'
     )
+    for name, example in (("model", "Llama-3.1-8B"), ("layout", "tensor=2 data=8")):
+        parser.add_argument(
+            f"--{name}",
+            metavar=name[0].upper(),
+            help=f'of a training log, such as "{example}" (default: as the log says)',
+        )
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 

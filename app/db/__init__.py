@@ -1,8 +1,9 @@
 """What is stored, and the durability guarantee.
 
 The database stores attempts (each submitted answer, with its verdict), reveals (each hint and each
-worked solution shown, once), predictions, runs of labs, and tokens (keys to the grading API, as
-digests). A learner is a random number signed into a cookie; no name, address or device is stored.
+worked solution shown, once), predictions, runs of labs, saved measurements, and tokens (keys to the
+grading API, as digests). A learner is a random number signed into a cookie; no name, address or
+device is stored.
 
 **The guarantee.** When `Writer.put` returns, the row is on the disk: it survives a killed process
 and a loss of power. What cannot be stored is refused with `UnavailableError`, never dropped.
@@ -15,7 +16,7 @@ SQLite runs in WAL mode with `synchronous=FULL`, PostgreSQL with `synchronous_co
 | create or upgrade its tables, or check that it works | `migrations.migrate`, `migrations.probe` |
 | store an attempt or a reveal | `writer.Writer` |
 | recognize a check that is repeated | `replays` |
-| query | `queries` (what a learner did), `personal`, `tokens`, `lab_runs` |
+| query | `queries` (what a learner did), `personal`, `tokens`, `lab_runs`, `measurements` |
 | know a learner by a signed cookie | `signing` |
 | copy it while it serves | `backup.backup` |
 """

@@ -9,6 +9,7 @@ from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from app.db.measurements import MeasurementRow
 from app.db.tables import (
     AttemptRow,
     DailyGuessRow,
@@ -54,7 +55,7 @@ def claim(session: Session, anonymous: str, learner: str) -> int:
     Where both have a row of which there may be one, as a prediction, both stay as they are.
     """
     moved = 0
-    for table in (AttemptRow, LabRunRow):
+    for table in (AttemptRow, LabRunRow, MeasurementRow):
         mine = col(table.learner) == anonymous
         moved += _changed(session, update(table).where(mine).values(learner=learner))
     for first, fields in _FIRST_STAYS:

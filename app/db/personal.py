@@ -12,6 +12,8 @@ from sqlmodel import Session, SQLModel, col, select
 
 from app.db.errors import connected
 from app.db.lab_runs import SENT, SENT_LIMIT
+from app.db.measurements import MOST as MOST_MEASUREMENTS
+from app.db.measurements import MeasurementRow
 from app.db.session import BEGIN
 from app.db.tables import (
     Attempt,
@@ -31,13 +33,16 @@ MOST = 20_000  # answers of one learner after an import: every page of theirs lo
 _NOT_OF_A_FILE = {"id", "learner", "carried"}
 T = TypeVar("T")
 Key = tuple[object, ...]
-_PersonalTable = type[AttemptRow | RevealRow | PredictionRow | DailyGuessRow | LabRunRow]
+_PersonalTable = type[
+    AttemptRow | RevealRow | PredictionRow | DailyGuessRow | LabRunRow | MeasurementRow
+]
 _TABLES: Mapping[str, _PersonalTable] = {
     "attempts": AttemptRow,
     "reveals": RevealRow,
     "predictions": PredictionRow,
     "guesses": DailyGuessRow,
     "runs": LabRunRow,
+    "measurements": MeasurementRow,
 }
 
 
@@ -50,12 +55,14 @@ class Personal:
     predictions: Sequence[Prediction]
     guesses: Sequence[DailyGuess]
     runs: Sequence[LabRunRow]
+    measurements: Sequence[MeasurementRow] = ()
 
     @property
     def count(self) -> int:
         """The number of rows."""
         learned = len(self.attempts) + len(self.reveals)
-        return learned + len(self.predictions) + len(self.guesses) + len(self.runs)
+        measured = len(self.runs) + len(self.measurements)
+        return learned + len(self.predictions) + len(self.guesses) + measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
     What is stored stays as it is; a prediction or a guess, once made, is not replaced by another.
 
     Raises:
-        InputError: the learner would have too many answers or runs.
+        InputError: the learner would have too many answers, runs or measurements.
         UnavailableError: the database cannot store them.
     """
     immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
@@ -113,14 +120,20 @@ def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
             rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner)
         )
         guesses = _new(rows.guesses, _of_guess, _guessed(connection, learner))
-        runs = _new(rows.runs, _of_run, _names(connection, rows.runs))
+        runs = _new(rows.runs, _named, _names(connection, LabRunRow, rows.runs))
+        saved = _new(
+            rows.measurements, _named, _names(connection, MeasurementRow, rows.measurements)
+        )
         _refuse_too_many(connection, learner, len(attempts), len(runs))
+        _refuse_measurements(connection, learner, len(saved))
         _insert(connection, AttemptRow, attempts)
         _insert(connection, RevealRow, reveals)
         _insert(connection, PredictionRow, predictions)
         _insert(connection, DailyGuessRow, guesses)
         _insert(connection, LabRunRow, runs)
-    added = len(attempts) + len(reveals) + len(predictions) + len(guesses) + len(runs)
+        _insert(connection, MeasurementRow, saved)
+    lists: Sequence[Sequence[SQLModel]] = (attempts, reveals, predictions, guesses, runs, saved)
+    added = sum(map(len, lists))
     return Merged(added, rows.count - added)
 
 
@@ -165,7 +178,7 @@ def _of_guess(row: DailyGuess) -> Key:
     return (row.day,)
 
 
-def _of_run(row: LabRunRow) -> Key:
+def _named(row: LabRunRow | MeasurementRow) -> Key:
     return (row.name,)
 
 
@@ -188,9 +201,13 @@ def _guessed(connection: Connection, learner: str) -> Iterator[Key]:
     return ((day,) for (day,) in connection.execute(days))
 
 
-def _names(connection: Connection, runs: Sequence[LabRunRow]) -> Iterator[Key]:
-    """The names of those of *runs* that are stored, of any learner."""
-    names = columns(col(LabRunRow.name)).where(col(LabRunRow.name).in_([row.name for row in runs]))
+def _names(
+    connection: Connection,
+    table: type[LabRunRow | MeasurementRow],
+    rows: Sequence[LabRunRow | MeasurementRow],
+) -> Iterator[Key]:
+    """The names of those of *rows* that are stored in *table*, of any learner."""
+    names = columns(col(table.name)).where(col(table.name).in_([row.name for row in rows]))
     return ((name,) for (name,) in connection.execute(names))
 
 
@@ -204,4 +221,13 @@ def _refuse_too_many(connection: Connection, learner: str, answers: int, runs: i
     if runs and runs + int(connection.scalar(sent) or 0) > SENT_LIMIT:
         raise InputError(
             f"with this file there would be more than {SENT_LIMIT} sent runs, the limit"
+        )
+
+
+def _refuse_measurements(connection: Connection, learner: str, count: int) -> None:
+    own = columns(func.count()).where(col(MeasurementRow.learner) == learner)
+    if count and count + int(connection.scalar(own) or 0) > MOST_MEASUREMENTS:
+        raise InputError(
+            f"with this file there would be more than {MOST_MEASUREMENTS} saved measurements, the"
+            " limit"
         )

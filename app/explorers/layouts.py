@@ -24,6 +24,8 @@ from app.explorers.placements import (
     CARDS,
     MODELS,
     MOST_SEQUENCES,
+    PRECISIONS,
+    RACKS,
     RECOMPUTE,
     Placement,
     degrees,
@@ -34,6 +36,7 @@ from app.explorers.traffic import traffic_bars
 from app.formulas.layout import fits, projected_utilization, step_time
 from app.formulas.memory import memory_budget
 from app.formulas.pipeline import bubble_fraction
+from app.formulas.presets import MODELS as KNOWN_MODELS
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.units import BYTE, SECOND, show
 
@@ -55,6 +58,13 @@ _TIME_TONES = {
     "skew": Tone.IDLE,
     "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
+_MORE_CARDS = ("B300", *RACKS)
+# Presets in the list after those that are asked for most; a shape is there once.
+_MORE_MODELS = tuple(
+    name
+    for name, shape in KNOWN_MODELS.items()
+    if name == shape.name and name not in (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B")
+)
 _NEIGHBORS = 3  # faster layouts that are named
 
 
@@ -207,8 +217,8 @@ CONFIGURATOR = Explorer(
     controls=(
         *in_group(
             "Model and machine",
-            Select("model", "Model", {name: name for name in MODELS}),
-            Select("gpu", "GPU", {name: name for name in CARDS}),
+            Select("model", "Model", {name: name for name in (*MODELS, *_MORE_MODELS)}),
+            Select("gpu", "GPU", {name: name for name in (*CARDS, *_MORE_CARDS)}),
             Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
             Slider(
                 "network",
@@ -224,8 +234,10 @@ CONFIGURATOR = Explorer(
         *in_group(
             "Batch and recomputation",
             Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
+            Slider("micro", "Sequences per micro-batch", (1, 64), default=1, doubles=True),
             Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
             Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
+            Select("precision", "Products in", {name: name for name in PRECISIONS}),
         ),
     ),
     explore=_explored,

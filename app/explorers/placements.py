@@ -12,7 +12,7 @@ from app.formulas.checks import ZeroStage
 from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
-from app.formulas.presets.layouts import Again
+from app.formulas.presets.layouts import Again, Precision
 from app.units import BytesPerSecond
 
 MODELS = (
@@ -25,8 +25,10 @@ MODELS = (
     "GPT-3 175B",
 )
 CARDS = ("H100", "A100", "B200", "H800", "H200", "H100 96GB HBM2e 500 W")
+RACKS = {"GB200": 72, "GB300": 72}  # GPUs that share NVLink, where that is more than a node
 MOST_SEQUENCES = 65536  # per step
 STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
+PRECISIONS: Sequence[Precision] = ("16-bit", "8-bit", "4-bit")
 RECOMPUTE: Sequence[Again] = ("selective", "none", "operations", "full")
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
@@ -126,7 +128,14 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
         zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
         recompute=next(known for known in RECOMPUTE if known == values.word("recompute")),
         context_by="all-gather",
+        precision=_precision(values),
     )
+
+
+def _precision(values: Values) -> Precision:
+    """That of the control; an explorer without it has 16 bits."""
+    chosen = values.word("precision") if "precision" in values else PRECISIONS[0]
+    return next(known for known in PRECISIONS if known == chosen)
 
 
 def _refuse(model: ModelShape, cluster: Cluster, layout: Layout) -> None:
@@ -190,13 +199,16 @@ def _cluster(values: Values) -> Cluster:
 
 
 def cluster_of(name: str, count: int, network: BytesPerSecond) -> Cluster:
-    """GPUs in nodes of eight, or fewer where they are not a multiple; one network card per GPU."""
+    """GPUs in nodes of eight, or fewer where they are not a multiple; or in racks with NVLink.
+
+    Each has a network card.
+    """
     card = GPUS[name]
     return Cluster(
         name=f"{count} {card.name}",
         gpu=card,
         gpus=count,
-        gpus_per_node=math.gcd(_NODE, count),
+        gpus_per_node=RACKS.get(name) or math.gcd(_NODE, count),
         intra_bandwidth=card.nvlink,
         inter_bandwidth=network,
     )

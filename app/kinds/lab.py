@@ -76,6 +76,12 @@ class LabExercise(Base):
     run: dict[str, str | int | float] = Field(
         default_factory=dict, description="its parameters; the others keep their defaults"
     )
+    backend: Literal["gloo", "nccl"] = Field(
+        default="gloo", description="nccl: the form of the lab with one GPU per rank"
+    )
+    any_ranks: bool = Field(
+        default=False, description="a published test may be taken whatever its number of ranks"
+    )
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
     cause: Cause = Field(
         description="prompt, options and correct: why the measurement came out as it did"

@@ -9,14 +9,12 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from app.errors import InputError
-from app.measurements.reading import REPORTS, Report, measured
+from app.measurements.reading import Report, measured
+from app.measurements.stored import plain, report_in
 
 MEMORY = 512 << 20  # bytes
 SECONDS = 60
@@ -25,9 +23,6 @@ _TOO_LONG = f"reading took longer than {SECONDS} s"
 _NO_MEMORY = 3  # exit code
 _BROKEN = "the files cannot be read: they are damaged in a way that no reader expects"
 _TOO_LARGE = f"reading takes more than {MEMORY >> 20} MiB of memory"
-_ADAPTERS: Mapping[str, TypeAdapter[Report]] = {
-    kind.__name__: TypeAdapter(kind) for kind in REPORTS
-}
 
 
 def command(paths: Sequence[Path]) -> list[str]:
@@ -67,7 +62,7 @@ def reports_from(output: bytes, code: int) -> list[Report]:
         raise InputError(_TOO_LARGE)
     if code:
         raise InputError(_BROKEN)
-    return [_ADAPTERS[one["kind"]].validate_python(one["report"]) for one in json.loads(output)]
+    return [report_in(one) for one in json.loads(output)]
 
 
 def main() -> int:
@@ -77,9 +72,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         found = measured([Path(name) for name in sys.argv[1:]])
-        written = json.dumps(
-            [{"kind": type(one).__name__, "report": asdict(one)} for one in found], allow_nan=False
-        )
+        written = json.dumps([plain(one) for one in found], allow_nan=False)
     except MemoryError:
         return _NO_MEMORY
     sys.stdout.write(written)

@@ -18,6 +18,7 @@ _OTHER_BOARDS = re.compile(r"\b(?:PCIe|NVL\b|MIG)")
 _LARGEST_NODE = 16
 _LOW = 0.7  # of the wire
 _SOCKETS = 0.1
+_PCIE = 64e9  # bytes per second, one direction of PCIe 5.0 with 16 lanes (PCI-SIG)
 _NEAR = 0.2
 _LARGE = 64 * 2**20  # bytes from which bandwidth counts, not latency
 _FORMULAS = {
@@ -48,8 +49,13 @@ class Comparison:
 
 def cluster_of(test: CollectiveTest) -> Cluster | None:
     """The cluster whose GPU the test names; None if it names none of which the links are known."""
-    found = _GPU.search(test.hardware)
-    if found is None or _OTHER_BOARDS.search(test.hardware.replace("NVL72", "")):
+    return cluster_named_in(test.hardware)
+
+
+def cluster_named_in(hardware: str) -> Cluster | None:
+    """The cluster of the GPU that *hardware* names; None if its links are not known."""
+    found = _GPU.search(hardware)
+    if found is None or _OTHER_BOARDS.search(hardware.replace("NVL72", "")):
         return None
     return CLUSTERS.get(f"DGX-{found[1]}")
 
@@ -72,6 +78,17 @@ def compared(test: CollectiveTest, cluster: Cluster | None = None) -> Comparison
         predicted=formula(row.size, test.ranks, wire) if formula else None,
         cause=_cause(row, nodes, wire, cluster),
     )
+
+
+def wire_of(collective: str, ranks: int, hardware: str) -> tuple[BytesPerSecond, str] | None:
+    """What limits *collective* on *ranks* GPUs, and its name; None if the hardware is not known.
+
+    As many of them as a node has are taken to be in one node.
+    """
+    cluster = cluster_named_in(hardware)
+    if cluster is None or ranks < 2:  # noqa: PLR2004
+        return None
+    return _wire(collective, ranks, -(-ranks // cluster.gpus_per_node), cluster)
 
 
 def _nodes(test: CollectiveTest, ranks: int, cluster: Cluster) -> int:
@@ -103,6 +120,12 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
         return ""
     if row.size < _LARGE:
         return "The largest size is so small that latency counts more than bandwidth."
+    if nodes <= 1 and row.busbw > _PCIE:
+        return (
+            "NVLink is in use, since PCIe carries 64 GB/s at most, but not all of it: too few"
+            " channels (NCCL_MIN_CTAS), links that are down (`nvidia-smi nvlink --status`), or"
+            " other work on the GPUs."
+        )
     if nodes <= 1:
         return (
             "GPUs that reach each other over PCIe instead of NVLink: look for P2P and NVLS in what"

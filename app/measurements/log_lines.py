@@ -77,7 +77,18 @@ _SETTINGS = {
         r"\b(?:seq_(?:length|len)|sequence[_ ]length|max_target_length)\b[ .:=]*(\d{1,9})\b"
     ),
     "world": re.compile(r"\b(?:world_size|world size|num_devices)\b[ .:=]*(\d{1,7})\b"),
+    "tensor": re.compile(r"\btensor_model_parallel_size\b[ .:=]*(\d{1,5})\b"),
+    "pipeline": re.compile(r"\bpipeline_model_parallel_size\b[ .:=]*(\d{1,5})\b"),
+    "context": re.compile(r"\bcontext_parallel_size\b[ .:=]*(\d{1,5})\b"),
+    "expert": re.compile(r"\bexpert_model_parallel_size\b[ .:=]*(\d{1,5})\b"),
+    "micro_batch": re.compile(r"\bmicro_batch_size\b[ .:=]*(\d{1,5})\b"),
+    "layers": re.compile(r"\bnum_layers\b[ .:=]*(\d{1,5})\b"),
+    "hidden": re.compile(r"\bhidden_size\b[ .:=]*(\d{1,6})\b"),
 }
+# As torchtitan prints its mesh: ['dp_shard', 'tp'], [4, 2].
+_MESH = re.compile(r"-D device mesh with \[([\w', ]{1,80})\], \[([\d, ]{1,60})\]")
+_OF_MESH = {"tp": "tensor", "pp": "pipeline", "cp": "context", "dp_shard": "shards", "dp": "shards"}
+_MODEL = re.compile(r"\bBuilding (llama\d(?:\.\d)? \d{1,4}B)\b", re.IGNORECASE)
 _GPU = re.compile(
     r"(?:capacity:|hardware:|device_name\W+|Device name:?)\s*(.{3,80})", re.IGNORECASE
 )
@@ -90,7 +101,7 @@ _EIGHT_BITS = re.compile(
 _WORDS = ("iteration", "step", "Step", "PerSec")
 _ALL_WORDS = (
     *_WORDS, "batch", "seq", "max_target", "world", "devices", "capacity", "hardware", "evice",
-    "fp8",
+    "fp8", "parallel", "num_layers", "hidden_size", "Building",
 )  # fmt: skip
 _SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
 _LARGEST = 1e18
@@ -114,6 +125,7 @@ class LogReader:
     unnumbered: list[Step] = field(default_factory=list)  # lines that do not say which step
     settings: dict[str, int] = field(default_factory=dict)
     gpu: str = ""
+    model: str = ""
     eight_bits: bool = False
     left_out: int = 0
     coarse: bool = True  # the clock has whole seconds
@@ -157,6 +169,12 @@ class LogReader:
         for name, form in _SETTINGS.items():
             if match := form.search(line):
                 self.settings.setdefault(name, int(match[1]))
+        if mesh := _MESH.search(line):
+            names, sizes = (re.findall(r"\w+", text) for text in mesh.groups())
+            for name, size in zip(names, sizes, strict=False):
+                self.settings.setdefault(_OF_MESH.get(name, name), int(size[:7]))
+        if not self.model and (model := _MODEL.search(line)):
+            self.model = model[1]
         if not self.gpu and (gpu := _GPU.search(line)):
             self.gpu = _AFTER_NAME.split(gpu[1])[0].strip()
         self.eight_bits = self.eight_bits or bool(_EIGHT_BITS.search(line))

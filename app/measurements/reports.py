@@ -76,6 +76,9 @@ class TrainingLog:
     flops_per_gpu: FlopsPerSecond | None = None
     mfu: Ratio | None = None
     doubts: tuple[str, ...] = ()
+    model: str = ""  # as far as the log says: the records that predict such a step, as texts
+    cluster: str = ""
+    layout: str = ""
 
     def record(self) -> dict[str, Json]:
         """As `wallclock measured --json` prints it."""

@@ -26,11 +26,12 @@ def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
                 log.take(line)
     except InputError as error:
         cut = str(error)
+    said = cut.replace(path.name, "the file", 1)  # a report names no file
     read = [*tables.finish(), *flat.finish()]
     for table in read:
-        table.doubts += [cut] * bool(cut)
+        table.doubts += [said] * bool(said)
     found: list[CollectiveTest | TrainingLog] = [judged(table) for table in read]
-    found += training_logs(log, cut)
+    found += training_logs(log, said)
     if not found:
         raise InputError(cut or f"{path.name} has {_NOTHING}")
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.formulas.presets import Gpu, gpu_printed_as
 from app.formulas.presets.gpus import GPUS
+from app.measurements.described import cluster_in, layout_in, model_in
 from app.measurements.log_lines import LogReader, Step
 from app.measurements.reports import TrainingLog, joined
 from app.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
@@ -15,6 +16,9 @@ _OFF = 0.25  # clock against the printed time
 _NEAR = 0.02  # a peak that a log used, against those of datasheets
 _SPARSE = 2  # datasheets count 2 of 4 weights as zeros
 _COUNTED_OFF = 0.05  # of tokens per second
+_WHOLE = "torchtitan"  # the family whose tokens per second are those of all in a step
+_WHOLE_TO = 0.02  # of a number of sequences
+_PARTLY = 0.75  # of a sequence, below which GPUs share one
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,9 @@ def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
         flops_per_gpu=flops,
         mfu=mfu,
         doubts=joined([trouble, about_time, about_tokens, about_mfu, left_out]),
+        model=model_in(log),
+        cluster=cluster_in(log),
+        layout=layout_in(log, _batch(steady, log)),
     )
 
 
@@ -99,7 +106,9 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     batch, length = _batch(steady, log), log.settings.get("sequence")
     world = log.settings.get("world")
     if not (batch and length and world and time):
-        return printed, ""
+        if log.family != _WHOLE or not (printed and length and time):
+            return printed, ""
+        return printed, _about_sequences(printed, time, length, world or 1)
     counted = batch * length / world / time
     if printed is None:
         return counted, ""
@@ -108,6 +117,23 @@ def _tokens(steady: Steady, time: Seconds | None, log: LogReader) -> tuple[float
     return printed, (
         f"the log prints {printed:,.0f} tokens per second and GPU; {batch:g} sequences of {length}"
         f" tokens on {world} GPUs in {show(time, SECOND)} are {counted:,.0f}"
+    )
+
+
+def _about_sequences(printed: float, time: Seconds, length: int, world: int) -> str:
+    """A doubt if a step has no whole number of sequences, by the tokens per second and the clock.
+
+    Where several GPUs share a sequence and the log does not say how many GPUs there are, one over
+    the sequences of a GPU is whole.
+    """
+    count = printed * time * world / length
+    parts = 1 / count if 0 < count < _PARTLY else count
+    if not count or abs(parts - round(parts)) <= _WHOLE_TO * max(parts, 1):
+        return ""
+    return (
+        f"{printed:,.0f} tokens per second in steps of {show(time, SECOND)} are {count:.2f}"
+        f" sequences of {length:,} tokens, which should be a whole number: the clock or the tokens"
+        " per second are of something else"
     )
 
 

@@ -6,6 +6,7 @@ from sqlalchemy import delete, exists, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.db.measurements import MeasurementRow
 from app.db.people import (
     AssignedRow,
     AssignmentRow,
@@ -97,7 +98,7 @@ def _forget(session: Session, person: PersonRow, graded: Mapping[int, Collection
     exercises = {exercise for those in graded.values() for exercise in those}
     mine = col(AttemptRow.learner) == person.learner
     run(delete(AttemptRow).where(mine, col(AttemptRow.exercise).not_in(exercises)))
-    for table in (RevealRow, PredictionRow, DailyGuessRow, LabRunRow):
+    for table in (RevealRow, PredictionRow, DailyGuessRow, LabRunRow, MeasurementRow):
         run(delete(table).where(col(table.learner) == person.learner))
     for owned in (IdentityRow, SessionRow, OutboxRow):
         run(delete(owned).where(col(owned.person) == number))

@@ -19,7 +19,7 @@ from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
 from app.web.lti.delivering import delivering
 from app.web.measured import page as measured_page
-from app.web.measured import traces
+from app.web.measured import saved, traces
 from app.web.measured.reading_room import BODY_LIMIT as MEASURED_LIMIT
 from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.views import ADDRESS as MEASURED
@@ -69,6 +69,7 @@ PARTS = (
     board,
     run,
     traces,
+    saved,
     measured_page,
     errata,
     progress_page,

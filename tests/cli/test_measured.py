@@ -54,3 +54,22 @@ def test_people_see_the_wire_the_formula_and_the_doubts(tmp_path: Path, capsys: 
     assert "32 MiB to 16 GiB: 323 µs + size / 250 GB/s" in out
     assert "doubt: Said to be 144 ranks, but the bandwidths say 128." in out
     assert "step        5.534 s, the median after warm-up" in out
+
+
+def test_a_log_is_beside_its_prediction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write(tmp_path, "torchtitan-8b-h100")
+    given = [
+        "--model",
+        "Llama-3-8B",
+        "--cluster",
+        "DGX-H100 gpus=8",
+        "--layout",
+        "data=8 zero_stage=3",
+    ]
+    assert main(["measured", log, *given]) == 0
+    printed = capsys.readouterr().out
+    assert "for Llama-3-8B, DGX-H100 gpus=8, data=8 zero_stage=3:" in printed
+    assert "Measured: 1.397 s" in printed
+    assert "products reach 37 % of the peak" in printed
+    assert main(["measured", log, "--model", "Llama-9", *given[2:]]) == 1
+    assert "did you mean 'Llama-3-8B'" in capsys.readouterr().err

@@ -241,6 +241,7 @@ LABS = {
     "lab-updates": {"bf16": "1"},
     "lab-context": {"sent": "3 MiB", "step": "240 ms"},
     "diag-13": {"step": "110 ms", "waiting": "30 ms"},
+    "ring-x17": {"time": "18.823 ms"},  # 2 x 71 / 72 x 8.5899 GB / 900 GB/s
     "hw-16": {"ratio": "64"},
     "io-10": {"ratio": "16"},
 }

@@ -24,7 +24,7 @@ from app.people.work import veils, works_at
 from tests.db.test_rows import NOON, attempt
 
 SECRET = "a secret for tests"
-PERSONAL = ("attempts", "reveals", "predictions", "guesses", "runs")
+PERSONAL = ("attempts", "reveals", "predictions", "guesses", "runs", "measurements")
 
 
 def work_of(learner: str, answer: str) -> list[NewRow]:
@@ -48,8 +48,8 @@ def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
         assert claim(session, anonymous, person) == 2
     with open_session(engine) as session:
         own, left = everything(session, person), everything(session, anonymous)
-        assert [len(own[name]) for name in PERSONAL] == [2, 2, 1, 1, 0]
-        assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0]
+        assert [len(own[name]) for name in PERSONAL] == [2, 2, 1, 1, 0, 0]
+        assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0, 0]
         assert "theirs" not in str(own["predictions"]) + str(own["guesses"])
 
 

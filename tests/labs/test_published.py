@@ -3,16 +3,20 @@
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 
+from app.charts.plot import Plot
 from app.db.run_state import State
 from app.formulas.collectives import bus_bandwidth
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import analyzed, fit
+from app.labs.results.analysis import analyzed
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
+from app.web.labs.tables import figures_of
 from tests.tables import HERE, Row, rows
 
 NAME = "nccl_tests_runs"
@@ -97,40 +101,73 @@ def test_a_report_derives_the_same_and_its_share_of_the_wire() -> None:
     assert found[-1].derived["share of the wire"].shown == "1.073"  # the switch adds
 
 
-def test_over_nccl_two_lines_fit_where_one_does_not() -> None:
+def relative_line(points: list[tuple[float, float]]) -> tuple[float, float]:
+    """Latency and bandwidth by NumPy's least squares of relative errors."""
+    rows = np.array([(1 / time, size / time) for size, time in points])
+    (latency, slope), *_ = np.linalg.lstsq(rows, np.ones(len(points)))
+    return float(latency), float(1 / slope)
+
+
+def test_two_lines_fit_where_one_does_not() -> None:
     """8 H100 take 16.85 us for 8 KiB, and reach 480 GB/s with 8 GiB."""
     found = published("8 H100", OURS)
+    points = [(float(one.where["size"]), one.median) for one in found.measures]
     assert found.line is None
-    small, large = found.lines
-    assert (small.least, small.most) == (2.0**13, 2.0**17)
-    assert (large.least, large.most) == (2.0**25, 2.0**33)
-    assert small.latency == pytest.approx(16.85e-6, rel=0.05)
-    assert 1.75 * large.bandwidth == pytest.approx(480e9, rel=0.05)
-    whole = fit([(one.where["size"], one.median) for one in found.measures])  # type: ignore[misc]
-    assert whole is not None
-    assert whole.median_error > 2 * max(small.median_error, large.median_error)
+    assert [(one.least, one.most) for one in found.lines] == [
+        (2.0**13, 2.0**21),
+        (2.0**23, 2.0**33),
+    ]
+    for line in found.lines:
+        inside = [point for point in points if line.least <= point[0] <= line.most]
+        assert (line.latency, line.bandwidth) == pytest.approx(relative_line(inside))
+    assert found.lines[0].latency == pytest.approx(16.85e-6, rel=0.05)
+    assert 1.75 * found.lines[1].bandwidth == pytest.approx(480e9, rel=0.07)
+    latency, bandwidth = relative_line(points)
+    one = fmean(((latency + size / bandwidth) / time - 1) ** 2 for size, time in points)
+    two = fmean(
+        (line.at(size) / time - 1) ** 2
+        for line in found.lines
+        for size, time in points
+        if line.least <= size <= line.most
+    )
+    assert two < one / 4  # half the error
     assert [note for note in found.notes if "best fit" in note] == [
-        "From 8 KiB to 128 KiB, the best fit to the medians is 17.3 µs + size / 57.82 GB/s, with a "
-        "median error of 3.5 %.",
-        "From 32 MiB to 8 GiB, the best fit to the medians is 72.08 µs + size / 262.2 GB/s, with a "
-        "median error of 2.1 %.",
+        "From 8 KiB to 2 MiB, the best fit to the medians is 17.19 µs + size / 86.14 GB/s, with a "
+        "median error of 4.4 %.",
+        "From 8 MiB to 8 GiB, the best fit to the medians is 54.49 µs + size / 257.2 GB/s, with a "
+        "median error of 3.1 %.",
     ]
 
 
-def test_over_gloo_one_line_fits_all_sizes_as_before() -> None:
+@pytest.mark.parametrize("backend", ["gloo", "nccl"])
+def test_where_one_line_fits_there_is_one(backend: str) -> None:
     measures = tuple(measure("time", (1e-4 + s / 1e9,), size=s) for s in OURS)
-    found = report("all-reduce", measures, backend="gloo", ranks=2)
+    found = report("all-reduce", measures, backend=backend, ranks=2)
     assert found.lines == ()
     assert found.line is not None
     assert found.line.bandwidth == pytest.approx(1e9)
+    assert found.line.latency == pytest.approx(1e-4)
+    assert (found.line.least, found.line.most) == (OURS[0], OURS[-1])
     assert not any("best fit" in note for note in found.notes)
-    assert "share of the wire" not in found.measures[0].derived
 
 
-@pytest.mark.parametrize("run", ["8 H100, one size", "2 nodes of 8 A100"])
+def test_three_lines_are_found_again_and_drawn() -> None:
+    times = [
+        s / 1e10 + 5e-6 if s < 2e5 else s / 5e10 + 9e-5 if s < 1e8 else s / 4e11 + 8e-3
+        for s in OURS
+    ]
+    measures = tuple(measure("time", (t,), size=s) for s, t in zip(OURS, times, strict=True))
+    found = report("all-reduce", measures)
+    assert [line.bandwidth for line in found.lines] == pytest.approx([1e10, 5e10, 4e11])
+    (figure,) = figures_of(lab_called("all-reduce").on("nccl"), found)
+    assert isinstance(figure, Plot)
+    (fitted,) = [one for one in figure.series if one.name == "fit"]
+    assert [time for _, time in fitted.points] == pytest.approx(times)
+
+
+@pytest.mark.parametrize("run", ["8 H100, one size"])
 def test_too_few_sizes_determine_no_line(run: str) -> None:
-    large = [line for line in published(run).lines if line.least < 2.0**24]
-    assert large == []
+    assert (published(run).line, published(run).lines) == (None, ())
 
 
 def test_the_wire_is_nvlink_only_where_nccl_used_it() -> None:

@@ -8,7 +8,7 @@ from app.config import ROOT
 from app.errors import ContentError, InputError, NotFoundError
 from app.expressions import Quantity
 from app.labs import spec
-from app.labs.results.analysis import Samples, fit, known_quantities, measured, predicted
+from app.labs.results.analysis import Samples, known_quantities, measured, predicted
 from app.labs.run import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
@@ -183,20 +183,6 @@ def test_a_wrong_lab_file_is_told_with_its_line(
         spec.known_labs()
     monkeypatch.undo()
     spec.known_labs.cache_clear()
-
-
-def test_a_line_through_times_is_found_again() -> None:
-    sizes = [2.0**power for power in range(10, 27, 2)]
-    line = fit([(size, 5e-6 + size / 50e9) for size in sizes])
-    assert line is not None
-    assert line.latency == pytest.approx(5e-6)
-    assert line.bandwidth == pytest.approx(50e9)
-    assert line.median_error < 1e-9
-    assert line.at(50e9) == pytest.approx(1.000005)
-    assert fit([(1.0, 1.0), (2.0, 2.0)]) is None
-    free = fit([(size, size / 1e9) for size in sizes])
-    assert free is not None
-    assert free.latency == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zb_v"])

@@ -187,3 +187,59 @@ def test_a_log_and_a_test_in_one_paste_are_both_read(tmp_path: Path) -> None:
 def test_a_clock_alone_gives_the_time_of_a_step(tmp_path: Path) -> None:
     line = "2025-06-16 22:30:{:02},250 - root - INFO - step: {}  loss:  6.1"
     assert read(tmp_path, *(line.format(3 * n, n) for n in range(9))).step_time == 3.0
+
+
+TITAN = (
+    "[titan] 2025-06-16 22:30:{at:06.3f} - root - INFO - step: {n:2}  loss:  6.1384  memory:"
+    " 49.66GiB(52.28%)  tps: {tokens:,}  tflops: 339.16  mfu: 34.29%"
+)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "seconds", "sequences"),
+    [
+        (5_863, 1.397, ""),  # 8,191 tokens, as measured: one sequence of 8,192
+        (11_726, 1.397, ""),  # two
+        (733, 1.397, ""),  # an eighth: eight GPUs share a sequence
+        (5_863, 2.0, "1.43"),
+        (5_863, 1.6, "1.15"),
+        (733, 1.75, "0.16"),
+    ],
+)
+def test_the_tokens_of_a_step_of_torchtitan_are_whole_sequences(
+    tmp_path: Path, tokens: int, seconds: float, sequences: str
+) -> None:
+    steps = [TITAN.format(n=n, at=seconds * n, tokens=tokens) for n in range(1, 10)]
+    log = read(tmp_path, "Training starts at step 1, with sequence length 8192", *steps)
+    says = f"are {sequences} sequences of 8,192 tokens"
+    assert [says in doubt for doubt in log.doubts] == [True] * bool(sequences)
+    assert read(tmp_path, *steps).doubts == ()  # the log does not say how long a sequence is
+
+
+def test_a_log_says_which_model_cluster_and_layout_it_is_of(tmp_path: Path) -> None:
+    arguments = (
+        "  world_size ...................... 64", "  tensor_model_parallel_size ...... 4",
+        "  pipeline_model_parallel_size .... 2", "  context_parallel_size ........... 1",
+        "  micro_batch_size ................ 2", "  global_batch_size ............... 128",
+        "  seq_length ...................... 4096", "  num_layers ...................... 80",
+        "  hidden_size ..................... 8192", "device_name: NVIDIA H100 80GB HBM3",
+    )  # fmt: skip
+    step = (
+        " iteration {n:8}/  250000 | elapsed time per iteration (ms): 4000.0 | lm loss: 6.9E+00 |"
+    )
+    log = read(tmp_path, *arguments, *(step.format(n=n) for n in range(1, 6)))
+    assert (log.model, log.cluster) == ("Llama-2-70B", "DGX-H100 gpus=64")
+    assert log.layout == "tensor=4 pipeline=2 data=8 microbatches=8 micro_batch=2 sequence=4096"
+    titan = (
+        "[titan] 2025-06-16 - root - INFO - Building llama3 8B with TransformerModelArgs(dim=4096)",
+        "[titan] 2025 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]",
+        "[titan] 2025 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with 94.99GiB memory",
+        "[titan] 2025 - root - INFO - Training starts at step 1, with local batch size 1, global"
+        " batch size 4, sequence length 8192, total steps 1000",
+        *(TITAN.format(n=n, at=1.397 * n, tokens=2932) for n in range(1, 6)),
+    )
+    log = read(tmp_path, *titan)
+    assert (log.model, log.cluster) == ("Llama-3-8B", "DGX-H100 gpus=8")
+    assert log.layout == "tensor=2 data=4 zero_stage=3 sequence=8192"
+    assert not log.doubts
+    assert (read(tmp_path, *titan[4:]).model, read(tmp_path, *titan[4:]).layout) == ("", "")

@@ -22,7 +22,7 @@ from app.web.frame.visitor import COOKIE
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
 
-PERSONAL = ("attempts", "reveals", "predictions", "guesses", "runs")
+PERSONAL = ("attempts", "reveals", "predictions", "guesses", "runs", "measurements")
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(
         assert kept["predictions"][0]["answer"] == '{"a": "2"}'  # type: ignore[index]
         assert kept["guesses"][0]["answer"] == "2 s"  # type: ignore[index]
         left = everything(session, learner)
-        assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0]
+        assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0, 0]
         assert unclaimed(session, "") is None
 
 

@@ -95,6 +95,13 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     "/me/export": {"GET": Who.STRANGER},
     "/me/leave": {"POST": Who.STRANGER},
     "/me/delete": {"POST": Who.STRANGER},
+    "/measured": {"GET": Who.NOBODY, "POST": Who.NOBODY},
+    "/measured/save": {"POST": Who.NOBODY},
+    "/measured/{name}": {"GET": Who.NOBODY},
+    "/measured/{name}/delete": {"POST": Who.NOBODY},
+    "/measured/{name}/{number}.{form}": {"GET": Who.NOBODY},
+    "/measured/traces": {"GET": Who.NOBODY, "POST": Who.NOBODY},
+    "/measured/traces/{name}": {"GET": Who.NOBODY},
     "/lti": {"GET": Who.NOBODY},
     "/lti/jwks": {"GET": Who.NOBODY},
     "/lti/login": {"GET": Who.NOBODY, "POST": Who.NOBODY},
@@ -219,9 +226,7 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
     return {
         (method, route.path.replace(":int}", "}"))
         for route in parts()
-        if isinstance(route, APIRoute)
-        and route.path.startswith(OURS)
-        and not route.path.startswith("/measured")
+        if isinstance(route, APIRoute) and route.path.startswith(OURS)
         for method in route.methods or ()
     }
 

@@ -14,6 +14,8 @@ from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.db.tables import PredictionRow
 from app.kinds.lab import LabExercise
+from app.measurements.published import published_tests, text_of
+from app.measurements.reports import CollectiveTest
 from app.site import Site
 from app.web.frame.visitor import COOKIE
 from tests.calling import Caller
@@ -156,7 +158,10 @@ def test_every_lab_exercise_shows_a_measurement_for_every_case(
             fields = {f"answer__{name}": text for name, text in right.items()}
             page = post(client, f"/exercises/{exercise.id}?seed={seed}", action="predict", **fields)
             table = rows(page)
-            assert any("recorded" in head and text for head, text in table.items()), table
+            known = ("recorded", "published")
+            assert any(text and any(k in head for k in known) for head, text in table.items()), (
+                table
+            )
 
 
 def test_what_was_predicted_goes_with_everything_else(client: TestClient) -> None:
@@ -199,3 +204,59 @@ def test_of_predictions_sent_at_once_one_is_locked_in(site: Site, client: TestCl
         (row,) = session.exec(found).all()
     assert json.loads(row.answer)["time"] in guesses
     assert shown.pop().startswith(json.loads(row.answer)["time"])
+
+
+RACK = "/exercises/collectives/a-rack-adds"
+
+
+def test_a_published_test_is_taken_as_the_measurement_and_said_to_be_of_others(
+    client: TestClient,
+) -> None:
+    before = client.get(RACK).text
+    assert "gb200-72-nvl72" not in before
+    page = post(client, RACK, action="predict", answer__time="18.8 ms")
+    assert "it takes 72 GPUs, and this server has 0" in words(page) or "cannot be started" in page
+    assert "taken as your measurement" not in page
+    assert any("published: github.com/coreweave/nccl-tests" in head for head in rows(page))
+    assert 'value="gb200-72-nvl72"' in page
+    assert 'value="h100-8-p5"' not in page  # on eight ranks, it is another measurement
+    table = rows(post(client, RACK, action="take", taken="gb200-72-nvl72"))
+    (taken,) = [row for name, row in table.items() if "CoreWeave GB200 NVL72" in name]
+    assert taken.startswith("20.3 ms 1.080 × yours, 1.078 × the formula")
+    (whose,) = [name for name in table if "published: github.com/coreweave/nccl-tests" in name]
+    assert "taken as your measurement" in whose
+    checked = post(client, RACK, action="check", taken="gb200-72-nvl72", answer__cause="factor")
+    assert "From 8 to 72 GPUs the factor grows" in checked
+    assert "taken as your measurement" in checked
+    assert "taken as" not in post(client, RACK, action="take", taken="<b>nothing</b>")
+
+
+def test_a_prediction_that_holds_for_any_ranks_may_take_a_test_on_any(client: TestClient) -> None:
+    page = "/exercises/collectives/four-times-the-bytes"
+    post(client, page, action="predict", answer__ratio="4")
+    table = rows(post(client, page, action="take", taken="h100-16-p5"))
+    (taken,) = [row for name, row in table.items() if "taken as your measurement" in name]
+    # 64 MiB take 557.5 µs and 16 MiB take 305.5 µs in that file: far from four times as long.
+    printed = published_tests()["h100-16-p5"].report
+    assert isinstance(printed, CollectiveTest)
+    times = {row.size: row.time for row in printed.rows}
+    assert float(taken.split()[0]) == pytest.approx(times[64 << 20] / times[16 << 20], rel=1e-3)
+
+
+def test_a_file_of_ones_own_is_taken_once_it_is_saved(client: TestClient) -> None:
+    post(client, RACK, action="predict", answer__time="18.8 ms")
+    mine = text_of("gb200-72-nvl72").replace("CoreWeave", "My")
+    seal = re.search(r'name="seal" value="([^"]*)"', compared(client, mine))
+    assert seal
+    saved = client.post("/measured/save", data={"seal": seal[1], "title": "Our rack"})
+    name = saved.headers["location"].rpartition("/")[2]
+    table = rows(post(client, RACK, action="take", taken=name))
+    (taken,) = [one for one in table if "Our rack" in one]
+    assert "taken as your measurement; your own file" in taken
+    other = TestClient(client.app)
+    post(other, RACK, action="predict", answer__time="18.8 ms")
+    assert "Our rack" not in post(other, RACK, action="take", taken=name)
+
+
+def compared(client: TestClient, text: str) -> str:
+    return str(client.post("/measured", data={"text": text}, files=[("file", ("", b""))]).text)

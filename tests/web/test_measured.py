@@ -1,6 +1,8 @@
 """/measured: what is sent is read, compared and not kept; published runs have pages of their own."""
 
 import gzip
+import html
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +11,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from app.formulas.layout import step_time
+from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.published import published_logs, published_tests, text_of
+from app.measurements.reports import TrainingLog
+from app.web.measured.predicted import predicted
 
 
 def send(client: TestClient, text: str, *files: bytes, **fields: str) -> Any:
@@ -102,3 +108,65 @@ def test_the_board_of_the_collectives_has_the_published_tests(client: TestClient
     assert board.count('href="/measured/') == 29
     assert "All-reduce: the fastest on each GPU" in board
     assert 'href="/measured/' not in client.get("/labs/algorithms/board").text
+
+
+def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
+    client: TestClient,
+) -> None:
+    board = client.get("/labs/all-reduce/board?hardware=GB200").text
+    assert board.count('href="/measured/') == 3
+    assert board.count('href="https://github.com/coreweave/nccl-tests') == 3
+    assert "All-reduce: the fastest on GB200" in board
+    assert "<option selected>GB200</option>" in board
+    assert "has run it yet" in board  # no run of ours was on a GB200
+    ours = client.get("/labs/all-reduce/board?hardware=processors").text
+    assert "Published runs" not in ours
+    assert 'class="values"' in ours
+    assert client.get("/measured?hardware=T4").text.count("T4, EFA") == 3
+    for other in ("/labs/all-reduce/board?hardware=<b>", "/measured?hardware=<b>"):
+        assert "<b>" not in client.get(other).text.partition("<main")[2].partition("<form")[0]
+        assert client.get(other).status_code == 200
+
+
+def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(
+    client: TestClient,
+) -> None:
+    said = (
+        "Building llama3 8B with x\nBuilding 1-D device mesh with ['dp_shard'], [8]\n"
+        "CUDA capacity: NVIDIA H100 80GB HBM3 with 79GiB\nglobal batch size 8, sequence length 8192"
+    )
+    page = send(client, f"{said}\n{text_of('torchtitan-8b-h100')}").text
+    assert "For Llama-3-8B, DGX-H100 gpus=8, data=8 zero_stage=3 sequence=8192." in page
+    assert 'value="DGX-H100 gpus=8"' in page
+    assert "1.397 s a step, 34.3 % of the dense peak." in page
+    assert "Try first: profile a step and read its trace here, since 39 % of it is not" in page
+    (state,) = re.findall(r'href="(/explore/layout\?[^"]*)"', page)
+    shown = client.get(html.unescape(state))
+    assert shown.status_code == 200
+    assert "8 data-parallel ranks" in shown.text
+    bare = send(client, text_of("megatron-mixtral-16-h100")).text
+    assert "Name the model, the cluster and the layout under" in bare
+
+
+def test_an_empty_file_is_said_to_be_empty(client: TestClient) -> None:
+    assert "b0b.txt is empty" in send(client, "", b"").text
+
+
+def test_gpus_that_are_faster_than_pcie_are_not_said_to_be_on_it(client: TestClient) -> None:
+    page = client.get("/measured/b200-2-nvlink-alltoall").text
+    assert "NVLink is in use, since PCIe carries 64 GB/s at most" in page
+    assert "over PCIe instead" not in page
+
+
+def test_a_step_that_the_formulas_explain_says_which_part_to_make_smaller() -> None:
+    given = {
+        "model": "Llama-3-70B",
+        "cluster": "64 H100",
+        "layout": "tensor=8 pipeline=8 microbatches=8",
+    }
+    layout = Layout.read(given["layout"])
+    step = step_time(ModelShape.read(given["model"]), Cluster.read(given["cluster"]), layout)
+    found = predicted(TrainingLog(family="megatron", steps=9, step_time=1.01 * step.total), given)
+    assert found is not None
+    assert "Try first, against bubble" in found.says
+    assert step.bubble == max(step.bubble, step.tensor, step.data, step.messages, step.recompute)

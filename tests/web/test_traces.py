@@ -94,7 +94,7 @@ def test_ranks_that_are_sent_are_read_together_and_shown(client: TestClient) -> 
     answer = client.post("/measured/traces", files=files, data=GIVEN)
     assert answer.status_code == 200
     assert name not in answer.text
-    assert answer.text.count("Rank 1 most often arrives last.") == 1
+    assert answer.text.count("Rank 1 most often arrives last.") == 2  # what to try first, and why
     assert "rank 1, 100 % of the time" in answer.text
     assert "Not read" in answer.text
     assert "Predicted" in answer.text
@@ -119,3 +119,12 @@ def test_a_trace_from_another_site_is_refused(client: TestClient) -> None:
     headers = {"sec-fetch-site": "cross-site"}
     answer = client.post("/measured/traces", files={"file": ("a", b"hello")}, headers=headers)
     assert answer.status_code == 403
+
+
+def test_collectives_of_a_trace_are_beside_the_wire_and_the_first_lever_is_on_top(
+    client: TestClient,
+) -> None:
+    page = client.get("/measured/traces/a100-2-ddp-with-bytes").text
+    assert "% of NVLink of a GPU" in page
+    assert "Try first: Launch earlier or less" in page
+    assert "It saves at most 158 ms (72.4 %) of a step." in page

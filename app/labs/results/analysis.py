@@ -10,17 +10,22 @@ from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
-from app.labs.results.notes import details_in, note_on_sharing, notes_on
+from app.labs.results.notes import (
+    details_in,
+    is_about_a_line,
+    note_on_line,
+    note_on_sharing,
+    notes_on,
+)
 from app.labs.results.report import Derived, Line, Measure, Report, Underway, held_of
 from app.labs.run import Event, MachineEvent, Run
 from app.labs.spec import RANKS, Lab, lab_called
+from app.measurements.pieces import median_error, pieces
+from app.measurements.reports import AlphaBetaPiece
 from app.units import RATIO, scale_of
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
 _EQUAL = 1e-13  # relative difference of equal numbers, after a few operations
-_POINTS = 3  # the fewest that determine a line and say how well it fits
-# Bytes where latency counts, and where bandwidth does: between them, NCCL changes its ways.
-_SMALL, _LARGE = 256 * 2**10, 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     transport = report.details.get("transport", "")
     sheet = datasheet_of(lab, report.backend, report.machine, transport)
     measures = measured(lab, report.ranks, values, taken, sheet)
-    line, lines = _lines(lab, report.backend, measures)
+    line, lines = _lines(lab, measures)
     notes = notes_on(
         lab, report.backend, report.ranks, report.span, measures, lines, report.details
     )
@@ -232,38 +237,25 @@ def _placed(
     return found
 
 
-def _lines(
-    lab: Lab, backend: str, measures: Sequence[Measure]
-) -> tuple[Line | None, tuple[Line, ...]]:
-    """The line that fits all sizes; over NCCL instead those that fit the small and the large."""
-    points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
-    if not lab.fits or backend != "nccl":
-        return fit(points) if lab.fits else None, ()
-    small = fit([point for point in points if point[0] <= _SMALL])
-    large = fit([point for point in points if point[0] >= _LARGE])
-    return None, tuple(line for line in (small, large) if line)
+def _lines(lab: Lab, measures: Sequence[Measure]) -> tuple[Line | None, tuple[Line, ...]]:
+    """The line that fits all sizes, or else two or three, each over a range of them.
 
-
-def fit(points: Sequence[tuple[float, float]]) -> Line | None:
-    """The alpha-beta model (latency and bandwidth) that fits *points* of (size, time) best.
-
-    Least squares of the relative errors; a negative latency becomes zero. None where the points
-    do not determine a line.
+    A further line counts only if it halves the error, as on `/measured`.
     """
-    if len({size for size, _ in points}) < _POINTS or min(time for _, time in points) <= 0:
-        return None
-    rows = [(1 / time, size / time) for size, time in points]
-    ones = [a for a, _ in rows]
-    aa, ab = sum(a * a for a in ones), sum(a * b for a, b in rows)
-    bb, a1, b1 = sum(b * b for _, b in rows), sum(ones), sum(b for _, b in rows)
-    spread = aa * bb - ab * ab
-    if not 0 < spread < math.inf:
-        return None
-    latency, slope = (a1 * bb - b1 * ab) / spread, (b1 * aa - a1 * ab) / spread
-    if latency < 0:
-        latency, slope = 0.0, b1 / bb
-    if not 0 < slope < math.inf:
-        return None
-    errors = [abs((latency + size * slope) / time - 1) for size, time in points]
-    sizes = [size for size, _ in points]
-    return Line(latency, 1 / slope, statistics.median(errors), min(sizes), max(sizes))
+    if not lab.fits:
+        return None, ()
+    points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
+    lines = tuple(_line(piece, points) for piece in pieces(points))
+    return (lines[0], ()) if len(lines) == 1 else (None, lines)
+
+
+def _line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> Line:
+    missed = median_error(points, [piece])
+    return Line(piece.alpha, piece.bandwidth, missed, piece.first, piece.last)
+
+
+def refitted(report: Report) -> Report:
+    """*report*, which an earlier version may have fitted, with the lines of today."""
+    line, lines = _lines(lab_called(report.lab).run_over(report.backend), report.measures)
+    notes = tuple(note for note in report.notes if not is_about_a_line(note))
+    return replace(report, line=line, lines=lines, notes=(*map(note_on_line, lines), *notes))

@@ -44,7 +44,7 @@ def notes_on(
             f"At {len(late)} of {len(measures)} points the machine was too slow or too busy to "
             "emulate the link: messages arrived later than they should have."
         )
-    yield from map(_fit, lines)
+    yield from map(note_on_line, lines)
     if why := details.get(_HELD_DOWN):
         yield f"The clock of rank 0's GPU was held down {why}: at its highest, it is faster."
     told = (f"{name}: {says}" for name, says in details.items() if name != _HELD_DOWN)
@@ -73,13 +73,19 @@ def details_in(events: Sequence[Event]) -> Mapping[str, str]:
     return found
 
 
-def _fit(line: Line) -> str:
+def note_on_line(line: Line) -> str:
+    """Where a line fits, and how well."""
     return (
         f"From {amount(line.least, BYTE)} to {amount(line.most, BYTE)}, the best fit to the "
         f"medians is {amount(line.latency, SECOND)} + size / "
         f"{amount(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
         f"{100 * line.median_error:.2g} %."
     )
+
+
+def is_about_a_line(note: str) -> bool:
+    """Whether `note_on_line` wrote *note*."""
+    return note.startswith("From ") and ", the best fit to the medians is " in note
 
 
 def _held_down(looks: Sequence[ClocksEvent]) -> str:

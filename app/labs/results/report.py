@@ -86,7 +86,7 @@ class Underway:
 class Report:
     """A run from its parameters, *given* as texts, to its results.
 
-    *line* fits all sizes; over NCCL, *lines* fit the small and the large ones. *details* say how
+    *line* fits all sizes; or else *lines* fit a range of them each. *details* say how
     the ranks did it, and *underway* how far they are, if they still run.
     """
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from app.errors import InputError
 from app.measurements.trace.activity import Activity, Collector
 from app.measurements.trace.comb import comb_of, short
 from app.measurements.trace.communication import (
@@ -60,6 +61,8 @@ def read_rank(
         InputError: it is not a trace of a GPU.
     """
     source, activity = read_activity(file, communicates)
+    if source.cut_off and not activity.begin:
+        raise InputError(f"{name} is cut off before the first event of the GPU")
     window = whole_steps(activity)
     distributed = source.job.distributed or {}
     devices = source.job.devices or [{}]

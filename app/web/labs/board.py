@@ -11,6 +11,7 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
+from app.labs.results.borrowed import LAB
 from app.labs.results.report import Report
 from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
@@ -22,14 +23,22 @@ from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
-from app.web.labs.compared import LETTERS, MachineRow, RunGroup, entries_of, figure_of, groups_of
+from app.web.labs.compared import (
+    LETTERS,
+    MachineRow,
+    RunGroup,
+    entries_of,
+    figure_of,
+    groups_of,
+    hardware_of,
+    runs_on,
+)
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
-from app.web.measured.listing import PublishedGroup, published_groups
+from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
 from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
 router = APIRouter(prefix="/labs", route_class=LazyRoute)
-_COLLECTIVES = "all-reduce"  # the lab that measures as nccl-tests does
 _GROUPS = 12  # on one page
 
 
@@ -61,12 +70,14 @@ class BoardPage:
     limit: str
     problem: str
     published: tuple[PublishedGroup, ...]
+    hardware: str
+    known: tuple[str, ...]
 
 
 @router.get("/{name}/board")
-async def board(request: Request, site: Here, name: str) -> Response:
-    """Show one lab on every machine that has run it."""
-    return await aside(_page, request, site, lab_called(name))
+async def board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
+    """Show one lab on every machine that has run it, or on the *hardware* that is asked for."""
+    return await aside(_page, request, site, lab_called(name), None, hardware)
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
@@ -98,7 +109,7 @@ async def download(site: Here, name: str, number: int, form: str) -> Response:
 
 
 def _file(site: Site, lab: Lab, number: int, form: str) -> Response:
-    figures = [figure_of(lab, group) for group in _shown(groups_of(site, lab))]
+    figures = [figure_of(lab, group) for group in groups_of(site, lab)]
     return figure_file(figures, number, form, f"{lab.name}-board")
 
 
@@ -138,18 +149,26 @@ def _row(report: Report, learner: str) -> LabRunRow:
     )
 
 
-def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None) -> Response:
+def _page(
+    request: Request, site: Site, lab: Lab, error: AppError | None = None, hardware: str = ""
+) -> Response:
     groups = groups_of(site, lab)
+    on_it = [(n, one) for n, one in enumerate(groups) if runs_on(one, hardware)]
+    shown = on_it[:_GROUPS]
+    collectives = lab.name == LAB
+    known = dict.fromkeys(hardware_of(run.report) for group in groups for run in group.runs)
     page = BoardPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         kind=KINDS[lab.links],
         asks=guess_label(lab, lab.asked_of(lab.starts)),
-        groups=tuple(_view(lab, group, number) for number, group in enumerate(_shown(groups))),
-        left_out=len(groups) - len(_shown(groups)),
+        groups=tuple(_view(lab, group, number, hardware) for number, group in shown),
+        left_out=len(on_it) - len(shown),
         command=f"wallclock lab run {lab.name} --json > run.json",
         limit=f"{FILE_LIMIT // 1024} KiB",
         problem=sentence(str(error)) if error else "",
-        published=published_groups() if lab.name == _COLLECTIVES else (),
+        published=published_groups(hardware) if collectives and _has(hardware) else (),
+        hardware=hardware,
+        known=tuple(dict.fromkeys((*known, *(published_hardware() if collectives else ())))),
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = f"{lab.title}: all machines"
@@ -158,11 +177,12 @@ def _page(request: Request, site: Site, lab: Lab, error: AppError | None = None)
     return render("labs/board.html", around, page, status)
 
 
-def _shown(groups: Sequence[RunGroup]) -> Sequence[RunGroup]:
-    return groups[:_GROUPS]
+def _has(hardware: str) -> bool:
+    """Whether there are published tests on *hardware*."""
+    return not hardware or hardware in published_hardware()
 
 
-def _view(lab: Lab, group: RunGroup, number: int) -> GroupView:
+def _view(lab: Lab, group: RunGroup, number: int, hardware: str) -> GroupView:
     return GroupView(
         parameters=group.parameters,
         figure=figure_view(figure_of(lab, group), f"{lab_url(lab.name)}/board", number),
@@ -171,6 +191,6 @@ def _view(lab: Lab, group: RunGroup, number: int) -> GroupView:
         lettered=group.names[0] in LETTERS,
         varies=group.varies,
         has_formula=group.has_formula,
-        entries=tuple(entries_of(lab, group)),
+        entries=tuple(entries_of(lab, group, hardware)),
         left_out=max(0, len(group.runs) - len(LETTERS)),
     )

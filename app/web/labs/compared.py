@@ -15,11 +15,13 @@ from app.units import RATIO, scale_of
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import axis_of, place_of
+from app.web.measured.figures import family
 from app.web.urls import run_url
 
 LETTERS = string.ascii_uppercase  # one per machine of a group; the others are not shown
 _COLORS = tuple(color for color in Color if color is not Color.PALE)
 _PLACES = ("size", "side", "length")
+PROCESSORS = "processors"
 _POINTS = 24  # of a curve: no parameter has more values
 _ORIGINS = ("recorded", "this server")  # ahead of runs that were sent in
 
@@ -114,11 +116,23 @@ def _choice(lab: Lab, report: Report) -> str:
     return " ".join(f"{k}={text}" if text.isdigit() else text for k, text in chosen)
 
 
-def entries_of(lab: Lab, group: RunGroup) -> Iterator[MachineRow]:
-    """The machines of *group*."""
+def hardware_of(report: Report) -> str:
+    """The GPU that *report* ran on, by its short name; or that it ran on processors."""
+    if not report.gpus:
+        return PROCESSORS
+    return family(report.gpus) or report.gpus
+
+
+def runs_on(group: RunGroup, hardware: str) -> bool:
+    """Whether a run of *group* is on *hardware*; if none is asked for, any is."""
+    return not hardware or any(hardware_of(run.report) == hardware for run in group.runs)
+
+
+def entries_of(lab: Lab, group: RunGroup, hardware: str = "") -> Iterator[MachineRow]:
+    """The machines of *group*, or those that are the *hardware* asked for."""
     for name, run in zip(group.names, group.runs, strict=False):
         report, one = run.report, _last(run.report, run.asked)
-        if one is None:
+        if one is None or hardware not in ("", hardware_of(report)):
             continue
         form = lab.run_over(report.backend)
         at = {place: value for place, value in one.where.items() if place != "late"}

@@ -12,6 +12,8 @@ from app.db.lab_runs import enqueue
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.expressions import read_answer
+from app.kinds.lab import LabExercise
+from app.labs.results.borrowed import LAB
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
 from app.markdown import html
@@ -27,7 +29,7 @@ from app.web.labs.form import BACKEND, RunForm, run_form
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
 from app.web.share.cards import lab_card, preview_of
-from app.web.urls import lab_url, run_url
+from app.web.urls import exercise_url, lab_url, run_url
 
 router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _PARAMETER = "run."  # before a parameter's name in a form
@@ -64,6 +66,7 @@ class LabPage:
     command: str
     runs: tuple[RunItem, ...]
     sources: tuple[Hyperlink, ...]
+    exercises: tuple[Hyperlink, ...]
 
 
 @router.get("/{name}")
@@ -117,7 +120,15 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_rows(finished(site, lab.name))),
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
+        exercises=tuple(_exercises(site)) if lab.name == LAB else (),
     )
+
+
+def _exercises(site: Site) -> Iterator[Hyperlink]:
+    """The exercises of the lab for which tests of others can be taken."""
+    for one in site.catalog.exercises:
+        if isinstance(one, LabExercise) and one.lab == LAB:
+            yield Hyperlink(exercise_url(one.id), one.title)
 
 
 def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:

@@ -79,6 +79,8 @@ def _curves(
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
             series.append(Series(Color.ORANGE, "formula", predicted))
+        if name == lab.fits and (fitted := _fitted(report, place, own)):
+            series.append(Series(Color.PURPLE, "fit", fitted))
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
@@ -99,6 +101,18 @@ def _curves(
         series=tuple(series),
         marks=tuple(_marks(lab, report, place, names[0], guess)),
     )
+
+
+def _fitted(
+    report: Report, place: str, measures: Sequence[Measure]
+) -> tuple[tuple[float, float], ...]:
+    """What the lines that fit say at the places of *measures*."""
+    lines = (report.line,) if report.line else report.lines
+    found = []
+    for one in measures:
+        at = float(one.where[place])
+        found += [(at, line.at(at)) for line in lines if line.least <= at <= line.most]
+    return tuple(found)
 
 
 def _marks(

@@ -16,7 +16,7 @@ _BESIDE = 3  # published runs in a figure
 SIZE = Axis("size", BYTE, log=True, base=2)
 _COLORS = (Color.GREEN, Color.PURPLE, Color.GRAY)
 Points = tuple[tuple[float, float], ...]
-_FAMILIES = ("GB300", "GB200", "B200", "H200", "H100", "GH200", "A100", "MI300X", "T4")
+FAMILIES = ("GB300", "GB200", "B200", "H200", "H100", "GH200", "A100", "MI300X", "T4")
 
 
 def figures_of(
@@ -111,4 +111,4 @@ def neighbors(test: CollectiveTest, name: str = "") -> list[PublishedMeasurement
 
 def family(hardware: str) -> str:
     """The name of the GPU in *hardware*; empty if it names none that is known."""
-    return next((family for family in _FAMILIES if family in hardware), "")
+    return next((family for family in FAMILIES if family in hardware), "")

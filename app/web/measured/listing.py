@@ -15,7 +15,7 @@ from app.measurements.reports import CollectiveTest
 from app.units import BYTE_PER_SECOND, show
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.rendering import Hyperlink
-from app.web.measured.figures import SIZE, bandwidth_points, family
+from app.web.measured.figures import FAMILIES, SIZE, bandwidth_points, family
 from app.web.measured.views import ADDRESS, NAMES
 
 _COLORS = (Color.BLUE, Color.ORANGE, Color.GREEN, Color.PURPLE, Color.GRAY)
@@ -29,6 +29,7 @@ class Row:
     """A published test in the list of its collective."""
 
     name: Hyperlink
+    source: Hyperlink
     hardware: str
     ranks: str
     reached: str
@@ -47,21 +48,34 @@ class PublishedGroup:
 
 
 @cache
-def published_groups(collective: str = "") -> tuple[PublishedGroup, ...]:
-    """The published tests by collective, or those of *collective*; the fastest come first."""
-    return tuple(_groups(collective))
+def published_hardware() -> tuple[str, ...]:
+    """The GPUs of the published tests, the newest first."""
+    found = {family(one.hardware) for one in published_tests().values()}
+    return tuple(name for name in FAMILIES if name in found)
 
 
-def _groups(only: str) -> Iterator[PublishedGroup]:
+def published_groups(hardware: str = "") -> tuple[PublishedGroup, ...]:
+    """The published tests by collective, or those on *hardware*; the fastest come first."""
+    return _listed(hardware if hardware in published_hardware() else "")
+
+
+@cache
+def _listed(hardware: str) -> tuple[PublishedGroup, ...]:
+    return tuple(_groups(hardware))
+
+
+def _groups(hardware: str) -> Iterator[PublishedGroup]:
     for collective, title in NAMES.items():
         found = [
             (one, one.report)
             for one in published_tests().values()
-            if isinstance(one.report, CollectiveTest) and one.report.collective == collective
+            if isinstance(one.report, CollectiveTest)
+            and one.report.collective == collective
+            and hardware in {"", family(one.hardware)}
         ]
         found.sort(key=lambda pair: -_best(pair[1]))
-        if found and only in {"", collective}:
-            figure = _figure(title, found)
+        if found:
+            figure = _figure(title, found, hardware)
             yield PublishedGroup(
                 title=title,
                 figure_title=figure.title,
@@ -70,17 +84,17 @@ def _groups(only: str) -> Iterator[PublishedGroup]:
             )
 
 
-def _figure(title: str, found: Found) -> Plot:
-    """The bus bandwidth by size, of the fastest on each GPU."""
+def _figure(title: str, found: Found, hardware: str) -> Plot:
+    """The bus bandwidth by size, of the fastest on each GPU; on one GPU, of the fastest."""
     fastest: dict[str, Series] = {}
     for one, test in found:
-        gpu = family(one.hardware)
+        gpu = one.name if hardware else family(one.hardware)
         if gpu in fastest or len(test.rows) < _FEWEST or len(fastest) == len(_COLORS):
             continue
         color = _COLORS[len(fastest)]
         fastest[gpu] = Series(color, one.name, bandwidth_points(test))
     return Plot(
-        title=f"{title}: the fastest on each GPU",
+        title=f"{title}: the fastest on {hardware or 'each GPU'}",
         summary="Bus bandwidth over the size of the array",
         x=SIZE,
         y=Axis("bus bandwidth", BYTE_PER_SECOND, log=True),
@@ -96,6 +110,7 @@ def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
     comparison = compared(test)
     return Row(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
+        source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),
         hardware=one.hardware,
         ranks=f"{test.ranks:,}" if test.ranks else "unknown",
         reached=show(_best(test), BYTE_PER_SECOND, 3),

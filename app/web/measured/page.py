@@ -1,10 +1,12 @@
 """/measured: what a visitor's own job printed, and published measurements to compare with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from app.db.measurements import is_measurement_name
 from app.errors import AppError, InputError, NotFoundError, nearest, sentence
 from app.formulas.presets import Cluster
 from app.measurements.comparing import compared
@@ -15,17 +17,19 @@ from app.measurements.published import (
     published_tests,
     text_of,
 )
+from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import LazyRoute
-from app.site import Here
+from app.site import Here, Site
 from app.web.explore.figures import figure_file
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, spend
+from app.web.frame.visitor import FromHere, Visiting, spend
 from app.web.measured.figures import figures_of, neighbors
-from app.web.measured.listing import PublishedGroup, published_groups
+from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
 from app.web.measured.predicted import RECORDS
 from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.saved import Offer, offered, saved_links, saved_page
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
@@ -41,13 +45,16 @@ _LEAD = (
 class MeasuredPage:
     """The form, the reports of what was sent, and the published measurements."""
 
-    reports: tuple[ReportView, ...] = ()
-    traces: tuple[TraceView, ...] = ()
+    reports: tuple[Offer[ReportView], ...] = ()
+    traces: tuple[Offer[TraceView], ...] = ()
     problem: str = ""
     fields: dict[str, str]
+    hardware: str = ""
+    known: tuple[str, ...] = ()
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
+    saved: tuple[tuple[Hyperlink, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +67,12 @@ class PublishedPage:
 
 
 @router.get("")
-async def measured(request: Request) -> Response:
-    """The form, and the list of published measurements."""
-    return await aside(_page, request, MeasuredPage(fields={}))
+async def measured(
+    request: Request, site: Here, visiting: Visiting, hardware: str = ""
+) -> Response:
+    """The form, and the lists of saved and of published measurements."""
+    saved = await aside(saved_links, site, visiting.learner) if visiting.learner else ()
+    return await aside(_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware))
 
 
 @router.post("", dependencies=[FromHere])
@@ -73,13 +83,13 @@ async def compare(request: Request, site: Here) -> Response:
     try:
         sent = await room.read(request)
         cluster = await aside(_cluster, sent.fields)
-        views = [await aside(view_of, one, sent.fields, cluster) for one in sent.reports]
+        views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
         return await aside(_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
     found = MeasuredPage(
-        reports=tuple(one for one in views if isinstance(one, ReportView)),
-        traces=tuple(one for one in views if isinstance(one, TraceView)),
-        fields=sent.fields,
+        reports=tuple(one for one in views if isinstance(one.view, ReportView)),
+        traces=tuple(one for one in views if isinstance(one.view, TraceView)),
+        fields={**_said(sent.reports), **{k: text for k, text in sent.fields.items() if text}},
     )
     return await aside(_page, request, found)
 
@@ -91,9 +101,23 @@ async def download(name: str, number: int, form: str) -> Response:
 
 
 @router.get("/{name}")
-async def published(request: Request, name: str) -> Response:
-    """One published measurement."""
+async def published(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """One published measurement, or one that was saved."""
+    if is_measurement_name(name):
+        return await aside(saved_page, request, site, visiting, name)
     return await aside(_published, request, name)
+
+
+def _offered(
+    site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None
+) -> Offer[Any]:
+    return offered(site, report, view_of(report, fields, cluster), fields)
+
+
+def _said(reports: Sequence[Report]) -> dict[str, str]:
+    """What the log says of its model, cluster and layout, if there is one log."""
+    logs = [one for one in reports if isinstance(one, TrainingLog)]
+    return {name: getattr(logs[0], name) for name in RECORDS} if len(logs) == 1 else {}
 
 
 def _cluster(fields: dict[str, str]) -> Cluster | None:
@@ -109,12 +133,11 @@ def _says(error: AppError) -> str:
 
 
 def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
-    page = MeasuredPage(
-        reports=page.reports,
-        traces=page.traces,
-        problem=page.problem,
+    page = replace(
+        page,
         fields={name: page.fields.get(name, "") for name in RECORDS},
-        groups=published_groups(),
+        groups=published_groups(page.hardware),
+        known=published_hardware(),
         logs=tuple(
             (Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware)
             for one in published_logs().values()

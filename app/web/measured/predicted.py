@@ -1,19 +1,17 @@
-"""A training log beside the prediction for its layout, with what kernels reach fitted to it."""
+"""A training log beside the prediction for its layout, and the way to the layout explorer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from app.errors import capitalized, sentence
-from app.formulas.layout import step_time
-from app.formulas.presets import Cluster, Layout, ModelShape, Shares
+from app.errors import sentence
+from app.explorers.records import state_of_records
 from app.measurements.reports import TrainingLog
-from app.units import SECOND, Seconds, show
-from app.web.urls import formula_url
+from app.measurements.step_prediction import RECORDS, predicted_step, records_of
+from app.web.urls import explorer_url, formula_url
 
-RECORDS = ("model", "cluster", "layout")
-_LOW, _HIGH = 0.05, 1.0  # of the peak
-_USUAL = (0.3, 0.8)
-_HALVINGS = 30
+__all__ = ["RECORDS", "Prediction", "predicted"]
+_FORMULA = "layout.step_time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,77 +21,29 @@ class Prediction:
     parts: tuple[tuple[str, ...], ...] = ()
     says: str = ""
     href: str = ""
+    explorer: str = ""  # the address of the layout explorer in that state
+    records: str = ""  # as they were given, or as the log says
+    differs: str = ""  # what of it the explorer cannot show
     problem: str = ""
 
 
-def predicted(log: TrainingLog, fields: dict[str, str]) -> Prediction | None:
-    """The prediction for the model, cluster and layout in *fields*; None if they name none."""
-    given = {name: fields.get(name, "").strip() for name in RECORDS}
-    if not given["model"] or not given["layout"] or not given["cluster"]:
-        return None
+def predicted(log: TrainingLog, fields: Mapping[str, str]) -> Prediction | None:
+    """The prediction for the model, cluster and layout in *fields*, else for those of the log."""
     try:
-        model = ModelShape.read(given["model"])
-        cluster = Cluster.read(given["cluster"])
-        layout = Layout.read(given["layout"])
-        return _compared(log, model, cluster, layout, f"{formula_url(_FORMULA)}?{urlencode(given)}")
+        found = predicted_step(log, fields)
     except ValueError as error:
         return Prediction(problem=sentence(str(error)))
     except ArithmeticError:
         return Prediction(problem="The predicted time is too large for a number.")
-
-
-_FORMULA = "layout.step_time"
-
-
-def _compared(
-    log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Layout, href: str
-) -> Prediction:
-    found = step_time(model, cluster, layout)
-    says = f"Predicted: {show(found.total, SECOND)} a step."
-    if log.step_time is not None:
-        share = _fitted(model, cluster, layout, log.step_time)
-        says += f" Measured: {show(log.step_time, SECOND)}, {_ratio(log.step_time, found.total)}."
-        says += _about(share)
-        if share is not None:
-            found = step_time(model, cluster, layout, Shares(product=share))
-    parts = sorted(found._asdict().items(), key=lambda part: -part[1])
-    rows = [
-        (
-            capitalized(name.replace("_", " ")),
-            show(time, SECOND, 3),
-            f"{100 * time / found.total:.1f} %",
-        )
-        for name, time in parts
-        if time > 0
-    ]
-    return Prediction(parts=(("Part", "Time", "Share"), *rows), says=says, href=href)
-
-
-def _ratio(measured: Seconds, total: Seconds) -> str:
-    return f"{measured / total:.2f} times as long"
-
-
-def _about(share: float | None) -> str:
-    if share is None:
-        return " No share of the peak that products can reach explains the difference."
-    low, high = _USUAL
-    odd = "" if low <= share <= high else f", which is outside of the usual {low} to {high}"
-    return (
-        f" The parts below are those of a step in which products reach {100 * share:.0f} % of the"
-        f" peak{odd}: it takes as long as yours."
-    )
-
-
-def _fitted(model: ModelShape, cluster: Cluster, layout: Layout, measured: Seconds) -> float | None:
-    """The share of the peak with which the prediction is *measured*; None if there is none."""
-    low, high = _LOW, _HIGH
-
-    def total(share: float) -> Seconds:
-        return step_time(model, cluster, layout, Shares(product=share)).total
-
-    if not total(high) <= measured <= total(low):
+    if found is None:
         return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if total(middle) > measured else (low, middle)
-    return high
+    given = records_of(log, fields)
+    there = state_of_records(found.model, found.cluster, found.layout)
+    return Prediction(
+        parts=found.parts,
+        says=found.says,
+        href=f"{formula_url(_FORMULA)}?{urlencode(given)}",
+        explorer=explorer_url("layout", there.state) if there else "",
+        records=", ".join(given.values()),
+        differs=f"It shows {', '.join(there.differs)}." if there and there.differs else "",
+    )

@@ -75,7 +75,7 @@ async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[st
     async with form as sent:
         for name, value in sent.multi_items():
             if isinstance(value, UploadFile):
-                if value.size:
+                if value.filename or value.size:
                     paths.append(await _spooled(value, folder / str(len(paths))))
             elif name == "text" and value.strip():
                 paths.append(await aside(_written, folder / str(len(paths)), _PASTED, value))

@@ -11,6 +11,7 @@ from app.charts.color import Tone
 from app.errors import sentence
 from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
+from app.measurements.comparing import wire_of
 from app.measurements.trace.advice import Lever, levers
 from app.measurements.trace.report import KindOfCollective, TraceReport
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
@@ -151,7 +152,13 @@ def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
     share = percent_text(measured[toll] / wall if wall else 0)
     of = "of a step" if report.steps else "of the time"
     kernels = percent_text(measured["compute"] / wall if wall else 0)
-    return f"The GPU computes in {kernels} {of}. The largest toll is {toll}: {share}."
+    says = f"The GPU computes in {kernels} {of}."
+    if measured[toll] > 0:
+        says += f" The largest toll is {toll}: {share}."
+    first = next(iter(levers(report)), None)
+    if first is None:
+        return f"{says} Nothing else takes more than 1 %: faster kernels are what is left."
+    return f"{says} Try first: {first.says} It saves at most {_saved(report, first)} {of}."
 
 
 def _facts(report: TraceReport) -> Iterator[tuple[str, str]]:
@@ -182,13 +189,24 @@ def _collectives(report: TraceReport) -> Iterator[tuple[str, ...]]:
     for one in report.collectives:
         size = show_size(one.size) if one.size else "unknown"
         time = show(one.time, SECOND, 3)
-        yield (one.kind, f"{one.count:,}", size, time, _bandwidth(one, report.ranks))
+        bandwidth = _bandwidth(one, report.ranks)
+        yield (one.kind, f"{one.count:,}", size, time, bandwidth, _of_the_wire(one, report))
 
 
 def _bandwidth(one: KindOfCollective, ranks: int) -> str:
     if one.bandwidth is None:
         return "unknown"
     return f"{'at least ' if ranks == 1 else ''}{show(one.bandwidth, BYTE_PER_SECOND, 3)}"
+
+
+def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
+    """How much of the wire the largest collectives reach, as far as the GPU's name tells."""
+    found = wire_of(one.kind, one.ranks, report.hardware)
+    if found is None or one.bandwidth is None:
+        return "unknown"
+    wire, which = found
+    at_least = "at least " if report.ranks == 1 else ""
+    return f"{at_least}{percent_text(one.bandwidth / wire)} of {which}"
 
 
 def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:

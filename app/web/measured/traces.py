@@ -13,11 +13,12 @@ from app.measurements.trace.reading import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.network.routes import LazyRoute
-from app.site import Here
+from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
 from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.saved import Offer, offered
 from app.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
 from app.web.measured.views import ADDRESS
 
@@ -34,7 +35,7 @@ class TracesPage:
     title: str
     sample: TraceSample | None
     samples: tuple[TraceSample, ...]
-    views: tuple[TraceView, ...]
+    views: tuple[Offer[TraceView], ...]
     problems: tuple[str, ...]
     beside: PredictedTolls | None
     limit: str
@@ -55,7 +56,7 @@ async def published(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    return _shown(request, _page(sample, (view,), beside=beside))
+    return _shown(request, _page(sample, (Offer(view, "", ""),), beside=beside))
 
 
 @router.post("", dependencies=[FromHere])
@@ -69,10 +70,16 @@ async def read(request: Request, site: Here) -> Response:
         return _shown(request, _page(problems=(sentence(str(error)),)), 422)
     beside = await aside(predicted_tolls, sent.fields)
     found = [one for one in sent.reports if isinstance(one, TraceReport)]
-    views = tuple([await aside(trace_view, one, one.name, beside) for one in found])
+    views = tuple([await aside(_offered, site, one, sent.fields, beside) for one in found])
     problems = tuple(_problem(one) for one in sent.reports if not isinstance(one, TraceReport))
     page = _page(None, views, problems, beside)
     return _shown(request, page, 200 if views else 422)
+
+
+def _offered(
+    site: Site, report: TraceReport, fields: dict[str, str], beside: PredictedTolls | None
+) -> Offer[TraceView]:
+    return offered(site, report, trace_view(report, report.name, beside), fields)
 
 
 def _problem(report: Report) -> str:
@@ -88,7 +95,7 @@ def _report_of(sample: TraceSample) -> TraceReport:
 
 def _page(
     sample: TraceSample | None = None,
-    views: tuple[TraceView, ...] = (),
+    views: tuple[Offer[TraceView], ...] = (),
     problems: tuple[str, ...] = (),
     beside: PredictedTolls | None = None,
 ) -> TracesPage:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.charts.axes import percent_text
 from app.errors import sentence
 from app.formulas.presets import Cluster
 from app.measurements.comparing import Comparison, compared
@@ -107,7 +108,8 @@ def _outcome(
     reached = f"{_speed(last.busbw)} of bus bandwidth at {show_size(last.size)}."
     if comparison is None:
         return reached, _among(test, beside) or ("" if name else _NAME_IT), False
-    share = f" {100 * comparison.share:.0f} % of {comparison.which}, {_speed(comparison.wire)}."
+    part = percent_text(comparison.share)
+    share = f" {part} of {comparison.which}, {_speed(comparison.wire)}."
     if comparison.cause:
         return reached, f"{share} Likely cause: {comparison.cause}", False
     if comparison.share <= 1:
@@ -129,7 +131,10 @@ def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
 
 
 _MUCH = 1.5
-_NAME_IT = " Name a cluster below to compare with its links."
+_NAME_IT = (
+    " Name a cluster under “What it ran on” to compare with its links, such as"
+    " “DGX-H100 inter_bandwidth=25GB/s”, and compare again."
+)
 _REDUCING = ("all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather")
 _ABOVE = " A tree, or a switch that computes, sends less than the ring that bus bandwidth assumes."
 _TOO_MUCH = " That is more than the wire carries: is the hardware that of another cluster?"
@@ -186,12 +191,33 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
         facts.append(("Per GPU", show(log.flops_per_gpu, FLOP_PER_SECOND)))
     if log.mfu is not None:
         facts.append(("MFU, dense peak", f"{100 * log.mfu:.1f} %"))
+    prediction = predicted(log, fields)
     return ReportView(
+        headline=_reached(log),
+        says="" if prediction else _NAME_IT_ALL,
         title=f"Training log of {_FAMILIES.get(log.family, log.family)}",
         facts=tuple(facts),
         doubts=tuple(map(sentence, log.doubts)),
-        prediction=predicted(log, fields),
+        prediction=prediction,
     )
+
+
+def _reached(log: TrainingLog) -> str:
+    """What the log says of a step, in a few words."""
+    found = []
+    if log.step_time is not None:
+        found.append(f"{show(log.step_time, SECOND)} a step")
+    if log.mfu is not None:
+        found.append(f"{100 * log.mfu:.1f} % of the dense peak")
+    elif log.flops_per_gpu is not None:
+        found.append(f"{show(log.flops_per_gpu, FLOP_PER_SECOND)} per GPU")
+    return f"{', '.join(found)}." if found else ""
+
+
+_NAME_IT_ALL = (
+    " Name the model, the cluster and the layout under “What it ran on”, and compare again, to see"
+    " which part of a step takes the time and what to try first."
+)
 
 
 _FAMILIES = {

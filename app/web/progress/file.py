@@ -11,12 +11,22 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from app.db.lab_runs import SENT
+from app.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.db.personal import Personal
 from app.db.run_state import State
-from app.db.tables import Attempt, DailyGuess, LabRunRow, Prediction, Reveal, now
-from app.errors import InputError
+from app.db.tables import (
+    NAME_LIMIT,
+    Attempt,
+    DailyGuess,
+    LabRunRow,
+    Prediction,
+    Reveal,
+    now,
+)
+from app.errors import InputError, NotFoundError
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
+from app.web.measured.saved import view_of_row
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
@@ -27,8 +37,10 @@ _LISTS = {
     "predictions": 10_000,
     "guesses": 5_000,
     "runs": 500,
+    "measurements": 100,
 }
 _SHOWN = 5  # problems that are reported
+_LONGEST_GIVEN = 2_000  # characters of a cluster, a model and a layout
 _QUOTED = 40  # characters of a value that is not valid
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
 _AHEAD = timedelta(days=1)  # that another clock may be
@@ -46,7 +58,7 @@ class FileError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The rows of a file, and how many lab runs in it cannot be taken."""
+    """The rows of a file, and how many lab runs and measurements in it cannot be taken."""
 
     rows: Personal
     left: int
@@ -75,10 +87,12 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         predictions=_rows(Prediction, "predictions", lists["predictions"], learner, problems),
         guesses=_rows(DailyGuess, "guesses", lists["guesses"], learner, problems),
         runs=tuple(_runs(lists["runs"], learner)),
+        measurements=tuple(_measurements(lists["measurements"], learner)),
     )
     if problems:
         raise FileError(problems)
-    return ReadFile(rows, len(lists["runs"]) - len(rows.runs))
+    asked = len(lists["runs"]) + len(lists["measurements"])
+    return ReadFile(rows, asked - len(rows.runs) - len(rows.measurements))
 
 
 def without_runs(rows: Personal, names: Collection[str]) -> Personal:
@@ -219,6 +233,34 @@ def name_of(report: Report) -> str:
     """The name of a run that is imported: the same run is known again, whatever it was called."""
     identity = json.dumps([report.lab, report.command, report.at, report.seconds, report.backend])
     return f"imported-{hashlib.sha256(identity.encode()).hexdigest()[:24]}"
+
+
+def _measurements(rows: Sequence[object], learner: str) -> Iterator[MeasurementRow]:
+    """The measurements that a page of this version can show."""
+    for row in rows:
+        if isinstance(row, dict) and (made := _measurement(row, learner)):
+            yield made
+
+
+def _measurement(row: Mapping[str, object], learner: str) -> MeasurementRow | None:
+    name, title, report = (row.get(key) for key in ("name", "title", "report"))
+    texts = isinstance(name, str) and isinstance(title, str) and isinstance(report, str)
+    if not texts or not is_measurement_name(str(name)) or len(str(report)) > REPORT_LIMIT:
+        return None
+    given = row.get("given", "{}")
+    made = MeasurementRow(
+        name=str(name),
+        learner=learner,
+        title="".join(filter(str.isprintable, str(title)))[:NAME_LIMIT] or "A measurement",
+        report=str(report),
+        given=str(given)[:_LONGEST_GIVEN],
+    )
+    try:
+        made.at = _moment(row.get("at"))
+        view_of_row(made)
+    except (ValueError, NotFoundError):
+        return None
+    return made
 
 
 def _quoted(value: object) -> str:

@@ -11,8 +11,6 @@ from app.formulas import FORMULAS
 from app.kinds.answers import Answer, PartVerdict
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
-from app.labs.results.match import found_in, is_of
-from app.labs.results.report import ratio_shown
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import inline_html
 from app.site import Site
@@ -20,13 +18,15 @@ from app.web.exercise.posted import ActionResult, Posted
 from app.web.exercise.prediction import explained, lock_in, locked_in
 from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inline, named, typed
 from app.web.exercise.views.choice import OptionView, option_views
+from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.web.exercise.views.numeric import BoxView, box_views
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.form import BACKEND
-from app.web.labs.results import RunResult, finished
-from app.web.labs.wording import KINDS, LINKS_SAY, place_of
-from app.web.urls import exercise_url, run_url
+from app.web.labs.wording import KINDS, LINKS_SAY
+from app.web.urls import exercise_url
 
+TAKE = "take"  # the button that takes a test for the measurement
+_REAL = "Real links, timed. Each row says on which machine, and who measured."
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
 
@@ -42,24 +42,6 @@ class PredictedView:
     how: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredView:
-    """The measurement of one prediction in one run."""
-
-    value: str
-    spread: str
-    ratios: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """A run with the same parameters."""
-
-    machine: Hyperlink
-    origin: str
-    measured: tuple[MeasuredView, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabForm(Form):
     """The predictions; once they are locked in, the measurements and the causes."""
@@ -73,6 +55,7 @@ class LabForm(Form):
     is_wrong: bool
     predictions: tuple[PredictedView, ...]
     runs: tuple[RunView, ...]
+    others: tuple[Borrowable, ...]
     trouble: str
     command: str
     cause: Markup
@@ -86,7 +69,8 @@ class LabView(KindView[LabExercise]):
     def form(self, site: Site, exercise: LabExercise, filled: Filled) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
-        job = read_job(lab_called(exercise.lab), exercise.parameters(seed))
+        lab = lab_called(exercise.lab).on(exercise.backend)
+        job = read_job(lab, exercise.parameters(seed))
         locked = locked_in(site, exercise, seed, filled.learner)
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
@@ -98,7 +82,7 @@ class LabView(KindView[LabExercise]):
             other=_other_form(exercise, seed, job, locked) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=KINDS[job.lab.links],
-            links=LINKS_SAY[job.lab.links],
+            links=_REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links],
             boxes=tuple(box_views(question.fields, filled)),
             options=tuple(
                 option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))
@@ -106,20 +90,23 @@ class LabView(KindView[LabExercise]):
             locked=bool(locked),
             is_wrong=is_wrong,
             predictions=predictions,
-            runs=tuple(_runs(site, exercise, filled, job, locked)) if shown else (),
-            trouble=site.labs.trouble,
-            command=job.command,
+            runs=tuple(runs_of(site, exercise, filled, job, locked)) if shown else (),
+            others=tuple(borrowables(site, exercise, filled, job)) if locked else (),
+            trouble=_trouble(site, job, exercise),
+            command=f"{job.command} --backend nccl" if exercise.backend == "nccl" else job.command,
             cause=inline_html(question.cause.prompt),
         )
 
     async def act(self, site: Site, exercise: LabExercise, posted: Posted) -> ActionResult | None:
-        """Lock the prediction in.
+        """Lock the prediction in; or show the test of others that is taken for the measurement.
 
         Raises:
             AnswerError: a number is missing, or cannot be read.
             TooLongError: it has more characters than the settings allow.
             UnavailableError: it cannot be stored.
         """
+        if posted.action == TAKE:
+            return ActionResult()
         if posted.action != "predict":
             return None
         await lock_in(site, exercise, posted.seed, posted.learner, posted.given)
@@ -145,6 +132,14 @@ class LabView(KindView[LabExercise]):
                 yield title + ": " + typed(text)
         if not texts:
             yield typed(stored)
+
+
+def _trouble(site: Site, job: Job, exercise: LabExercise) -> str:
+    """Why this server cannot run *job*; empty if it can."""
+    if site.labs.trouble or exercise.backend == "gloo":
+        return site.labs.trouble
+    usable = site.labs.devices().usable
+    return "" if usable >= job.ranks else f"it takes {job.ranks} GPUs, and this server has {usable}"
 
 
 def _score(parts: Mapping[str, PartVerdict]) -> str:
@@ -176,55 +171,6 @@ def _how(expression: str) -> Markup:
     return Markup().join(link.format(part) if part in FORMULAS else part for part in parts)
 
 
-def _runs(
-    site: Site, exercise: LabExercise, filled: Filled, job: Job, locked: Mapping[str, str]
-) -> Iterator[RunView]:
-    """Runs with the same parameters, the newest of each machine: the learner's own come first."""
-    fitting = [k for k in finished(site, job.lab.name) if k.report and is_of(k.report, job)]
-    fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
-    seen: set[tuple[str, str]] = set()
-    for kept in fitting:
-        report = kept.report
-        if report is None or (where := (_origin(kept, filled.learner), place_of(report))) in seen:
-            continue
-        seen.add(where)
-        measured = tuple(
-            _measured(exercise, name, filled.seed, kept, locked.get(name, ""))
-            for name in exercise.predict
-        )
-        if any(one.value for one in measured):
-            link = Hyperlink(run_url(report.lab, report.id), place_of(report))
-            origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
-            yield RunView(link, origin, measured)
-
-
-def _measured(
-    exercise: LabExercise, name: str, seed: int, kept: RunResult, typed: str
-) -> MeasuredView:
-    asked, report = exercise.predict[name], kept.report
-    found = found_in(report, asked.measured, *exercise.places(name, seed)) if report else None
-    if found is None:
-        return MeasuredView("", "", "")
-    spread = ""
-    if found.count > 1 and found.least != found.p90:
-        low, high = asked.shown(found.least), asked.shown(found.p90)
-        spread = f"{found.held} of {found.count}; min to p90: {low} to {high}"
-    others = (
-        ("yours", asked.read(typed).value if typed else 0.0),
-        ("the formula", exercise.keys(seed)[name].right),
-    )
-    ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in others if value)
-    return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
-
-
-def _origin(kept: RunResult, learner: str) -> str:
-    return "yours" if _is_own(kept, learner) else kept.origin
-
-
-def _is_own(kept: RunResult, learner: str) -> bool:
-    return bool(kept.row and learner and kept.row.learner == learner)
-
-
 def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
 
@@ -240,7 +186,9 @@ def _hidden(
 ) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
-    if job.lab.gpu and job.lab.links != "real":
+    if exercise.backend == "nccl":
+        yield BACKEND, "nccl"
+    elif job.lab.gpu and job.lab.links != "real":
         yield BACKEND, "gloo"  # the exercise is about what is counted or emulated
     yield "origin", exercise_url(exercise.id, seed).removeprefix("/exercises/")
     asked_for = job.lab.asked_of(job.given)

@@ -1,0 +1,65 @@
+"""Reports as JSON and back: between processes, in the database, in a file of one's progress."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+from pydantic import TypeAdapter, ValidationError
+
+from app.errors import InputError
+from app.measurements.reading import REPORTS, Report
+from app.measurements.trace.report import TraceReport
+
+_LARGEST = 1e18  # of any number in a report
+_DEEPEST = 12
+_ADAPTERS: Mapping[str, TypeAdapter[Report]] = {
+    kind.__name__: TypeAdapter(kind) for kind in REPORTS
+}
+
+
+def plain(report: Report) -> dict[str, object]:
+    """*report* and what kind it is, for JSON."""
+    return {"kind": type(report).__name__, "report": asdict(report)}
+
+
+def report_in(found: Mapping[str, object]) -> Report:
+    """The report that `plain` made.
+
+    Raises:
+        ValidationError: it is not one.
+        KeyError: its kind is not known.
+    """
+    return _ADAPTERS[str(found["kind"])].validate_python(found["report"])
+
+
+def stored(report: Report) -> str:
+    """*report* as it is saved: a file's name, which may say whose it is, is left out."""
+    if isinstance(report, TraceReport):
+        report = replace(report, name="")
+    return json.dumps(plain(report), allow_nan=False, separators=(",", ":"))
+
+
+def read_stored(text: str) -> Report:
+    """The report that `stored` wrote, or that someone wrote by hand.
+
+    Raises:
+        InputError: it is not one, or has a number that no measurement has.
+    """
+    try:
+        found = json.loads(text)
+        _refuse_wild(found)
+        return report_in(found)
+    except (ValidationError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError("this is not a measurement that was saved") from error
+
+
+def _refuse_wild(found: object, depth: int = 0) -> None:
+    """Refuse numbers that are not finite or too large, and what is nested too deeply."""
+    if isinstance(found, float | int) and not abs(found) <= _LARGEST:
+        raise ValueError(f"{found} is not the result of a measurement")
+    if depth > _DEEPEST or (isinstance(found, float) and not math.isfinite(found)):
+        raise ValueError("nested too deeply")
+    if isinstance(found, dict | list):
+        for one in found.values() if isinstance(found, dict) else found:
+            _refuse_wild(one, depth + 1)

@@ -1,0 +1,177 @@
+"""The measurements beside a prediction: runs of the lab, and tests taken instead of one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from app.db.measurements import saved_measurements
+from app.errors import InputError
+from app.kinds.lab import LabExercise
+from app.labs.results.borrowed import LAB, borrowed, fits, published_runs
+from app.labs.results.match import Found, found_in, is_of
+from app.labs.results.report import Report, ratio_shown
+from app.labs.spec import Job
+from app.measurements.published import published_tests
+from app.measurements.reports import CollectiveTest
+from app.measurements.stored import read_stored
+from app.site import Site
+from app.web.exercise.posted import first
+from app.web.exercise.views.base import Filled
+from app.web.frame.rendering import Hyperlink
+from app.web.labs.results import RunResult, finished
+from app.web.labs.wording import place_of
+from app.web.urls import run_url
+
+TAKEN = "taken"  # the field with the name of the test that is taken for the measurement
+_MEASURED = "/measured"
+_OWN = "your own file"
+_SHORT = 24  # characters of a title
+_SHOWN = 3  # tests, where there are no runs
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredView:
+    """The measurement of one prediction in one run."""
+
+    value: str
+    spread: str
+    ratios: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run with the same parameters."""
+
+    machine: Hyperlink
+    origin: str
+    measured: tuple[MeasuredView, ...]
+    taken: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borrowable:
+    """A test that may be taken for the measurement, and whose it is; *short*: for a narrow list."""
+
+    name: str
+    short: str
+    says: str
+    whose: str
+    chosen: bool
+    report: Report
+
+
+def borrowables(
+    site: Site, exercise: LabExercise, filled: Filled, job: Job
+) -> Iterator[Borrowable]:
+    """The published and the learner's own tests that have everything that is asked."""
+    if job.lab.name != LAB:
+        return
+    chosen = first(filled.given, TAKEN)
+    for name, (report, says, whose) in _tests(site, filled.learner).items():
+        if fits(report, job, any_ranks=exercise.any_ranks) and all(
+            _found(exercise, one, filled.seed, report) for one in exercise.predict
+        ):
+            short = f"yours: {says[:_SHORT]}" if whose == _OWN else f"{name}, {report.ranks} ranks"
+            yield Borrowable(
+                name=name, short=short, says=says, whose=whose, chosen=name == chosen, report=report
+            )
+
+
+def _tests(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
+    """Tests as runs, what they are, and whose: the learner's own come first."""
+    found = {}
+    for row in saved_measurements(site.engine, learner):
+        report = _own(row.name, row.report)
+        if report:
+            found[row.name] = (report, row.title, _OWN)
+    for name, report in published_runs().items():
+        one = published_tests()[name]
+        whose = "/".join(one.address.split("/")[2:5])
+        found[name] = (report, f"{one.hardware}: {report.ranks:,} ranks", f"published: {whose}")
+    return found
+
+
+def _own(name: str, text: str) -> Report | None:
+    try:
+        test = read_stored(text)
+    except InputError:
+        return None
+    return borrowed(test, name) if isinstance(test, CollectiveTest) else None
+
+
+def runs_of(
+    site: Site, exercise: LabExercise, filled: Filled, job: Job, locked: Mapping[str, str]
+) -> Iterator[RunView]:
+    """Runs with the same parameters, the newest of each machine: the learner's own come first.
+
+    Ahead of them is the test that was taken for the measurement; where there are no runs, a few
+    tests that could be.
+    """
+    others = list(borrowables(site, exercise, filled, job))
+    runs = list(_of_the_lab(site, exercise, filled, job, locked))
+    taken = [one for one in others if one.chosen]
+    for one in taken or (others[:_SHOWN] if not runs else ()):
+        link = Hyperlink(f"{_MEASURED}/{one.name}", one.says)
+        measured = tuple(
+            _measured(exercise, name, filled.seed, one.report, locked.get(name, ""))
+            for name in exercise.predict
+        )
+        origin = f"taken as your measurement; {one.whose}" if one.chosen else one.whose
+        yield RunView(link, origin, measured, taken=one.chosen)
+    yield from runs
+
+
+def _of_the_lab(
+    site: Site, exercise: LabExercise, filled: Filled, job: Job, locked: Mapping[str, str]
+) -> Iterator[RunView]:
+    fitting = [
+        k for k in finished(site, job.lab.name) if k.report and _is_of(k.report, job, exercise)
+    ]
+    fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
+    seen: set[tuple[str, str]] = set()
+    for kept in fitting:
+        report = kept.report
+        if report is None or (where := (_origin(kept, filled.learner), place_of(report))) in seen:
+            continue
+        seen.add(where)
+        measured = tuple(
+            _measured(exercise, name, filled.seed, report, locked.get(name, ""))
+            for name in exercise.predict
+        )
+        if any(one.value for one in measured):
+            link = Hyperlink(run_url(report.lab, report.id), place_of(report))
+            origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
+            yield RunView(link, origin, measured)
+
+
+def _is_of(report: Report, job: Job, exercise: LabExercise) -> bool:
+    return is_of(report, job) and (exercise.backend == "gloo" or report.backend == "nccl")
+
+
+def _found(exercise: LabExercise, name: str, seed: int, report: Report) -> Found | None:
+    return found_in(report, exercise.predict[name].measured, *exercise.places(name, seed))
+
+
+def _measured(
+    exercise: LabExercise, name: str, seed: int, report: Report, typed: str
+) -> MeasuredView:
+    asked, found = exercise.predict[name], _found(exercise, name, seed, report)
+    if found is None:
+        return MeasuredView("", "", "")
+    spread = ""
+    if found.count > 1 and found.least != found.p90:
+        low, high = asked.shown(found.least), asked.shown(found.p90)
+        spread = f"{found.held} of {found.count}; min to p90: {low} to {high}"
+    others = (
+        ("yours", asked.read(typed).value if typed else 0.0),
+        ("the formula", exercise.keys(seed)[name].right),
+    )
+    ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in others if value)
+    return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
+
+
+def _origin(kept: RunResult, learner: str) -> str:
+    return "yours" if _is_own(kept, learner) else kept.origin
+
+
+def _is_own(kept: RunResult, learner: str) -> bool:
+    return bool(kept.row and learner and kept.row.learner == learner)

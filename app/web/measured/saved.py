@@ -1,0 +1,169 @@
+"""/measured/ID: a measurement that its owner saved, at an address that nobody can guess."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+from app.db.measurements import (
+    REPORT_LIMIT,
+    MeasurementRow,
+    delete_measurement,
+    new_measurement_name,
+    save_measurement,
+    saved_measurement,
+    titles_of_measurements,
+)
+from app.db.tables import NAME_LIMIT
+from app.errors import InputError, NotFoundError
+from app.formulas.presets import Cluster
+from app.measurements.reading import Report
+from app.measurements.reports import Unread
+from app.measurements.stored import read_stored, stored
+from app.site import Here, Site
+from app.web.frame.aside import aside
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import FromHere, Visiting, Visitor, learner_of, remember, spend
+from app.web.measured.predicted import RECORDS
+from app.web.measured.trace_view import TraceView
+from app.web.measured.views import ADDRESS, ReportView, view_of
+
+router = APIRouter(prefix=ADDRESS)
+_SALT = "wallclock.measurement"
+_AGE = 24 * 3600  # seconds in which a page that was read can be saved
+_STALE = "this page is more than a day old, or was changed: read the file again, then save it"
+_SEALED = 700_000  # characters of a form's field; a body may have 1 MiB
+V = TypeVar("V", ReportView, TraceView)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer(Generic[V]):
+    """What was read in a file, and the *seal* with which it can be saved; empty if it cannot."""
+
+    view: V
+    title: str
+    seal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedPage:
+    """A measurement that was saved; *own*: the visitor is who saved it."""
+
+    title: str
+    at: str
+    address: str
+    own: bool
+    report: ReportView | None
+    trace: TraceView | None
+
+
+def offered(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> Offer[V]:
+    """The *report* with what it takes to save it: nothing is stored on the server before."""
+    if isinstance(report, Unread):
+        return Offer(view, "", "")
+    title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
+    given = {name: fields[name] for name in RECORDS if fields.get(name)}
+    text = stored(report)
+    seal = _serializer(site).dumps([title, text, given]) if len(text) <= REPORT_LIMIT else ""
+    return Offer(view, title, str(seal) if len(seal) <= _SEALED else "")
+
+
+def _title_of_trace(report: Report) -> str:
+    rank = getattr(report, "rank", None)
+    return "Trace" if rank is None else f"Trace of rank {rank}"
+
+
+def _serializer(site: Site) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(site.secret, salt=_SALT)
+
+
+@router.post("/save", dependencies=[FromHere])
+async def save(request: Request, site: Here, visiting: Visiting) -> Response:
+    """Store what was read, as the page that shows it has sealed it."""
+    spend(request, site.allowances.sent_runs, "files")
+    form = await request.form(max_files=0, max_fields=4, max_part_size=_SEALED)
+    learner = learner_of(visiting)
+    row = _row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
+    await aside(save_measurement, site.engine, row)
+    response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
+    remember(request, response, learner, site.secret)
+    return response
+
+
+@router.post("/{name}/delete", dependencies=[FromHere])
+async def delete(site: Here, visiting: Visiting, name: str) -> Response:
+    """Delete a measurement; only its owner may."""
+    own = visiting.learner
+    if not own or not await aside(delete_measurement, site.engine, name, own):
+        raise NotFoundError("you have no measurement at that address, so you cannot delete it")
+    return RedirectResponse(ADDRESS, 303)
+
+
+def _row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
+    try:
+        first, text, given = _serializer(site).loads(seal, max_age=_AGE)
+    except BadSignature:  # or an old one
+        raise InputError(_STALE) from None
+    name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
+    return MeasurementRow(
+        name=new_measurement_name(),
+        learner=learner,
+        title=name,
+        report=text,
+        given=json.dumps(given),
+    )
+
+
+def saved_links(site: Site, learner: str) -> tuple[tuple[Hyperlink, str], ...]:
+    """The measurements of *learner*, and when they were saved."""
+    rows: Sequence[MeasurementRow] = titles_of_measurements(site.engine, learner)
+    return tuple((Hyperlink(f"{ADDRESS}/{row.name}", row.title), _day(row)) for row in rows)
+
+
+def _day(row: MeasurementRow) -> str:
+    return row.at.date().isoformat()
+
+
+def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Response:
+    """The page of a measurement that was saved.
+
+    Raises:
+        NotFoundError: there is none at that address.
+    """
+    row = saved_measurement(site.engine, name)
+    if row is None:
+        raise NotFoundError(
+            "no measurement is saved at this address; its owner may have deleted it"
+        )
+    view = view_of_row(row)
+    page = SavedPage(
+        title=row.title,
+        at=_day(row),
+        address=f"{ADDRESS}/{name}",
+        own=bool(visiting.learner) and visiting.learner == row.learner,
+        report=view if isinstance(view, ReportView) else None,
+        trace=view if isinstance(view, TraceView) else None,
+    )
+    around = frame(request, row.title, "A measurement that was saved", "labs")
+    response = render("measured/saved.html", around, page)
+    response.headers["X-Robots-Tag"] = "noindex"
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
+
+
+def view_of_row(row: MeasurementRow) -> ReportView | TraceView:
+    """What a page shows of *row*.
+
+    Raises:
+        NotFoundError: this version cannot show it.
+    """
+    try:
+        given = {name: str(text) for name, text in json.loads(row.given).items()}
+        cluster = Cluster.read(given["cluster"]) if given.get("cluster") else None
+        return view_of(read_stored(row.report), given, cluster)
+    except (ValueError, ArithmeticError, LookupError, AttributeError, InputError) as error:
+        raise NotFoundError("this measurement cannot be shown by this version") from error
