@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import nearest
+from app.public_url import path_prefix, prefix_of, public_url
 
 _PREFIX = "WALLCLOCK_"
 _OTHERS = {"WALLCLOCK_CHROMIUM"}  # read by the tests
@@ -62,11 +63,14 @@ class Settings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=_PORT, ge=0, le=65535)
-    address: str = Field(
+    url: Annotated[str, AfterValidator(public_url)] = Field(
         default="",
-        pattern=r"^(https?://[^/\s]+)?/?$",
-        description="public URL of the site, such as https://wallclock.example.org; link previews "
-        "need it to show a picture",
+        description="public URL of the site, such as https://wallclock.example.org or, under a "
+        "path prefix, https://example.org/wallclock",
+    )
+    address: str = Field(default="", description="the former name of WALLCLOCK_URL")
+    root_path: Annotated[str, AfterValidator(path_prefix)] = Field(
+        default="", description="path prefix, such as /wallclock, if WALLCLOCK_URL is not set"
     )
     database: str = Field(
         default_factory=_default_database, description="SQLAlchemy URL of the database"
@@ -215,6 +219,35 @@ class Settings(BaseSettings):
             if ours and name.upper() not in known | _OTHERS:
                 raise ValueError(f"{name} is not a setting{nearest(name.upper(), known)}")
         return values
+
+    @model_validator(mode="before")
+    @classmethod
+    def _formerly(cls, values: object) -> object:
+        """Let WALLCLOCK_ADDRESS stand for WALLCLOCK_URL."""
+        if not isinstance(values, dict) or not (former := values.get("address")):
+            return values
+        url = values.get("url") or former
+        if str(url).rstrip("/") != str(former).rstrip("/"):
+            raise ValueError(
+                f"WALLCLOCK_URL is {url!r}, and WALLCLOCK_ADDRESS, its former name, is {former!r}; "
+                "remove WALLCLOCK_ADDRESS"
+            )
+        return {**values, "url": url}
+
+    @model_validator(mode="after")
+    def _one_prefix(self) -> Self:
+        """Refuse two different prefixes."""
+        if self.url and self.root_path not in ("", prefix_of(self.url)):
+            raise ValueError(
+                f"WALLCLOCK_URL is {self.url}, and the root path is {self.root_path}; remove one, "
+                "or let them agree"
+            )
+        return self
+
+    @property
+    def prefix(self) -> str:
+        """The path under which the site is, such as /wallclock; empty: at the root of the host."""
+        return prefix_of(self.url) or self.root_path
 
     @model_validator(mode="after")
     def _a_header_needs_its_proxies(self) -> Self:

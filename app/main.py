@@ -27,6 +27,7 @@ from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
+from app.network.prefix import Prefix
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 from app.site import Site
@@ -85,6 +86,7 @@ def create_app(
         openapi_url="/api/v1/openapi.json",
         description="Check answers, evaluate formulas and predict training steps from a program.",
         version=version("wallclock"),
+        servers=[{"url": site.settings.prefix}] if site.settings.prefix else None,
     )
     app.state.site = site
     api.install(app)
@@ -98,6 +100,8 @@ def create_app(
         framed=framed,
     )
     app.add_middleware(Door, rules=rules)
+    if prefix := site.settings.prefix:
+        app.add_middleware(Prefix, prefix=prefix)
     for error in _EXPECTED:
         app.add_exception_handler(error, _respond)
     return app

@@ -8,7 +8,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config"}
+LEAVES = {"errors", "units", "config", "public_url"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "network",
@@ -26,7 +26,8 @@ SERVER = CORE | {
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
-    "config": {"errors"},
+    "public_url": set(),
+    "config": {"errors", "public_url"},
     "network": {"config"},
     "markdown": set(),
     "templating": {"config", "errors"},

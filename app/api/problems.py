@@ -17,6 +17,7 @@ from app.errors import (
     RefusedError,
     UnavailableError,
 )
+from app.site import site_in
 
 _HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
 _PAGES = ("/api/docs",)  # under /api/, but for people
@@ -76,7 +77,8 @@ def _detail(request: Request, error: Exception, status: int) -> str:
         return "; ".join(_place(found) for found in error.errors()[:5])
     if isinstance(error, HTTPException):
         if status == HTTPStatus.NOT_FOUND and error.detail == "Not Found":
-            return f"there is nothing at {request.url.path}; see /api/docs"
+            docs = f"{site_in(request).settings.prefix}/api/docs"
+            return f"there is nothing at {request.url.path}; see {docs}"
         return str(error.detail)
     says = str(error) if status != HTTPStatus.INTERNAL_SERVER_ERROR else _HIDDEN
     lost = status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method != "GET"

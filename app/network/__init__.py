@@ -5,5 +5,6 @@
 | slow, endless and idle connections | `connection` and `guard`, below the ASGI server |
 | checks and headers for every request and response | `door`, the middleware, and `head` |
 | rate limits per address | `allowance` |
+| a site under a path prefix | `prefix` |
 | the log | `logs` |
 """

@@ -46,7 +46,7 @@ class ClassDocument(BaseModel):
     name: str
     zone: str
     joining: str = Field(description="open, roster or closed")
-    join: str = Field(description="where students join; a path if WALLCLOCK_ADDRESS is not set")
+    join: str = Field(description="where students join; a path if WALLCLOCK_URL is not set")
     pseudonyms: bool
     archived: bool
     students: int
