@@ -28,6 +28,7 @@ from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
 from app.network.prefix import Prefix
+from app.network.watch import Watch
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 from app.site import Site
@@ -100,6 +101,8 @@ def create_app(
         framed=framed,
     )
     app.add_middleware(Door, rules=rules)
+    if site.settings.metrics or site.settings.access_log:
+        app.add_middleware(Watch, logs=site.settings.access_log, secret=site.secret)
     if prefix := site.settings.prefix:
         app.add_middleware(Prefix, prefix=prefix)
     for error in _EXPECTED:
@@ -113,7 +116,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site.writer.start()
     await site.runner.start()
     site.labs.start()
-    async with web.indexing(app), web.delivering(app):
+    async with web.indexing(app), web.delivering(app), api.sampling(site):
         with _calm_collector():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

@@ -6,5 +6,6 @@
 | checks and headers for every request and response | `door`, the middleware, and `head` |
 | rate limits per address | `allowance` |
 | a site under a path prefix | `prefix` |
-| the log | `logs` |
+| the ID of a request, metrics and the access log | `watch` |
+| the form of the log | `logs` |
 """

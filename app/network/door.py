@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.network.beyond import beyond_of
 from app.network.head import announced, check_head, nul_in_form, without_cookies
+from app.network.watch import known_id, public_path, request_id
 
 _log = logging.getLogger(__name__)
 _Headers = list[tuple[bytes, bytes]]
@@ -32,6 +33,7 @@ _ALWAYS: _Headers = [
 ]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
+_SAID = 200  # characters of a fault in the line of the log that names it
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
@@ -75,7 +77,7 @@ class _ResponseSender:
             if _moves(message):
                 beyond = beyond_of(self._scope)
                 inside = _inside(inside, beyond.location if beyond else "")
-            message = {**message, "headers": [*inside, *self._headers()]}
+            message = {**message, "headers": [*inside, *self._headers(), *_identified(self._scope)]}
         elif self.bodiless:
             message = {**message, "body": b""}
         await self._send(message)
@@ -163,15 +165,26 @@ class Door:
 
 
 def note_fault(request: Request, error: Exception) -> None:
-    """Log a fault of the server, once, with its traceback."""
-    _log.error("%s %s failed", request.method, quote(request.scope["path"]), exc_info=error)
+    """Log a fault of the server, once: a line with the ID that the page shows, and a traceback."""
+    number, path = request_id(request.scope), public_path(request.scope)
+    what = f"{type(error).__name__}: {str(error)[:_SAID]}"
+    fields = {"request": number, "method": request.method, "path": path}
+    _log.error(
+        "request %s failed: %s %s: %s", number, request.method, path, what,
+        exc_info=error, extra={"fields": fields},
+    )  # fmt: skip
 
 
 def note_trouble(request: Request, error: Exception, cause: str) -> None:
     """Log that a part of the server is unavailable, with the *cause* that visitors do not see."""
     because = f" ({cause})" if cause else ""
-    where = quote(request.scope["path"])
+    where = public_path(request.scope)
     _log.warning("%s %s refused: %s%s", request.method, where, error, because)
+
+
+def _identified(scope: Scope) -> _Headers:
+    known = known_id(scope)
+    return [(b"x-request-id", known.encode())] if known else []
 
 
 def _moves(message: Message) -> bool:

@@ -15,6 +15,7 @@ from app.config import Settings
         ("https://example.org/", "https://example.org", ""),
         ("https://example.org/wallclock/", "https://example.org/wallclock", "/wallclock"),
         ("http://localhost:8000/a/b.c", "http://localhost:8000/a/b.c", "/a/b.c"),
+        ("https://Example.org:443/W", "https://example.org/W", "/W"),
         ("http://[::1]:8000", "http://[::1]:8000", ""),
         ("https://[2001:db8::7]/w", "https://[2001:db8::7]/w", "/w"),
     ],

@@ -213,7 +213,7 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
         for route in parts()
         if isinstance(route, APIRoute)
         and route.path.startswith(OURS)
-        and not route.path.startswith("/measured")
+        and not route.path.startswith(("/measured", "/metrics"))
         for method in route.methods or ()
     }
 

@@ -170,3 +170,9 @@ def test_in_html_only_addresses_change() -> None:
         '<b src="//cdn">/labs</b>'
     )
     assert under("", text) == text
+
+
+def test_metrics_are_off_unless_someone_is_allowed(client: TestClient) -> None:
+    answer = client.get(f"{PREFIX}/metrics")
+    assert answer.status_code == 404
+    assert "WALLCLOCK_METRICS says who may read them" in answer.json()["detail"]

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 _EXAMPLE = "such as https://wallclock.example.org or https://example.org/wallclock"
 # No escapes and no dots alone: browsers and proxies would write such a path in other ways.
 _PREFIX = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)+")
+_USUAL = {"https": 443, "http": 80}
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -21,7 +22,7 @@ def public_url(text: str) -> str:
     url = text.strip().rstrip("/")
     if not url:
         return ""
-    if not re.match(r"https?://", url):
+    if not re.match(r"https?://", url, re.IGNORECASE):
         raise ValueError(f"it must begin with https:// or http://, {_EXAMPLE}, not {text[:100]!r}")
     try:
         parts = urlsplit(url)
@@ -33,7 +34,8 @@ def public_url(text: str) -> str:
         raise ValueError(f"it needs a host, perhaps a port, and no more, {_EXAMPLE}; not {host!r}")
     if parts.query or parts.fragment or "?" in url or "#" in url:
         raise ValueError(f"it ends before '?' and '#', {_EXAMPLE}; not {text[:100]!r}")
-    return f"{parts.scheme}://{parts.netloc}{path_prefix(parts.path)}"
+    netloc = host if port == _USUAL[parts.scheme] else parts.netloc  # as browsers write it
+    return f"{parts.scheme}://{netloc.lower()}{path_prefix(parts.path)}"
 
 
 def path_prefix(text: str) -> str:
