@@ -131,7 +131,7 @@ def test_a_bare_proxy_pass_explains_itself(fronts: dict[str, Front]) -> None:
     ):
         assert line in refused.text
         assert line in HEADERS, "the lines that the page shows are those that work"
-    assert "This form was sent from another site" in foreign(front, "cross-site")
+    assert "This form was sent from another site; open" in foreign(front, "cross-site")
     assert "proxy_set_header" not in foreign(front, "cross-site")
 
 
@@ -141,7 +141,7 @@ def test_with_the_address_known_a_bare_proxy_pass_works(fronts: dict[str, Front]
     own = {"Origin": fronts["prefix"].origin}
     sent = front.client.post(PREFIX + EXERCISE, data={"answer": "1 s"}, headers=own)
     assert sent.status_code == 200
-    assert "This form was sent" in foreign(front, "same-site")
+    assert "This form was sent from another site; open" in foreign(front, "same-site")
     assert front.client.post(PREFIX + EXERCISE, data={"answer": "1 s"}).status_code == 403
 
 

@@ -88,7 +88,7 @@ def answered(client: TestClient, peer: str) -> tuple[int, str]:
         "http_version": "1.1", "state": client.app_state.copy(),
     }  # fmt: skip
     assert client.portal
-    client.portal.call(partial(client.app, scope, receive, send))  # type: ignore[call-arg]
+    client.portal.call(partial(client.app, scope, receive, send))  # type: ignore[call-arg, arg-type]
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent).decode()
 
 

@@ -176,3 +176,13 @@ def test_metrics_are_off_unless_someone_is_allowed(client: TestClient) -> None:
     answer = client.get(f"{PREFIX}/metrics")
     assert answer.status_code == 404
     assert "WALLCLOCK_METRICS says who may read them" in answer.json()["detail"]
+
+
+def test_search_engines_find_the_public_addresses(client: TestClient) -> None:
+    robots = client.get(f"{PREFIX}/robots.txt").text
+    assert f"Disallow: {PREFIX}/classes" in robots
+    assert f"Sitemap: {URL}/sitemap.xml" in robots
+    assert f"<loc>{URL}{EXERCISE}</loc>" in client.get(f"{PREFIX}/sitemap.xml").text
+    page = client.get(f"{PREFIX}{EXERCISE}?seed=7").text
+    assert f'rel="canonical" href="{URL}{EXERCISE}"' in page
+    assert f'itemprop="url" href="{URL}{EXERCISE}"' in page

@@ -9,10 +9,10 @@ from app.site import site_in
 
 _FOREIGN = "this form was sent from another site; open the page here and send it again"
 _REPLACED = (
-    "this form was sent from a page at {origin}, but the server was asked for {host!r}. If "
-    "{origin} is this site, the proxy in front of it must pass on what it leaves out: {missing}; "
-    "or WALLCLOCK_URL must be the address of the site. Otherwise, open the page here and send the "
-    "form again"
+    "this form was sent from another site: its page is at {origin}, and the server was asked for "
+    "{host!r}. If both are this site, the proxy in front of it must pass on what it leaves out: "
+    "{missing}; or WALLCLOCK_URL must be the address of the site. Otherwise, open the page here "
+    "and send the form again"
 )
 # What a proxy passes on, and what nginx calls it.
 _PASSED_ON = {

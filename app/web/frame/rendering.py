@@ -14,6 +14,7 @@ from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
 from app.web.frame.assets import address
+from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.web.frame.visitor import signed_in as known
 
@@ -64,6 +65,7 @@ class Frame:
     preview: Preview
     arrives: bool
     person: str
+    resource: LearningResource | None
 
 
 @cache
@@ -83,6 +85,7 @@ def frame(
     here: str = "",
     preview: Preview | None = None,
     *,
+    resource: LearningResource | None = None,
     signed_in: bool = True,
 ) -> Frame:
     """The frame of the page that answers *request*; with *signed_in* off, one for a stranger."""
@@ -102,6 +105,7 @@ def frame(
         preview=preview or Preview(path=request.url.path, picture=address(_PICTURE), alt=_ALT),
         arrives=_arrives(request),
         person=_person(request) if signed_in else "",
+        resource=resource,
     )
 
 
