@@ -100,9 +100,9 @@ def create_app(
         files=web.FILES,
         framed=framed,
     )
-    app.add_middleware(Door, rules=rules)
-    if site.settings.metrics or site.settings.access_log:
-        app.add_middleware(Watch, logs=site.settings.access_log, secret=site.secret)
+    seen = site.settings.metrics or site.settings.access_log
+    watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
+    app.add_middleware(Door, rules=rules, watch=watch)
     if prefix := site.settings.prefix:
         app.add_middleware(Prefix, prefix=prefix)
     for error in _EXPECTED:

@@ -5,6 +5,7 @@ each of them can then answer for all.
 """
 
 import os
+from functools import cache
 from pathlib import Path
 
 from prometheus_client import (
@@ -64,6 +65,12 @@ OUTBOX_WAITING = Gauge(
 OUTBOX_REFUSED = Gauge(
     "wallclock_outbox_refused", "Scores that a platform refuses", multiprocess_mode="mostrecent"
 )
+
+
+@cache
+def verdicts(kind: str, verdict: str) -> Counter:
+    """The counter of a *verdict* on exercises of a *kind*."""
+    return VERDICTS.labels(kind, verdict)
 
 
 def share(folder: Path) -> None:

@@ -8,7 +8,7 @@ from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.answers import refuse_longer
-from app.metrics import VERDICTS
+from app.metrics import verdicts
 from app.sandbox.fair_queue import Client
 from app.site import Site
 
@@ -40,7 +40,7 @@ async def check(
     try:
         verdict = await exercise.grade(seed, answer, site.runner.on_behalf_of(client), learner)
     except AnswerError:
-        VERDICTS.labels(exercise.kind, "unreadable").inc()
+        verdicts(exercise.kind, "unreadable").inc()
         raise
     try:
         attempt = Attempt(
@@ -60,5 +60,5 @@ async def check(
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error
     await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
-    VERDICTS.labels(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
+    verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
     return verdict

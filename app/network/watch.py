@@ -1,13 +1,13 @@
-"""ASGI middleware that counts and times requests, and writes the access log."""
+"""What an operator sees of requests: counts, times, and the access log."""
 
 import hashlib
 import logging
 import re
-import time
 from secrets import token_hex
 from urllib.parse import quote
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from prometheus_client import Counter, Histogram
+from starlette.types import Scope
 
 from app.metrics import REQUEST_SECONDS, REQUESTS
 from app.network.guard import GUARD, PEER, Guard
@@ -17,47 +17,44 @@ _ID = "request_id"
 _FROM_PROXY = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _PARAMETER = re.compile(r"\{(\w+)(:\w+)?\}")
-# Others may be secrets, such as the code by which a class is joined.
-_PUBLIC = {"topic", "slug", "class_id", "assignment"}
+# Others may be secrets, such as the code by which a class is joined, or a file of one's own.
+_PUBLIC = {"topic", "slug", "name", "class_id", "assignment"}
+_OWN = "/measured/"
 _DIGEST = 6  # bytes
+_NO_RESPONSE = 499  # as nginx logs a client that is gone
 _log = logging.getLogger("app.access")
 
 
 class Watch:
-    """Counts every request and, if *logs*, logs it; *secret* hides who the learners are."""
+    """Counts and times requests and, if it *logs*, logs them; *secret* hides who learners are."""
 
-    def __init__(self, app: ASGIApp, *, logs: bool, secret: str) -> None:
-        self._app = app
-        self._logs = logs
+    def __init__(self, *, logs: bool, secret: str) -> None:
+        self.logs = logs
         self._key = hashlib.sha256(f"access log {secret}".encode()).digest()
+        # To look a series up takes longer than to count in it.
+        self._counters: dict[tuple[str, str, int], Counter] = {}
+        self._timers: dict[str, Histogram] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begin, status = time.perf_counter(), 500
-
-        async def sent(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        if self._logs:
-            request_id(scope)
+    def note(self, scope: Scope, method: str, status: int, seconds: float) -> None:
+        """Count a request that has its response; *status* 0 stands for none."""
+        series = method, route_of(scope), status or _NO_RESPONSE
         try:
-            await self._app(scope, receive, sent)
-        finally:
-            self._note(scope, status, time.perf_counter() - begin)
+            self._counters[series].inc()
+            self._timers[series[1]].observe(seconds)
+        except KeyError:
+            self._note_first(series, seconds)
+        if self.logs:
+            self._write(scope, method, series[2], seconds)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in _METHODS else "other"
-        route = route_of(scope) or "none"
-        REQUESTS.labels(method, route, status).inc()
-        REQUEST_SECONDS.labels(route).observe(seconds)
-        if self._logs:
-            self._write(scope, method, status, seconds)
+    def _note_first(self, series: tuple[str, str, int], seconds: float) -> None:
+        method, route, status = series
+        known = method if method in _METHODS else "other"
+        counter = REQUESTS.labels(known, route or "none", status)
+        timer = REQUEST_SECONDS.labels(route or "none")
+        if known == method:
+            self._counters[series], self._timers[route] = counter, timer
+        counter.inc()
+        timer.observe(seconds)
 
     def _write(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         client = scope.get("client")
@@ -99,14 +96,14 @@ def route_of(scope: Scope) -> str:
 
 def public_path(scope: Scope) -> str:
     """The path of a request as a log may hold it: without what may be secret, and no query."""
-    parameters = scope.get("path_params") or {}
+    route, parameters = route_of(scope), scope.get("path_params") or {}
 
     def shown(match: re.Match[str]) -> str:
         name = match[1]
-        is_public = name in _PUBLIC and name in parameters
+        is_public = name in _PUBLIC and name in parameters and not route.startswith(_OWN)
         return quote(str(parameters[name])) if is_public else f"{{{name}}}"
 
-    if route := route_of(scope):
+    if route:
         return _PARAMETER.sub(shown, route)
     first, slash, _ = scope["path"][1:].partition("/")
     return quote(f"/{first[:40]}{slash}") + ("..." if slash else "")

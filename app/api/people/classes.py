@@ -72,7 +72,7 @@ def _document(site: Site, session: Session, row: ClassRow) -> ClassDocument:
         name=row.name,
         zone=row.zone,
         joining=row.joining,
-        join=f"{site.settings.url}/join/{join_code_of(site.secret, row)}",
+        join=f"{site.settings.url or site.settings.prefix}/join/{join_code_of(site.secret, row)}",
         pseudonyms=row.pseudonyms,
         archived=row.archived is not None,
         students=sum(one.role is Role.STUDENT for one in members),
