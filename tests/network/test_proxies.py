@@ -124,6 +124,9 @@ def test_a_bare_proxy_pass_explains_itself(fronts: dict[str, Front]) -> None:
     refused = front.client.post(EXERCISE, data={"answer": "1 s"})
     assert refused.status_code == 403
     assert "the proxy in front of it must pass on what it leaves out: Host" in refused.text
+    same = {"Sec-Fetch-Site": "same-origin"}  # so browsers say, with https
+    hidden = front.client.post(EXERCISE, data={"answer": "1 s"}, headers=same).text
+    assert "The proxy in front of this server hides where this form comes from" in hidden
     for line in (
         "proxy_set_header Host $http_host;",
         "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",

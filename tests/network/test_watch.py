@@ -20,7 +20,7 @@ from app.config import ROOT, Settings
 from app.main import create_app
 from app.network.guard import GUARD, PEER, Guard, Limits
 from app.network.logs import Lines, Objects
-from app.network.watch import request_id
+from app.network.watch import Watch, request_id
 from tests.client import Client
 
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
@@ -111,6 +111,14 @@ def test_made_up_paths_and_methods_add_no_series(client: TestClient) -> None:
         client.request(f"ODD{number}", "/")
     assert len(exposed(client).splitlines()) <= before + 2
     assert value(client, "wallclock_requests_total", route="none", status="404") >= 30
+
+
+def test_made_up_methods_take_no_memory() -> None:
+    watch = Watch(logs=False, secret="0123456789abcdef")
+    for number in range(50):
+        watch.note({}, f"ODD{number}", 405, 0.001)
+    watch.note({}, "GET", 405, 0.001)
+    assert len(watch._counters) == 1
 
 
 @pytest.mark.parametrize(("text", "verdict"), [("70 ms", "correct"), ("1 s", "incorrect"), ("much", "unreadable")])  # fmt: skip

@@ -1,5 +1,6 @@
 """A site under a path prefix: whatever a visitor meets stays under it."""
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
@@ -8,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
+from app.federation.lti.registering import _description
 from app.federation.lti.tool import tool_address
 from app.main import create_app
 from app.network.prefix import under
@@ -158,6 +160,9 @@ def test_platforms_and_providers_get_addresses_under_the_prefix(
     assert tool_address(URL) == URL
     for path in ("launch", "login", "jwks"):
         assert f"{URL}/lti/{path}" in pages["/lti"]
+    tool = json.loads(json.dumps(_description(URL)))
+    assert tool["initiate_login_uri"] == f"{URL}/lti/login"
+    assert '"domain": "example.org"' in json.dumps(tool), "a host, without the prefix"
     target = re.search(r"https://[^<\"]+/lti/launch", pages["/lti"])
     assert target
     assert client.get(urlsplit(target[0]).path).status_code in (200, 405)

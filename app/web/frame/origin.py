@@ -14,6 +14,11 @@ _REPLACED = (
     "{missing}; or WALLCLOCK_URL must be the address of the site. Otherwise, open the page here "
     "and send the form again"
 )
+_HIDDEN = (
+    "the proxy in front of this server hides where this form comes from: its page is at {origin}, "
+    "and the server was asked for {host!r}. The proxy must pass on what it leaves out: {missing}; "
+    "or WALLCLOCK_URL must be the address of the site. Its operator can change that"
+)
 # What a proxy passes on, and what nginx calls it.
 _PASSED_ON = {
     "Host": "$http_host",
@@ -31,7 +36,10 @@ class ReplacedHostError(HTTPException):
         ]
         self.lines = "\n".join(f"proxy_set_header {name} {_PASSED_ON[name]};" for name in missing)
         host = request.headers.get("host", "")
-        says = _REPLACED.format(origin=origin, host=host[:100], missing=", ".join(missing))
+        same = request.headers.get("sec-fetch-site") == "same-origin"  # so the browser says
+        says = (_HIDDEN if same else _REPLACED).format(
+            origin=origin, host=host[:100], missing=", ".join(missing)
+        )
         super().__init__(403, says)
 
 
