@@ -171,6 +171,14 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, help="port; 0: any free port (default: WALLCLOCK_PORT or 8000)"
     )
+    parser.add_argument(
+        "--uds", metavar="PATH", help="listen at a Unix socket instead (default: WALLCLOCK_UDS)"
+    )
+    parser.add_argument(
+        "--root-path",
+        metavar="PATH",
+        help="path prefix, such as /wallclock (default: that of WALLCLOCK_URL)",
+    )
     parser.add_argument("--workers", type=int, default=1, help="server processes (default: 1)")
     parser.add_argument("--reload", action="store_true", help="restart when a file changes")
     parser.add_argument(

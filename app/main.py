@@ -29,6 +29,8 @@ from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.guard import GUARD, Guard, Limits
+from app.network.prefix import Prefix
+from app.network.watch import Watch
 from app.people.past import pasts
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
@@ -89,6 +91,7 @@ def create_app(
         openapi_url="/api/v1/openapi.json",
         description="Check answers, evaluate formulas and predict training steps from a program.",
         version=version("wallclock"),
+        servers=[{"url": site.settings.prefix}] if site.settings.prefix else None,
     )
     app.state.site = site
     api.install(app)
@@ -101,7 +104,11 @@ def create_app(
         files=web.FILES,
         framed=framed,
     )
-    app.add_middleware(Door, rules=rules)
+    seen = site.settings.metrics or site.settings.access_log
+    watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
+    app.add_middleware(Door, rules=rules, watch=watch)
+    if prefix := site.settings.prefix:
+        app.add_middleware(Prefix, prefix=prefix)
     for error in _EXPECTED:
         app.add_exception_handler(error, _respond)
     return app
@@ -113,7 +120,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site.writer.start()
     await site.runner.start()
     site.labs.start()
-    async with web.indexing(app), web.delivering(app):
+    async with web.indexing(app), web.delivering(app), api.sampling(site):
         with _calm_collector():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

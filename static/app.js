@@ -2,11 +2,12 @@
 const root = document.documentElement;
 
 const themes = document.querySelector(".themes");
+const base = new URL(".", themes.action).pathname; // the path of the site
 themes.addEventListener("submit", (event) => {
   event.preventDefault();
   const theme = event.submitter.value;
   root.dataset.theme = theme;
-  document.cookie = `theme=${theme}; path=/; max-age=34560000; samesite=lax`;
+  document.cookie = `theme=${theme}; path=${base}; max-age=34560000; samesite=lax`;
   themes.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
 });
 
@@ -39,7 +40,7 @@ addEventListener("keydown", (event) => {
   if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   if (box?.offsetParent) box.focus();
-  else location.assign("/search"); // the bar of a narrow screen has no field
+  else location.assign(`${base}search`); // the bar of a narrow screen has no field
 });
 
 const parts = [];

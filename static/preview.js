@@ -4,7 +4,7 @@ const query = `?name=${encodeURIComponent(page.dataset.name)}`;
 const INTERVAL = 300; // ms
 
 async function proof() {
-  const answer = await fetch(`/preview/proof${query}`);
+  const answer = await fetch(`preview/proof${query}`);
   const html = new DOMParser().parseFromString(await answer.text(), "text/html");
   const found = html.querySelector("#proof");
   if (found) document.querySelector("#proof").replaceChildren(...found.childNodes);
@@ -12,7 +12,7 @@ async function proof() {
 
 async function watch() {
   try {
-    const answer = await fetch(`/preview/stamp${query}`);
+    const answer = await fetch(`preview/stamp${query}`);
     if (answer.ok && (await answer.text()) !== page.dataset.stamp) {
       location.reload();
       return;

@@ -143,7 +143,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         database=f"sqlite:///{folder / 'wallclock.db'}",
         sandbox_workers=2,
         runs=folder / "runs",
-        address="http://testserver",
+        url="http://testserver",
     )
 
 

@@ -8,7 +8,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config"}
+LEAVES = {"errors", "units", "config", "metrics"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "network",
@@ -26,8 +26,9 @@ SERVER = CORE | {
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
+    "metrics": set(),
     "config": {"errors"},
-    "network": {"config"},
+    "network": {"config", "errors", "metrics"},
     "markdown": set(),
     "templating": {"config", "errors"},
     "yaml_file": {"errors"},
@@ -35,14 +36,14 @@ MAY: dict[str, set[str]] = {
     "simulators": {"units"},
     "charts": {"units", "simulators", "templating"},
     "expressions": {"errors", "units", "formulas"},
-    "db": {"errors", "config"},
-    "sandbox": {"errors", "units", "config"},
+    "db": {"errors", "config", "metrics"},
+    "sandbox": {"errors", "units", "config", "metrics"},
     "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
     | {"simulators"},
     "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
-    "federation": {"config", "db", "errors", "network", "people"},
+    "federation": {"config", "db", "errors", "metrics", "network", "people"},
     "published": {"errors", "formulas", "units", "yaml_file"},
     "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
     "searching": {"formulas", "units"},
@@ -50,10 +51,10 @@ MAY: dict[str, set[str]] = {
     | {"charts", "simulators"},
     "measurements": {"errors", "formulas", "units"},
     "predicting": {"errors", "formulas", "units"},
-    "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "units"}
-    | {"yaml_file"},
+    "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
+    | {"units", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"},
-    "grading": {"config", "content", "db", "errors", "kinds", "sandbox", "site"},
+    "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},

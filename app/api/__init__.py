@@ -3,11 +3,12 @@
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.api import checks, exercises, formulas, health, people, predictions
+from app.api import checks, exercises, formulas, health, metrics, people, predictions
 from app.api.documents import describing
+from app.api.metrics import sampling
 from app.api.problems import owns, problem_for
 
-PARTS = (checks, exercises, formulas, predictions, *people.PARTS, health)
+PARTS = (checks, exercises, formulas, predictions, *people.PARTS, health, metrics)
 
 
 def install(app: FastAPI) -> None:
@@ -24,4 +25,4 @@ def install(app: FastAPI) -> None:
 
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 
-__all__ = ["PARTS", "STREAMED", "install", "owns", "problem_for"]
+__all__ = ["PARTS", "STREAMED", "install", "owns", "problem_for", "sampling"]

@@ -17,8 +17,10 @@ from app.errors import (
     RefusedError,
     UnavailableError,
 )
+from app.network.watch import request_id
+from app.site import site_in
 
-_HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
+_HEALTH = frozenset({"/healthz", "/livez", "/readyz", "/metrics"})
 _PAGES = ("/api/docs",)  # under /api/, but for people
 _STATUS: dict[type[AppError], int] = {
     NotFoundError: 404,
@@ -28,7 +30,7 @@ _STATUS: dict[type[AppError], int] = {
     UnavailableError: 503,
     ContentError: 500,
 }
-_HIDDEN = "something went wrong in the server; its log has the details"
+_HIDDEN = "something went wrong in the server; its log has the details under request {}"
 _PERHAPS_LOST = "what was sent may not have been stored"
 
 
@@ -76,9 +78,12 @@ def _detail(request: Request, error: Exception, status: int) -> str:
         return "; ".join(_place(found) for found in error.errors()[:5])
     if isinstance(error, HTTPException):
         if status == HTTPStatus.NOT_FOUND and error.detail == "Not Found":
-            return f"there is nothing at {request.url.path}; see /api/docs"
+            docs = f"{site_in(request).settings.prefix}/api/docs"
+            return f"there is nothing at {request.url.path}; see {docs}"
         return str(error.detail)
-    says = str(error) if status != HTTPStatus.INTERNAL_SERVER_ERROR else _HIDDEN
+    says = str(error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        says = _HIDDEN.format(request_id(request.scope))
     lost = status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method != "GET"
     return f"{says}; {_PERHAPS_LOST}" if lost else says
 

@@ -65,4 +65,4 @@ def print_json(value: object) -> None:
 
 def address_of(settings: Settings, path: str) -> str:
     """*path* on the public site, or on this machine if no address is set."""
-    return f"{settings.address.rstrip('/') or f'http://{settings.host}:{settings.port}'}{path}"
+    return f"{settings.url or f'http://{settings.host}:{settings.port}{settings.prefix}'}{path}"

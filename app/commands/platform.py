@@ -205,16 +205,16 @@ def _check(url: str, settings: Settings) -> None:
 
 
 def _address(settings: Settings) -> str:
-    if not settings.address.startswith("http"):
+    if not settings.url:
         raise InputError(
-            "set WALLCLOCK_ADDRESS to the public address of the site, such as "
+            "set WALLCLOCK_URL to the public address of the site, such as "
             "https://wallclock.example.org"
         )
-    return settings.address.rstrip("/")
+    return settings.url
 
 
 def _addresses(settings: Settings) -> str:
-    base = settings.address.rstrip("/") or "https://YOUR-ADDRESS"
+    base = settings.url or "https://YOUR-ADDRESS"
     return (
         f"  tool, redirect and deep linking URL  {base}/lti/launch\n"
         f"  login URL                            {base}/lti/login\n"

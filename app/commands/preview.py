@@ -8,9 +8,9 @@ from pathlib import Path
 import uvicorn
 
 from app.authoring.preview import preview_app
-from app.commands.serve import address_of, listen
 from app.config import Settings
 from app.main import create_site
+from app.network.sockets import listen, url_of
 
 
 def run(arguments: Namespace) -> int:
@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
         except BaseException:
             site.engine.dispose()
             raise
-        sys.stderr.write(f"The preview is at {address_of(listening)}/preview (Ctrl+C stops it)\n")
+        sys.stderr.write(f"The preview is at {url_of(listening)}/preview (Ctrl+C stops it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", timeout_graceful_shutdown=1

@@ -4,16 +4,22 @@ import os
 import socket
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import uvicorn
 from fastapi import FastAPI
 
+from app import metrics
 from app.config import Settings
 from app.errors import InputError
 from app.main import create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
+from app.network.sockets import listen, listen_at, passed_on, url_of
 
 _FACTORY = "app.main:create_app"
 CONNECTION = "app.network.connection:Connection"
@@ -22,13 +28,12 @@ _SLOW_COOKIES = (
     "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
 _EXERCISES = "WALLCLOCK_EXERCISES"
+_ROOT_PATH = "WALLCLOCK_ROOT_PATH"
 
 
 def run(arguments: Namespace) -> int:
     """Check the content and the database, then serve until a signal."""
-    if arguments.exercises:  # through the environment, so that every worker process sees them
-        earlier = os.environ.get(_EXERCISES, "")
-        os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
+    _hand_down(arguments)
     settings = Settings()
     host = arguments.host or settings.host
     port = settings.port if arguments.port is None else arguments.port
@@ -38,17 +43,59 @@ def run(arguments: Namespace) -> int:
         raise InputError(f"--workers must be at least 1, not {arguments.workers}")
     site = create_site(settings)  # a broken catalog or database is reported here, once
     site.engine.dispose()
-    listening = listen(host, port)
-    address = address_of(listening)
-    sys.stderr.write(f"Wallclock is at {address} (Ctrl+C stops it)\n")
+    in_this_process = arguments.workers == 1 and not arguments.reload
+    app = create_app(site=site) if in_this_process else _FACTORY
+    path = Path(arguments.uds) if arguments.uds else settings.uds
+    with _listening(path, host, port) as listening, _shared_metrics(arguments.workers):
+        _announce(settings, listening)
+        raise_files()
+        _serve(_configuration(app, arguments, settings, host, port), listening)
+    return 0
+
+
+def _hand_down(arguments: Namespace) -> None:
+    """Put options into the environment, so that every worker process sees them."""
+    if arguments.exercises:
+        earlier = os.environ.get(_EXERCISES, "")
+        os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
+    if arguments.root_path:
+        os.environ[_ROOT_PATH] = arguments.root_path
+
+
+@contextmanager
+def _listening(path: Path | None, host: str, port: int) -> Iterator[list[socket.socket]]:
+    """The sockets of systemd; without them, a Unix socket at *path*; without that, a port."""
+    if passed := passed_on():
+        yield passed
+    elif path:
+        listening = listen_at(path)
+        try:
+            yield [listening]
+        finally:
+            path.unlink(missing_ok=True)
+    else:
+        yield [listen(host, port)]
+
+
+@contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """Let several worker processes add up what they count."""
+    if workers == 1:
+        yield
+        return
+    with TemporaryDirectory(prefix="wallclock-metrics-", ignore_cleanup_errors=True) as folder:
+        metrics.share(Path(folder))
+        yield
+
+
+def _announce(settings: Settings, listening: list[socket.socket]) -> None:
+    where = " and ".join(map(url_of, listening))
+    sys.stderr.write(f"Wallclock is at {where} (Ctrl+C stops it)\n")
+    if settings.url or settings.prefix:
+        sys.stderr.write(f"Visitors find it at {settings.url or settings.prefix + '/'}\n")
     if _is_slow_with_cookies(sys.version_info[:3]):
         sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
-    raise_files()
-    in_this_process = arguments.workers == 1 and not arguments.reload
-    app = create_app(site=site) if in_this_process else _FACTORY
-    _serve(_configuration(app, arguments, settings, host, port), listening)
-    return 0
 
 
 def _configuration(
@@ -65,8 +112,8 @@ def _configuration(
         ws="none",
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=settings.proxies,
-        access_log=settings.access_log,
-        log_config=logging_configuration(),
+        access_log=False,  # ours says less: no query, and no secret
+        log_config=logging_configuration(settings.log),
         log_level=None,
         timeout_graceful_shutdown=5,
     )
@@ -77,42 +124,15 @@ def _is_slow_with_cookies(version: tuple[int, ...]) -> bool:
     return version < (3, 11, 10) or (3, 12) <= version < (3, 12, 6)
 
 
-def _serve(config: uvicorn.Config, listening: socket.socket) -> None:
+def _serve(config: uvicorn.Config, listening: list[socket.socket]) -> None:
     server = uvicorn.Server(config)
     if config.should_reload:
         from uvicorn.supervisors import ChangeReload
 
-        ChangeReload(config, target=server.run, sockets=[listening]).run()
+        ChangeReload(config, target=server.run, sockets=listening).run()
     elif config.workers > 1:
         from uvicorn.supervisors import Multiprocess
 
-        Multiprocess(config, sockets=[listening]).run()
+        Multiprocess(config, sockets=listening).run()
     else:
-        server.run(sockets=[listening])
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket.
-
-    Raises:
-        InputError: the address cannot be used.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        listening.listen(2048)
-    except OSError as error:
-        listening.close()
-        raise InputError(
-            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port"
-        ) from error
-    listening.set_inheritable(True)
-    return listening
-
-
-def address_of(listening: socket.socket) -> str:
-    """The URL of a listening socket."""
-    host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        server.run(sockets=listening)

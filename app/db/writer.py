@@ -6,6 +6,7 @@ the number of callers that wait.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,6 +28,7 @@ from app.db.tables import (
     RevealRow,
 )
 from app.errors import UnavailableError
+from app.metrics import WRITER_ROWS, WRITER_SECONDS
 
 NewRow = Attempt | Reveal | Prediction | DailyGuess | Once
 _First = type[RevealRow | PredictionRow | DailyGuessRow]
@@ -76,6 +78,11 @@ class Writer:
             self._commit(self._thread)
         await stored
 
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for the next commit."""
+        return len(self._gathering)
+
     async def close(self) -> None:
         """Store the rows that wait, and accept no more."""
         thread, self._thread = self._thread, None
@@ -90,15 +97,20 @@ class Writer:
         rows = [row for row, _ in batch]
         loop = asyncio.get_running_loop()
         self._committing = loop.run_in_executor(thread, store, self._engine, rows)
-        self._committing.add_done_callback(partial(self._committed, thread, batch))
+        self._committing.add_done_callback(
+            partial(self._committed, thread, batch, time.perf_counter())
+        )
 
     def _committed(
         self,
         thread: ThreadPoolExecutor,
         batch: Sequence[_Waiting],
+        begin: float,
         commit: asyncio.Future[list[ValueError | None]],
     ) -> None:
         self._committing = None
+        WRITER_ROWS.observe(len(batch))
+        WRITER_SECONDS.observe(time.perf_counter() - begin)
         if self._gathering:
             self._commit(thread)
         error = commit.exception()

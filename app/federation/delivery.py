@@ -25,6 +25,7 @@ from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.scores import ResourceLink, Score, line_item, send_score, terms_of
 from app.federation.lti.services import Services
 from app.federation.outbox import Due
+from app.metrics import SCORES
 from app.people.assignments import assignment_with
 
 PAUSE = 3.0  # seconds between two looks at the outbox
@@ -143,12 +144,15 @@ class Courier:
         try:
             await self._send(platform, link, Score(subject=one.subject, share=one.share, at=sent))
         except RefusedError as error:
+            SCORES.labels("refused").inc()
             await asyncio.to_thread(self._failed, one, str(error), True)
         except UnavailableError as error:
             why = f"{error} ({error.cause})" if error.cause else str(error)
+            SCORES.labels("unavailable").inc()
             await asyncio.to_thread(self._failed, one, why, False)
             return False
         else:
+            SCORES.labels("arrived").inc()
             await asyncio.to_thread(self._arrived, one, sent)
         return True
 

@@ -74,10 +74,10 @@ def obstacles(settings: Settings) -> Sequence[str]:
             f"To sign in with a provider, this server needs {' and '.join(missing)}: "
             f"{_INSTALL}, then restart it."
         )
-    if not settings.address.strip("/"):
+    if not settings.url:
         found.append(
             "To sign in with a provider, this server must know its own address: set "
-            "WALLCLOCK_ADDRESS, such as https://wallclock.example.org, then restart it."
+            "WALLCLOCK_URL, such as https://wallclock.example.org, then restart it."
         )
     return found
 

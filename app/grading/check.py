@@ -9,6 +9,7 @@ from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.answers import refuse_longer
+from app.metrics import verdicts
 from app.sandbox.fair_queue import Client
 from app.site import Site
 
@@ -45,7 +46,11 @@ async def check(
         UnavailableError: the sandbox or the database is unavailable; nothing is stored.
     """
     refuse_longer(answer, site.settings.answer_limit)
-    verdict = await exercise.grade(seed, answer, site.runner.on_behalf_of(client), learner)
+    try:
+        verdict = await exercise.grade(seed, answer, site.runner.on_behalf_of(client), learner)
+    except AnswerError:
+        verdicts(exercise.kind, "unreadable").inc()
+        raise
     try:
         attempt = Attempt(
             learner=learner,
@@ -64,4 +69,5 @@ async def check(
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error
     await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
+    verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
     return Checked(verdict, attempt)

@@ -26,6 +26,7 @@ from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.results.analysis import report_of
 from app.labs.run import Run
 from app.labs.spec import Lab, lab_called, read_job
+from app.metrics import LAB_RUNS
 
 _log = logging.getLogger(__name__)
 _BUSY, _IDLE = 0.2, 1.0  # seconds from one look at the queue to the next
@@ -168,6 +169,7 @@ class Dispatcher:
 
     def _fail(self, name: str, says: str) -> None:
         record(self._engine, name, self._worker, Progress(state=State.FAILED, says=says))
+        LAB_RUNS.labels(State.FAILED).inc()
 
     def _follow(self, name: str) -> None:
         """Record how run *name* goes, if that has changed; stop it if that was requested."""
@@ -180,6 +182,8 @@ class Dispatcher:
         if cancel is None and not lab_run(self._engine, name):
             self.launcher.cancel(followed.run)  # its learner has deleted everything
         if cancel is None or progress.state:
+            if progress.state:
+                LAB_RUNS.labels(progress.state).inc()
             del self._followed[name]
         elif cancel and not followed.is_canceled:
             followed.is_canceled = True

@@ -5,6 +5,8 @@
 | slow, endless and idle connections | `connection` and `guard`, below the ASGI server |
 | checks and headers for every request and response | `door`, the middleware, and `head` |
 | rate limits per address | `allowance` |
-| the log | `logs` |
+| a site under a path prefix | `prefix` |
+| the ID of a request, metrics and the access log | `watch` |
+| the form of the log | `logs` |
 | what a route takes, found out for its first request | `routes` |
 """

@@ -1,6 +1,7 @@
 """A connection with time limits: slow, endless and idle ones are closed."""
 
 import asyncio
+import socket
 from enum import Enum, auto
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.network.head import HEADERS
 
 _MANY = 2 * HEADERS  # bytes; fewer than these are refused by the door, with an error page
 _TOO_LARGE = "the headers are too large"
+_MAPPED = "::ffff:"  # before the IPv4 address of a client, if one socket listens for both
 
 
 class _Awaits(Enum):
@@ -45,6 +47,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Admit the connection, or refuse it if there are too many."""
         super().connection_made(transport)
+        self.client = _peer(transport, self.client)
         self.address = self.client[0] if self.client else ""
         if not self._guard.admits(self):
             self._refuse(503, "too many connections are open; close some, or try again later")
@@ -149,3 +152,13 @@ class Connection(HttpToolsProtocol):
         lines = [b"%s: %s\r\n" % line for line in (*self.server_state.default_headers, *head)]
         self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", text]))
         self.transport.close()
+
+
+def _peer(transport: asyncio.Transport, client: tuple[str, int] | None) -> tuple[str, int] | None:
+    """Who has connected; a program at a Unix socket is on this machine, as one at the loopback."""
+    connected = transport.get_extra_info("socket")
+    if client is None and connected is not None and connected.family == socket.AF_UNIX:
+        return "127.0.0.1", 0
+    if client and client[0].startswith(_MAPPED) and "." in client[0]:
+        return client[0].removeprefix(_MAPPED), client[1]
+    return client

@@ -2,10 +2,11 @@
 
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.network.beyond import beyond_of
 from app.network.head import announced, check_head, nul_in_form, without_cookies
+from app.network.watch import Watch, known_id, public_path, request_id
 
 _log = logging.getLogger(__name__)
 _Headers = list[tuple[bytes, bytes]]
@@ -32,6 +34,7 @@ _ALWAYS: _Headers = [
 ]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
+_SAID = 200  # characters of a fault in the line of the log that names it
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
@@ -57,7 +60,7 @@ class _ResponseSender:
     The headers are made when the response starts: its handler may have allowed something.
     """
 
-    __slots__ = ("_headers", "_scope", "_send", "bodiless", "started")
+    __slots__ = ("_headers", "_scope", "_send", "bodiless", "started", "status")
 
     def __init__(
         self, scope: Scope, send: Send, headers: Callable[[], _Headers], *, bodiless: bool
@@ -67,15 +70,16 @@ class _ResponseSender:
         self._headers = headers
         self.bodiless = bodiless
         self.started = False
+        self.status = 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.started, self.status = True, message["status"]
             inside = message["headers"]
             if _moves(message):
                 beyond = beyond_of(self._scope)
                 inside = _inside(inside, beyond.location if beyond else "")
-            message = {**message, "headers": [*inside, *self._headers()]}
+            message = {**message, "headers": [*inside, *self._headers(), *_identified(self._scope)]}
         elif self.bodiless:
             message = {**message, "body": b""}
         await self._send(message)
@@ -87,15 +91,29 @@ class Door:
     A page finds its nonce in the request's state.
     """
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, watch: Watch | None = None) -> None:
         self._app = app
         self._rules = rules
+        self._watch = watch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
+        elif self._watch:
+            await self._watched(self._watch, scope, receive, send)
+        else:
+            await self._enter(scope, receive, send)
+
+    async def _watched(self, watch: Watch, scope: Scope, receive: Receive, send: Send) -> None:
+        begin, method = time.perf_counter(), scope["method"]
+        if watch.logs:
+            request_id(scope)
+        scope, status = await self._enter(scope, receive, send)
+        watch.note(scope, method, status, time.perf_counter() - begin)
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> tuple[Scope, int]:
+        """Pass the request on; the scope as its handler left it, and the status of the response."""
         headers, bodiless = self._headers(scope), scope["method"] == "HEAD"
         sender = _ResponseSender(scope, send, headers, bodiless=bodiless)
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
@@ -103,12 +121,13 @@ class Door:
         try:
             await self._pass(scope, receive, sender)
         except ClientDisconnect:
-            return  # no one waits for a response
+            pass  # no one waits for a response
         except Exception as error:  # whatever it is, the response to it has these headers
             if sender.started:
                 raise
             response = await self._rules.respond(Request(scope), error)
             await response(scope, receive, sender)
+        return scope, sender.status
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -163,15 +182,26 @@ class Door:
 
 
 def note_fault(request: Request, error: Exception) -> None:
-    """Log a fault of the server, once, with its traceback."""
-    _log.error("%s %s failed", request.method, quote(request.scope["path"]), exc_info=error)
+    """Log a fault of the server, once: a line with the ID that the page shows, and a traceback."""
+    number, path = request_id(request.scope), public_path(request.scope)
+    what = f"{type(error).__name__}: {str(error)[:_SAID]}"
+    fields = {"request": number, "method": request.method, "path": path}
+    _log.error(
+        "request %s failed: %s %s: %s", number, request.method, path, what,
+        exc_info=error, extra={"fields": fields},
+    )  # fmt: skip
 
 
 def note_trouble(request: Request, error: Exception, cause: str) -> None:
     """Log that a part of the server is unavailable, with the *cause* that visitors do not see."""
     because = f" ({cause})" if cause else ""
-    where = quote(request.scope["path"])
+    where = public_path(request.scope)
     _log.warning("%s %s refused: %s%s", request.method, where, error, because)
+
+
+def _identified(scope: Scope) -> _Headers:
+    known = known_id(scope)
+    return [(b"x-request-id", known.encode())] if known else []
 
 
 def _moves(message: Message) -> bool:

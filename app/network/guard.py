@@ -81,7 +81,7 @@ class Guard:
         self._by_address[connection.address] += 1
         crowded = self._by_address[connection.address] > self.limits.each
         return len(self._open) <= self.limits.all and not (
-            crowded and not self._is_proxy(connection.address)
+            crowded and not self.is_proxy(connection.address)
         )
 
     def leave(self, connection: Guarded) -> None:
@@ -100,7 +100,8 @@ class Guard:
         if self._looks:
             loop.call_later(LOOK, self._look)
 
-    def _is_proxy(self, address: str) -> bool:
+    def is_proxy(self, address: str) -> bool:
+        """Whether *address* is that of a trusted proxy."""
         if self.limits.proxies.strip() == "*":
             return True
         try:

@@ -1,9 +1,10 @@
 """The log format: each entry begins with its time, and a client's text cannot forge an entry."""
 
+import json
 import logging
 import re
 import time
-from typing import Any
+from typing import Any, Literal
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _BROKEN = "\n  "  # further lines of an entry, such as a traceback, are indented
@@ -38,16 +39,34 @@ def escaped(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def logging_configuration() -> dict[str, Any]:
+class Objects(Lines):
+    """Log entries as objects of JSON, one a line, with the fields of a request."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format one entry; json escapes control characters."""
+        entry = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+def logging_configuration(form: Literal["text", "json"] = "text") -> dict[str, Any]:
     """The logging of every process of the server, for `logging.config.dictConfig`."""
+    formatter = Objects if form == "json" else Lines
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"lines": {"()": "app.network.logs.Lines"}},
+        "formatters": {"lines": {"()": formatter}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            "uvicorn.access": {"level": "INFO"},
+            "app.access": {"level": "INFO"},
             "uvicorn.error": {"level": "ERROR"},  # warnings are about non-HTTP requests
         },
     }

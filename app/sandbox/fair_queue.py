@@ -135,6 +135,16 @@ class FairQueue(Generic[Resource]):
             self._usage.charge(client.name, used)
             self._release(lane, lease)
 
+    @property
+    def waiting(self) -> int:
+        """Runs that wait for a slot."""
+        return sum(map(len, self._waiting.values()))
+
+    @property
+    def taken(self) -> int:
+        """Slots in use."""
+        return self._taken
+
     def add(self, resource: Resource) -> None:
         """Add a slot that holds *resource*."""
         self._free.append(resource)

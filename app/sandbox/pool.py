@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.config import Settings
 from app.errors import UnavailableError
+from app.metrics import SANDBOX_KILLS
 from app.sandbox.component import component_file, ensure, package_paths
 from app.sandbox.fair_queue import Client, FairQueue
 from app.sandbox.process import LostError, WorkerProcess
@@ -77,6 +78,16 @@ class Pool:
     def health(self) -> SandboxHealth:
         """Whether code can run now."""
         return self._health
+
+    @property
+    def waiting(self) -> int:
+        """Runs that wait for a worker."""
+        return self._queue.waiting
+
+    @property
+    def busy(self) -> int:
+        """Workers that run a program."""
+        return self._queue.taken
 
     def start(self) -> None:
         """Start preparing in the background; `health` says when it is done."""
@@ -177,6 +188,7 @@ class Pool:
     def _retire(self, worker: WorkerProcess) -> None:
         """Take *worker* out of service and kill it."""
         if worker in self.workers:
+            SANDBOX_KILLS.inc()
             self.workers.discard(worker)
             self._queue.remove(worker)
             self._do(worker.kill())

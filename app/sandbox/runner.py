@@ -6,6 +6,7 @@ from copy import copy
 from itertools import count
 
 from app.config import Settings
+from app.metrics import SANDBOX_RUNS
 from app.sandbox.execution import Execution, Plain, Stopped, request_of
 from app.sandbox.fair_queue import Client
 from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
@@ -68,7 +69,9 @@ class Runner:
         try:
             answer = await self._answer(client, request)
         except LostError:
+            SANDBOX_RUNS.labels("lost").inc()
             return Execution(None, "", (Stopped("lost"),), self._wall)
+        SANDBOX_RUNS.labels(_outcome(answer)).inc()
         if _length(answer) > _LARGE:
             return await asyncio.to_thread(execution_of, answer, len(calls))
         return execution_of(answer, len(calls))
@@ -88,6 +91,11 @@ class Runner:
             # Most likely something outside killed the worker. A program that kills it costs one
             # more.
             return await self.pool.ask(client, request, wall, long=long)
+
+
+def _outcome(answer: Mapping[str, object]) -> str:
+    stopped = answer.get("stopped")
+    return stopped if isinstance(stopped, str) else "finished"
 
 
 def _length(answer: Mapping[str, object]) -> int:

@@ -49,6 +49,7 @@ from app.web.reference import api, authoring, docs, errata, formulas, glossary, 
 from app.web.search import page as search_page
 from app.web.search.page import indexing
 from app.web.share import page as pictures
+from app.web.share import sitemap
 from app.web.share.studio import Studio
 
 # In this order: an address that more than one could answer goes to the first.
@@ -97,6 +98,7 @@ PARTS = (
     api,
     search_page,
     pictures,
+    sitemap,
     launching,
     choosing,
     registering,

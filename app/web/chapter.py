@@ -17,6 +17,7 @@ from app.site import Here, Site
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import ExerciseRow, Past, Path, clock, past_of, path_of, row_of
@@ -65,7 +66,14 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     topic = site.catalog.topic(name)
     page = _page(site, topic, past_of(site, visiting.learner), visiting.learner)
     preview = preview_of(chapter_url(topic.id), chapter_card(topic))
-    around = frame(request, topic.title, topic.summary, "exercises", preview)
+    resource = LearningResource(
+        sort="chapter",
+        name=topic.title,
+        says=topic.summary,
+        path=chapter_url(topic.id),
+        parts=tuple((exercise_url(one.id), one.title) for one in topic.exercises),
+    )
+    around = frame(request, topic.title, topic.summary, "exercises", preview, resource=resource)
     return render("chapter.html", around, page)
 
 

@@ -14,7 +14,7 @@ from tests.bench.load import Load, load, server
 
 _SECONDS = 3.0
 _TURNS = 5
-_RING = [
+RING = [
     json.dumps(
         {"exercise": "collectives/ring-all-reduce-time", "seed": seed, "answer": "1 s"}
     ).encode()
@@ -37,10 +37,10 @@ def measure() -> Iterator[Figure]:
         keeps = servers["keeps"]
         yield Figure("idle worker, peak memory", keeps.peak_memory(), "MB", 120, "lower")
         for running in servers.values():
-            load(running, _RING, b'"incorrect"', 32, 1.0)
+            load(running, RING, b'"incorrect"', 32, 1.0)
         for _ in range(_TURNS):
             for name, running in servers.items():
-                loads[name].append(load(running, _RING, b'"incorrect"', 32, _SECONDS))
+                loads[name].append(load(running, RING, b'"incorrect"', 32, _SECONDS))
             loads["livez"].append(load(keeps, [], b'"ok"', 32, _SECONDS, "/livez"))
         function = load(keeps, [_function()], b'"correct"', 1, _SECONDS)
     rates = {name: median(one.rate for one in some) for name, some in loads.items()}

@@ -15,7 +15,7 @@ from tests.pages import EXPLORED, PAGES
 
 _PAGE = "/exercises/collectives/ring-all-reduce-time"
 _MENTIONED = re.compile(
-    r"""(?:href|src)="(/static/[^"]+)"|import\("(/static/[^"]+)"\)|from "(/static/[^"]+)"|url\((/static/[^)]+)\)"""
+    r"""(?:href|src)="(/static/[^"]+)"|import\("(\./[^"]+)"\)|from "(\./[^"]+)"|url\((\./[^)]+)\)"""
 )
 
 

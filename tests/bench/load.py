@@ -43,8 +43,13 @@ def bare():
 
     return app
 
+def unwatched():
+    from prometheus_client import metrics
+    metrics.Counter.inc = metrics.Histogram.observe = lambda *given: None
+
 def whole():
-    site = create_site(Settings())
+    if sys.argv[1] == "unwatched": unwatched()
+    site = create_site(Settings(metrics="127.0.0.1" if sys.argv[1] == "watched" else ""))
     return create_app(site=replace(site, writer=Forgetful()) if sys.argv[1] == "forgets" else site)
 
 app, http = (bare(), "auto") if sys.argv[1] == "bare" else (whole(), CONNECTION)

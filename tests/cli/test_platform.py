@@ -20,7 +20,7 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture(autouse=True)
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{tmp_path / 'wallclock.db'}")
-    monkeypatch.setenv("WALLCLOCK_ADDRESS", "https://wallclock.example")
+    monkeypatch.setenv("WALLCLOCK_URL", "https://wallclock.example")
 
 
 def failed(capsys: Capture, *given: str) -> str:
@@ -56,8 +56,8 @@ def test_what_is_missing_or_wrong_is_named(
     )
     main(MOODLE)
     assert "did you mean 'Our Moodle'?" in failed(capsys, "platform", "test", "Our Modle")
-    monkeypatch.setenv("WALLCLOCK_ADDRESS", "")
-    assert "set WALLCLOCK_ADDRESS" in failed(capsys, "platform", "link", "Canvas")
+    monkeypatch.setenv("WALLCLOCK_URL", "")
+    assert "set WALLCLOCK_URL" in failed(capsys, "platform", "link", "Canvas")
 
 
 def test_a_registration_link_is_printed_once(capsys: Capture) -> None:

@@ -72,7 +72,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert obstacles(settings(oidc)) == []
     assert len(Federation(settings(oidc)).usable()) == 1
     (address,) = obstacles(Settings(oidc=oidc))
-    assert "WALLCLOCK_ADDRESS" in address
+    assert "WALLCLOCK_URL" in address
     assert obstacles(Settings()) == ()  # nothing is missing where nothing is configured
     monkeypatch.setattr(providers, "_PACKAGES", ("joserfc", "no_such_package"))
     (package,) = obstacles(settings(oidc))

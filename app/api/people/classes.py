@@ -119,7 +119,7 @@ def take_from_archive(
 
 def _document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
     members = members_of(session, number_of(row))
-    root = (site.settings.address or str(request.base_url)).rstrip("/")
+    root = (site.settings.url or str(request.base_url)).rstrip("/")
     return ClassDocument(
         id=number_of(row),
         name=row.name,

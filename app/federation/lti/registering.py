@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from app.db.people import ISSUER_LIMIT, SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
@@ -88,7 +89,7 @@ def _description(service: str) -> Mapping[str, object]:
         "token_endpoint_auth_method": "private_key_jwt",
         "scope": " ".join(SCOPES),
         _TOOL: {
-            "domain": service.partition("://")[2],
+            "domain": urlsplit(service).netloc,
             "target_link_uri": launch,
             "claims": ["iss", "sub", "name", "given_name", "family_name"],
             "messages": messages,

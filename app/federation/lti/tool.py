@@ -11,7 +11,7 @@ from app.federation.delivery import Courier
 from app.federation.lti.choosing import answer_with
 from app.federation.lti.keys import key_set, signing_key
 from app.federation.lti.launching import Launch, read_launch
-from app.federation.lti.opening import OPENING_LIFE, Begun, origin_of
+from app.federation.lti.opening import OPENING_LIFE, Begun
 from app.federation.lti.platforms import Platform, check_deployment, platform_with
 from app.federation.lti.roster import Participant, participants
 from app.federation.lti.services import Services
@@ -27,7 +27,7 @@ class Tool:
     """This site, as learning platforms see it."""
 
     def __init__(self, settings: Settings, engine: Engine, secret: str) -> None:
-        self._address = settings.address.rstrip("/")
+        self._address = settings.url
         self._engine = engine
         self.outgoing = Outgoing(private=settings.private_hosts)
         self._keys = KeySets(self.outgoing)
@@ -97,13 +97,13 @@ def tool_address(address: str) -> str:
     """
     if not address:
         raise UnavailableError(
-            "LTI needs the public address of this site; set WALLCLOCK_ADDRESS, such as "
+            "LTI needs the public address of this site; set WALLCLOCK_URL, such as "
             "https://wallclock.example.org"
         )
     loopback = f"[{host_in(address)}]" if ":" in host_in(address) else host_in(address)
     if not address.startswith("https://") and loopback not in _LOOPBACK:
         raise UnavailableError(
-            f"LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_ADDRESS "
+            f"LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_URL "
             f"is {address}"
         )
-    return origin_of(address)
+    return address

@@ -25,6 +25,7 @@ from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render, render_part
+from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting, Visitor, from_here, learner_of, remember, spend, visitor
 from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
@@ -171,7 +172,16 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     exercise = site_in(request).catalog.exercise(page.id)
     card = exercise_card(exercise, page.around.topic.text, page.seed)
     says = card.says or page.description
-    around = frame(request, title, says, "exercises", preview_of(page.action, card))
+    topic = page.around.topic
+    resource = LearningResource(
+        sort="exercise",
+        name=page.title,
+        says=says,
+        path=exercise_url(page.id),
+        part_of=(topic.href, topic.text),
+    )
+    preview = preview_of(page.action, card)
+    around = frame(request, title, says, "exercises", preview, resource=resource)
     return render("exercise/exercise.html", around, page, status)
 
 

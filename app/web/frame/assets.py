@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from posixpath import normpath
+from posixpath import normpath, relpath
 
 from app.config import ROOT
 
@@ -19,9 +19,9 @@ _SQUEEZED = {".js", ".css", ".svg", ".txt", ".json"}
 _NOT_SERVED = ("css/", "fonts/drawn/", "vendor/editor/")
 # What names another file, and would go stale without its hash: imports and fonts.
 _MENTION = re.compile(
-    r"""(?P<before>from"|from "|import\("|import"|import "|url\()(?P<name>\.\.?/[\w./-]+)"""
+    r"""@import "(?P<part>[\w./-]+)";"""
+    r"""|(?P<before>from"|from "|import\("|import"|import "|url\()(?P<name>\.\.?/[\w./-]+)"""
 )
-_PART = re.compile(r'@import "(?P<name>[\w./-]+)";')
 _GAP = r"(?:\s++|/\*.*?\*/)"  # whitespace or a comment
 _SPARE = re.compile(
     rf"""("[^"]*"|url\([^)]*\))"""  # stays as it is
@@ -91,23 +91,26 @@ def _load(name: str, loaded: dict[str, Asset]) -> Asset:
     path = FOLDER / name
     body = path.read_bytes()
     if path.suffix == ".css":
-        body = minified(_named(name, loaded)).encode()
+        body = minified(_named(name, path.parent, loaded)).encode()
     elif path.suffix == ".js" and not name.startswith("vendor/"):
-        body = _named(name, loaded).encode()
+        body = _named(name, path.parent, loaded).encode()
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     squeezed = gzip.compress(body, 9, mtime=0) if path.suffix in _SQUEEZED else None
     loaded[name] = Asset(name, kind, body, squeezed, hashlib.sha256(body).hexdigest()[:10])
     return loaded[name]
 
 
-def _named(name: str, loaded: dict[str, Asset]) -> str:
-    """The text of *name*: style sheets that it imports are in it, other files have their hash."""
+def _named(name: str, folder: Path, loaded: dict[str, Asset]) -> str:
+    """The text of *name*: style sheets that it imports are in it, other files have their hash.
 
-    def beside(match: re.Match[str]) -> str:
-        return normpath((Path(name).parent / match["name"]).as_posix())
+    Addresses are relative to *folder*, so that they do not depend on a prefix of the site.
+    """
 
-    text = (FOLDER / name).read_text("utf-8")
-    text = _PART.sub(lambda match: _named(beside(match), loaded), text)
-    return _MENTION.sub(
-        lambda match: f"{match['before']}/static/{_load(beside(match), loaded).hashed}", text
-    )
+    def replaced(match: re.Match[str]) -> str:
+        other = normpath((Path(name).parent / (match["part"] or match["name"])).as_posix())
+        if match["part"]:
+            return _named(other, folder, loaded)
+        beside = relpath(FOLDER / _load(other, loaded).hashed, folder)
+        return f"{match['before']}{beside if beside.startswith('.') else f'./{beside}'}"
+
+    return _MENTION.sub(replaced, (FOLDER / name).read_text("utf-8"))

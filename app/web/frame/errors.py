@@ -8,6 +8,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.network.watch import request_id
+from app.web.frame.origin import ReplacedHostError
 from app.web.frame.rendering import frame, render
 
 _TITLES = {
@@ -24,7 +26,7 @@ _TITLES = {
     500: "Server error",
     503: "Temporarily unavailable",
 }
-_FAULT = "The server failed and wrote the error to its log."
+_FAULT = "The server failed and wrote the error to its log, under request {}."
 _LOST_NOTHING = "Nothing was lost."
 _PERHAPS_LOST = (
     "What you sent may not have been stored: look at Progress, and send it again if it is missing."
@@ -33,18 +35,20 @@ _PERHAPS_LOST = (
 
 @dataclass(frozen=True, slots=True)
 class TroublePage:
-    """An error page: what went wrong, and what to do."""
+    """An error page: what went wrong, and what to do; *lines* are for the proxy's operator."""
 
     status: int
     heading: str
     says: str
+    lines: str
 
 
 def page_for(request: Request, error: Exception) -> Response:
     """The page for a request that failed with *error*."""
     status = _status(error)
     says = _says(request, error, status)
-    page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says)
+    lines = error.lines if isinstance(error, ReplacedHostError) else ""
+    page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says, lines)
     response = render("frame/trouble.html", frame(request, page.heading), page, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
@@ -72,7 +76,7 @@ def _says(request: Request, error: Exception, status: int) -> str:
             return f"There is no page at {request.url.path} for this kind of request."
         return sentence(str(error.detail))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return f"{_FAULT} {_kept(request)}"
+        return f"{_FAULT.format(request_id(request.scope))} {_kept(request)}"
     if isinstance(error, UnavailableError):
         return f"{sentence(str(error))} {_kept(request)}"
     return sentence(str(error)) if isinstance(error, AppError) else "The form was not complete."

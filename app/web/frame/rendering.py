@@ -8,11 +8,14 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 from markupsafe import Markup
 
+from app.config import Settings
 from app.errors import UnavailableError
 from app.markdown import html, inline_html
+from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
 from app.web.frame.assets import address
+from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.web.frame.visitor import signed_in as known
 
@@ -48,7 +51,8 @@ class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
     *arrives*: the visitor is new and comes from elsewhere, as by a shared link. *person*: how the
-    menu calls the one who is signed in; empty if nobody is.
+    menu calls the one who is signed in; empty if nobody is. *origin*: the public URL of the site,
+    with its path *prefix*.
     """
 
     title: str
@@ -57,10 +61,12 @@ class Frame:
     here: str
     nonce: str
     origin: str
+    prefix: str
     path: str
     preview: Preview
     arrives: bool
     person: str
+    resource: LearningResource | None
 
 
 @cache
@@ -80,31 +86,34 @@ def frame(
     here: str = "",
     preview: Preview | None = None,
     *,
+    resource: LearningResource | None = None,
     signed_in: bool = True,
 ) -> Frame:
     """The frame of the page that answers *request*; with *signed_in* off, one for a stranger."""
     chosen = request.cookies.get(THEME)
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
     nonce = str(request.scope.get("state", {}).get("nonce", ""))
-    origin = _address(request)
+    settings = _settings(request)
     return Frame(
         title=title,
         description=description or title,
         theme=theme,
         here=here,
         nonce=nonce,
-        origin=origin,
+        origin=settings.url if settings else "",
+        prefix=settings.prefix if settings else "",
         path=request.url.path,
         preview=preview or Preview(path=request.url.path, picture=address(_PICTURE), alt=_ALT),
         arrives=_arrives(request),
         person=_person(request) if signed_in else "",
+        resource=resource,
     )
 
 
-def _address(request: Request) -> str:
-    """The configured address of the site; never the Host header of the request."""
+def _settings(request: Request) -> Settings | None:
+    """The settings: addresses follow from them, never from the Host header of the request."""
     site = request.app.state.site
-    return site.settings.address.rstrip("/") if isinstance(site, Site) else ""
+    return site.settings if isinstance(site, Site) else None
 
 
 def _person(request: Request) -> str:
@@ -140,6 +149,6 @@ def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
-    """The template *name*, rendered with *page*."""
+    """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
     text = templates().get_template(name).render(frame=frame, page=page)
-    return HTMLResponse(text, status, {"Cache-Control": "private, no-cache"})
+    return HTMLResponse(under(frame.prefix, text), status, {"Cache-Control": "private, no-cache"})

@@ -21,12 +21,6 @@ async def static(request: Request, name: str) -> Response:
     raise NotFoundError("there is no such file")
 
 
-@router.get("/robots.txt")
-async def robots() -> Response:
-    """Everything may be read."""
-    return Response("User-agent: *\nAllow: /\n", media_type="text/plain")
-
-
 @router.get("/favicon.ico")
 async def favicon(request: Request) -> Response:
     """For browsers that do not read the page."""

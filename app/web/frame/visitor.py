@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
@@ -11,17 +10,15 @@ from starlette.exceptions import HTTPException
 from app.db.signing import new_learner, sign, unsign
 from app.federation.proxy import ISSUER
 from app.network.allowance import Allowance, network
+from app.network.watch import LEARNER
 from app.people.persons import LIFETIME, SignedIn
 from app.sandbox.fair_queue import Client, anonymous
 from app.site import Here, Site, site_in
+from app.web.frame.origin import from_here
 
 COOKIE = "learner"
 SESSION = "session"
 THEME = "theme"
-_FOREIGN = (
-    "this form was sent from another site; open the page here and send it again (behind a proxy, "
-    "this also happens if the proxy does not forward the Host header)"
-)
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 
 Theme = Literal["", "light", "dark"]
@@ -47,8 +44,10 @@ async def visitor(request: Request, site: Here) -> Visitor:
     cookie = request.cookies.get(SESSION)
     found = await site.sessions.sought(cookie) if cookie else None
     if person := _unless_other(found, request, site):
+        request.scope["state"][LEARNER] = person.learner
         return Visitor(person.learner, Client(person.learner), person, learner)
     # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
+    request.scope["state"][LEARNER] = learner
     client = Client(learner) if learner else anonymous(network(address_of(request)))
     return Visitor(learner, client)
 
@@ -70,26 +69,7 @@ def _unless_other(found: SignedIn | None, request: Request, site: Site) -> Signe
     return found
 
 
-async def from_here(request: Request) -> None:
-    """Refuse forms that were sent from another site's page.
-
-    Raises:
-        HTTPException: 403, if the browser says so.
-    """
-    origin = request.headers.get("origin")
-    foreign = origin is not None and _host_in(origin) != request.headers.get("host")
-    if foreign or request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        raise HTTPException(403, _FOREIGN)
-
-
 FromHere = Depends(from_here)
-
-
-def _host_in(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:  # such as http://[
-        return None
 
 
 def learner_of(visiting: Visitor) -> str:

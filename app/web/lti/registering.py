@@ -55,7 +55,7 @@ async def connect(request: Request, site: Here) -> Response:
         address, missing = tool_in(request).address, ""
     except UnavailableError as error:
         address, missing = (
-            site.settings.address.rstrip("/") or "https://wallclock.example.org",
+            site.settings.url or "https://wallclock.example.org",
             str(error),
         )
     page = PlatformsPage(address=address, missing=missing)

@@ -147,7 +147,7 @@ def _ready(site: Site) -> None:
 
 
 def _back(site: Site) -> str:
-    return f"{site.settings.address.rstrip('/')}{_PATH}/back"
+    return f"{site.settings.url}{_PATH}/back"
 
 
 def _arrived(request: Request, site: Site, visiting: Visitor, pending: Pending) -> Response:

@@ -28,4 +28,5 @@ def join_link(request: Request, site: Site, member: Membership) -> JoinLink:
 
 def root_of(request: Request, site: Site) -> str:
     """The address of the site: as configured, else as the browser of a teacher reached it."""
-    return (site.settings.address or str(request.base_url)).rstrip("/")
+    reached = str(request.base_url).rstrip("/") + site.settings.prefix
+    return site.settings.url or reached

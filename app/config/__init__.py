@@ -1,9 +1,6 @@
 """The settings, read from environment variables."""
 
 import os
-import re
-import shlex
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -11,16 +8,15 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.config.checks import are_networks, is_of_a_service, networks, words
+from app.config.public_url import path_prefix, prefix_of, public_url
 from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
 _OTHERS = {"WALLCLOCK_CHROMIUM"}  # read by the tests
 _SHORTEST = 16  # characters of a secret that cannot be guessed
 _PORT = 8000
-# Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
-_SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
-_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 _BUNDLE = _PACKAGE / "bundle"
 
 # The folder of templates/, static/, exercises/ and alembic/: in a wheel, or in the checkout.
@@ -31,30 +27,6 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
-def _of_a_service(name: str, value: object = None) -> bool:
-    """Whether the variable *name* was set by Kubernetes rather than an operator."""
-    value = os.environ.get(name, "") if value is None else value
-    address = name.endswith("_PORT") and _ADDRESS.match(str(value))
-    return bool(_SERVICE.fullmatch(name) or address)
-
-
-def _words(text: str) -> str:
-    """*text*, if it is words as on a line of a shell."""
-    if not text.isprintable():
-        raise ValueError("it must be a single line")
-    shlex.split(text)  # raises ValueError
-    return text
-
-
-def _are_networks(proxies: str) -> bool:
-    """Whether *proxies* are addresses or networks, and none of them is the whole Internet."""
-    try:
-        found = [ip_network(name.strip(), strict=False) for name in proxies.split(",")]
-    except ValueError:
-        return False
-    return all(network.prefixlen for network in found)
-
-
 class Settings(BaseSettings):
     """Every setting; each has a default that works on a laptop."""
 
@@ -62,11 +34,17 @@ class Settings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=_PORT, ge=0, le=65535)
-    address: str = Field(
+    uds: Path | None = Field(
+        default=None, description="path of a Unix socket to listen at, instead of host and port"
+    )
+    url: Annotated[str, AfterValidator(public_url)] = Field(
         default="",
-        pattern=r"^(https?://[^/\s]+)?/?$",
-        description="public URL of the site, such as https://wallclock.example.org; link previews "
-        "need it to show a picture",
+        description="public URL of the site, such as https://wallclock.example.org or, under a "
+        "path prefix, https://example.org/wallclock",
+    )
+    address: str = Field(default="", description="the former name of WALLCLOCK_URL")
+    root_path: Annotated[str, AfterValidator(path_prefix)] = Field(
+        default="", description="path prefix, such as /wallclock, if WALLCLOCK_URL is not set"
     )
     database: str = Field(
         default_factory=_default_database, description="SQLAlchemy URL of the database"
@@ -101,7 +79,7 @@ class Settings(BaseSettings):
     )
     slurm_nodes: int = Field(default=1, ge=1, description="maximum nodes per run")
     slurm_gpus: int = Field(default=0, ge=0, description="GPUs per node; 0: labs run on CPUs")
-    slurm_gpu_options: Annotated[str, AfterValidator(_words)] = Field(
+    slurm_gpu_options: Annotated[str, AfterValidator(words)] = Field(
         default="--gres=gpu:{gpus}",
         description="sbatch options that request {gpus} GPUs per node, such as "
         "--gres=gpu:h100:{gpus} or --gpus-per-node={gpus}",
@@ -115,7 +93,7 @@ class Settings(BaseSettings):
         description="memory per rank, such as 32G; empty: Slurm's default",
     )
     slurm_exclusive: bool = Field(default=False, description="take whole nodes")
-    slurm_srun: Annotated[str, AfterValidator(_words)] = Field(
+    slurm_srun: Annotated[str, AfterValidator(words)] = Field(
         default="",
         description="words between srun and Python: options for a container, such as "
         "--container-image=..., or a command that wraps Python",
@@ -150,7 +128,7 @@ class Settings(BaseSettings):
         default=2048, ge=1, description="maximum open connections per address, except proxies"
     )
     proxies: str = Field(
-        default="127.0.0.1",
+        default="127.0.0.1,::1",
         description="comma-separated addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto headers are trusted; empty: none",
     )
@@ -177,6 +155,13 @@ class Settings(BaseSettings):
         "`wallclock class create`",
     )
     access_log: bool = Field(default=False, description="log every request")
+    log: Literal["text", "json"] = Field(
+        default="text", description="form of the log: lines of text, or an object of JSON a line"
+    )
+    metrics: Annotated[str, AfterValidator(networks)] = Field(
+        default="",
+        description="comma-separated addresses or networks that may read /metrics; empty: none",
+    )
     answers_allowed: int = Field(
         default=3600,
         ge=0,
@@ -211,15 +196,44 @@ class Settings(BaseSettings):
         """Refuse a misspelled name, which would otherwise leave the setting at its default."""
         known = {_PREFIX + name.upper() for name in cls.model_fields}
         for name in sorted(os.environ):
-            ours = name.upper().startswith(_PREFIX) and not _of_a_service(name)
+            ours = name.upper().startswith(_PREFIX) and not is_of_a_service(name)
             if ours and name.upper() not in known | _OTHERS:
                 raise ValueError(f"{name} is not a setting{nearest(name.upper(), known)}")
         return values
 
+    @model_validator(mode="before")
+    @classmethod
+    def _formerly(cls, values: object) -> object:
+        """Let WALLCLOCK_ADDRESS stand for WALLCLOCK_URL."""
+        if not isinstance(values, dict) or not (former := values.get("address")):
+            return values
+        url = values.get("url") or former
+        if str(url).rstrip("/") != str(former).rstrip("/"):
+            raise ValueError(
+                f"WALLCLOCK_URL is {url!r}, and WALLCLOCK_ADDRESS, its former name, is {former!r}; "
+                "remove WALLCLOCK_ADDRESS"
+            )
+        return {**values, "url": url}
+
+    @model_validator(mode="after")
+    def _one_prefix(self) -> Self:
+        """Refuse two different prefixes."""
+        if self.url and self.root_path not in ("", prefix_of(self.url)):
+            raise ValueError(
+                f"WALLCLOCK_URL is {self.url}, and the root path is {self.root_path}; remove one, "
+                "or let them agree"
+            )
+        return self
+
+    @property
+    def prefix(self) -> str:
+        """The path under which the site is, such as /wallclock; empty: at the root of the host."""
+        return prefix_of(self.url) or self.root_path
+
     @model_validator(mode="after")
     def _a_header_needs_its_proxies(self) -> Self:
         """Refuse to trust a header that every visitor could send."""
-        if self.trusted_user_header and not _are_networks(self.proxies):
+        if self.trusted_user_header and not are_networks(self.proxies):
             raise ValueError(
                 "WALLCLOCK_TRUSTED_USER_HEADER needs the addresses or networks of the proxies that "
                 f"set it in WALLCLOCK_PROXIES, which is {self.proxies!r}: any visitor could send it"
@@ -229,7 +243,7 @@ class Settings(BaseSettings):
     @field_validator("port", mode="before")
     @classmethod
     def _not_of_a_service(cls, port: object) -> object:
-        return _PORT if _of_a_service("WALLCLOCK_PORT", port) else port
+        return _PORT if is_of_a_service("WALLCLOCK_PORT", port) else port
 
     @field_validator("secret")
     @classmethod

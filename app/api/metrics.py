@@ -1,0 +1,97 @@
+"""/metrics, for Prometheus; and what it reads of the site."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from sqlmodel import col, func, select
+from starlette.exceptions import HTTPException
+
+from app import metrics
+from app.db.platforms import OutboxRow
+from app.db.run_state import State
+from app.db.session import open_session
+from app.db.tables import LabRunRow
+from app.site import Here, Site
+
+PATH = "/metrics"
+_PAUSE = 5.0  # seconds between two looks at the queues of a process that shares its counts
+router = APIRouter()
+
+
+@router.get(PATH, include_in_schema=False)
+async def read(request: Request, site: Here) -> Response:
+    """Every metric, for the addresses that the settings allow."""
+    allowed = site.settings.metrics
+    if not allowed.strip():
+        raise HTTPException(404, "metrics are off; WALLCLOCK_METRICS says who may read them")
+    client = request.client.host if request.client else ""
+    if not _is_in(client, allowed):
+        raise HTTPException(403, f"WALLCLOCK_METRICS does not allow {client or 'this address'}")
+    look(site)
+    await run_in_threadpool(_count, site)
+    return Response(await run_in_threadpool(metrics.exposition), media_type=metrics.TYPE)
+
+
+@asynccontextmanager
+async def sampling(site: Site) -> AsyncIterator[None]:
+    """Look at the queues of this process at intervals, if another may answer for it."""
+    if not (site.settings.metrics and metrics.is_shared()):
+        yield
+        return
+    task = asyncio.create_task(_sample(site))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _sample(site: Site) -> None:
+    while True:
+        look(site)
+        await asyncio.sleep(_PAUSE)
+
+
+def look(site: Site) -> None:
+    """Measure the queues of this process."""
+    pool = site.runner.pool
+    metrics.SANDBOX_WAITING.set(pool.waiting)
+    metrics.SANDBOX_BUSY.set(pool.busy)
+    metrics.SANDBOX_WORKERS.set(len(pool.workers))
+    metrics.WRITER_WAITING.set(site.writer.waiting)
+
+
+def _count(site: Site) -> None:
+    """Measure the queues in the database."""
+    with open_session(site.engine) as session:
+        runs = dict(
+            session.exec(select(LabRunRow.state, func.count()).group_by(col(LabRunRow.state))).all()
+        )
+        due = select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_not(None))
+        refused = (
+            select(func.count())
+            .select_from(OutboxRow)
+            .where(col(OutboxRow.next).is_(None), col(OutboxRow.said) != "")
+        )
+        metrics.LAB_RUNS_WAITING.set(runs.get(State.QUEUED, 0))
+        metrics.LAB_RUNS_RUNNING.set(runs.get(State.RUNNING, 0))
+        metrics.OUTBOX_WAITING.set(session.exec(due).one())
+        metrics.OUTBOX_REFUSED.set(session.exec(refused).one())
+
+
+@cache
+def _networks(allowed: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    names = filter(None, map(str.strip, allowed.split(",")))
+    return tuple(ip_network(name, strict=False) for name in names)
+
+
+def _is_in(client: str, allowed: str) -> bool:
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return False
+    return any(address in network for network in _networks(allowed))

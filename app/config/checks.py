@@ -1,0 +1,54 @@
+"""What the values of settings may be."""
+
+import os
+import re
+import shlex
+from ipaddress import ip_network
+
+# Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
+_SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
+_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
+
+
+def is_of_a_service(name: str, value: object = None) -> bool:
+    """Whether the variable *name* was set by Kubernetes rather than an operator."""
+    value = os.environ.get(name, "") if value is None else value
+    address = name.endswith("_PORT") and _ADDRESS.match(str(value))
+    return bool(_SERVICE.fullmatch(name) or address)
+
+
+def words(text: str) -> str:
+    """*text*, if it is words as on a line of a shell.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not text.isprintable():
+        raise ValueError("it must be a single line")
+    shlex.split(text)  # raises ValueError
+    return text
+
+
+def networks(text: str) -> str:
+    """*text*, if it is addresses and networks with commas between them.
+
+    Raises:
+        ValueError: an entry is neither; the message names it.
+    """
+    for name in filter(None, map(str.strip, text.split(","))):
+        try:
+            ip_network(name, strict=False)
+        except ValueError:
+            raise ValueError(
+                f"{name!r} is neither an address such as 10.0.0.7 nor a network such as 10.0.0.0/8"
+            ) from None
+    return text
+
+
+def are_networks(proxies: str) -> bool:
+    """Whether *proxies* are addresses or networks, and none of them is the whole Internet."""
+    try:
+        found = [ip_network(name.strip(), strict=False) for name in proxies.split(",")]
+    except ValueError:
+        return False
+    return all(network.prefixlen for network in found)
