@@ -46,6 +46,23 @@ def probe(engine: Engine) -> None:
         raise UnavailableError("the database lacks tables of this version; restart the server")
 
 
+def standing(database: str) -> int:
+    """How many migrations the next start would apply to *database*, which is not changed.
+
+    Raises:
+        UnavailableError: it belongs to a newer version or another program, or cannot be read.
+    """
+    engine = connect(database)
+    try:
+        with connected(engine) as connection:
+            _refuse_foreign(connection)
+            applied = MigrationContext.configure(connection).get_current_heads()
+    finally:
+        engine.dispose()
+    scripts = ScriptDirectory.from_config(alembic_configuration())
+    return len(list(scripts.iterate_revisions("heads", applied or "base")))
+
+
 def alembic_configuration() -> Config:
     """Alembic's configuration, wherever the app is installed."""
     configuration = Config()
