@@ -19,6 +19,7 @@ _SHORTEST = 16  # characters of a secret that cannot be guessed
 _PORT = 8000
 # Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
 _SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
+_CONSENT = re.compile(r"[a-z0-9][a-z0-9-]*@[0-9a-f]{32}")
 _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _PACKAGE = Path(__file__).parent
 _BUNDLE = _PACKAGE / "bundle"
@@ -73,6 +74,11 @@ class Settings(BaseSettings):
     )
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="additional folders of exercises, separated as in PATH"
+    )
+    pack_code: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="course packs whose own formulas, which are Python, may be loaded: NAME@DIGEST "
+        "as `wallclock pack list` prints it, or the whole path of a folder; separated by commas",
     )
     secret: str = Field(
         default="",
@@ -244,6 +250,20 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return frozenset(host.strip().lower() for host in value.split(",") if host.strip())
         return value
+
+    @field_validator("pack_code", mode="before")
+    @classmethod
+    def _consents(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        given = tuple(one.strip() for one in value.split(",") if one.strip())
+        for one in given:
+            if not (_CONSENT.fullmatch(one) or Path(one).is_absolute()):
+                raise ValueError(
+                    f"{one!r} is neither NAME@DIGEST, as `wallclock pack list` prints it, nor the "
+                    "whole path of a folder"
+                )
+        return given
 
     @field_validator("exercises", mode="before")
     @classmethod

@@ -38,7 +38,7 @@ MAY: dict[str, set[str]] = {
     "db": {"errors", "config"},
     "sandbox": {"errors", "units", "config"},
     "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"},
-    "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
+    "content": {"config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"config", "db", "errors", "network", "people"},

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from app.commands.files import output
 from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.errors import InputError
 from app.kinds import SEEDS, Answer, Exercise
 
@@ -17,7 +16,7 @@ _BETWEEN = ".."
 
 def run(arguments: Namespace) -> int:
     """Write the answers to each drawing, one per line."""
-    catalog = Catalog.read(exercise_folders(Settings()))
+    catalog = read_course(Settings())
     seeds = _seeds(arguments.seeds)
     exercises = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
     count = 0

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from app.commands.doctor_machine import Check, missing, note, ok
 from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.db.migrations import standing
 from app.db.session import database_file
 from app.errors import AppError, ContentError, UnavailableError
@@ -39,7 +38,7 @@ def checked_database(settings: Settings) -> Check:
 def checked_course(settings: Settings) -> Iterator[Check]:
     """The chapters and exercises, with every problem of their files."""
     try:
-        catalog = Catalog.read(exercise_folders(settings))
+        catalog = read_course(settings)
     except ContentError as error:
         for problem in error.problems[:_SHOWN]:
             where = f"{problem.path}:{problem.line}"
