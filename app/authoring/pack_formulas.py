@@ -125,12 +125,13 @@ def _arguments(proof: FormulaProof) -> Mapping[str, Argument]:
 def _differs(formula: Formula, proof: FormulaProof) -> str:
     """How the formula shown differs from the one computed, where it can be worked out."""
     try:
-        given = formula.read(_arguments(proof))
+        given = {name: one.default for name, one in formula.inputs.items() if not one.required}
+        given |= formula.read(_arguments(proof))
         computed: FormulaResult = evaluate(formula, _arguments(proof))
         names = {
             name: Quantity(float(given[name]) * one.unit.size, one.unit.dimension)
             for name, one in formula.inputs.items()
-            if one.unit and not one.many and name in given
+            if one.unit and not one.many
         }
         shown = None
         for line in equation_lines(formula):
@@ -152,7 +153,7 @@ def _takes_anything(formula: Formula, proof: FormulaProof) -> str:
     except ValueError:
         return ""
     for name, one in formula.inputs.items():
-        if one.unit is None or one.many or name not in given:
+        if one.unit is None or one.many:
             continue
         try:
             formula.function(**{**given, name: math.nan})

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from app.authoring.lint import Linted, Note, lint
 from app.authoring.pack_formulas import prove_formulas
-from app.content.catalog import Catalog
+from app.content.catalog import TOPIC_FILE, Catalog
 from app.content.course import arranged
 from app.content.pack_file import PACK_FILE, CoursePack, read_pack
 from app.content.pack_formulas import digest_of, loaded, sources_of
@@ -17,6 +17,7 @@ from app.content.packs import BUILT_IN, GROUP
 from app.errors import ContentError, InputError, Problem
 from app.formulas import FORMULAS
 from app.sandbox.runner import Runner
+from app.yaml_file import read_document
 
 _READ_FIRST = "its exercises are checked with --load-formulas, which runs the pack's Python"
 
@@ -45,7 +46,7 @@ async def check_pack(
     """
     pack = _pack_in(folder)
     files = sources_of(pack)
-    problems = [*_problems_of_project(pack)]
+    problems = [*problems_of_project(pack)]
     notes: list[Note] = []
     formulas = 0
     if files and loads:
@@ -53,12 +54,11 @@ async def check_pack(
         formulas = len(functions)
         problems += prove_formulas(pack, {name: FORMULAS[name] for name in functions})
     try:
-        catalog = arranged(Catalog.read([BUILT_IN, pack.chapters]), [pack])
+        arranged(Catalog.read([BUILT_IN, pack.chapters]), [pack])
+        if against:
+            problems += problems_of_version(pack, against, notes)
     except ContentError as error:
         problems += error.problems
-    else:
-        if against:
-            problems += _problems_of_version(pack, catalog, against, notes)
     linted = Linted(0, (), ())
     if loads or not files:
         linted = await lint([folder], runner, [BUILT_IN])
@@ -81,7 +81,7 @@ def _pack_in(folder: Path) -> CoursePack:
     return read_pack(folder)
 
 
-def _problems_of_project(pack: CoursePack) -> Iterator[Problem]:
+def problems_of_project(pack: CoursePack) -> Iterator[Problem]:
     """Differences between the pack and the `pyproject.toml` of its package, if it has one."""
     path = pack.folder.absolute().parent / "pyproject.toml"
     if pack.file is None or not path.is_file():
@@ -101,14 +101,12 @@ def _problems_of_project(pack: CoursePack) -> Iterator[Problem]:
         yield Problem(path, 1, says, "write the same version into both")
 
 
-def _problems_of_version(
-    pack: CoursePack, catalog: Catalog, against: Path, notes: list[Note]
-) -> Iterator[Problem]:
+def problems_of_version(pack: CoursePack, against: Path, notes: list[Note]) -> Iterator[Problem]:
     """What changed since the version in *against*, as notes; a problem if the version did not."""
     earlier = _pack_in(against)
     if pack.file is None or earlier.file is None:
         return
-    now, then = _digests(pack.chapters, catalog), _digests(earlier.chapters, None)
+    now, then = _digests(pack.chapters), _digests(earlier.chapters)
     changed = sorted(name for name in now if name in then and now[name] != then[name])
     removed = sorted(then.keys() - now.keys())
     for names, what in (
@@ -122,14 +120,13 @@ def _problems_of_version(
     raised = Version(pack.file.version) > Version(earlier.file.version)
     if (changed or removed) and not raised:
         says = (
-            f"version: still {pack.file.version}, and {len(changed)} exercises changed and "
-            f"{len(removed)} are gone since {earlier.file.version}"
+            f"version: still {pack.file.version}, although {len(changed)} of the exercises of "
+            f"{earlier.file.version} changed and {len(removed)} are gone"
         )
         yield pack.problem(("version",), says, "raise it, so that teachers can name what they used")
 
 
-def _digests(chapters: Path, catalog: Catalog | None) -> Mapping[str, str]:
+def _digests(chapters: Path) -> Mapping[str, str]:
     """The digest of each exercise in the folder *chapters*, by its id."""
-    course = catalog or Catalog.read([BUILT_IN, chapters])
-    own = {f"{file.parent.name}/{file.stem}" for file in chapters.glob("*/*.yaml")}
-    return {name: course.by_id[name].digest for name in own if name in course.by_id}
+    files = (file for file in chapters.glob("*/*.yaml") if file.name != TOPIC_FILE)
+    return {f"{file.parent.name}/{file.stem}": read_document(file).digest for file in files}
