@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -125,7 +126,9 @@ def _arguments(proof: FormulaProof) -> Mapping[str, Argument]:
 def _differs(formula: Formula, proof: FormulaProof) -> str:
     """How the formula shown differs from the one computed, where it can be worked out."""
     try:
-        given = {name: one.default for name, one in formula.inputs.items() if not one.required}
+        given: dict[str, Any] = {
+            name: one.default for name, one in formula.inputs.items() if not one.required
+        }
         given |= formula.read(_arguments(proof))
         computed: FormulaResult = evaluate(formula, _arguments(proof))
         names = {
