@@ -106,7 +106,7 @@ def test_all_built_in_chapters_may_be_hidden_but_for_those_picked_from(
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ("order: [memmory]\n", "pack.yaml:4: order.0: no chapter is called 'memmory'; did you mean 'memory'?"),
+        ("order: [memori]\n", "pack.yaml:4: order.0: no chapter is called 'memori'; did you mean 'memory'?"),
         ("hide: [my_week]\n", "hide.0: no chapter is called 'my_week'; did you mean 'my-week'?"),
         ("pick: {memory: [nonsense-one]}\n", "pick.memory.0: no exercise of it is called 'nonsense-one'"),
         ("names: {nothing: Ours}\n", "names.nothing: no chapter is called 'nothing'"),
