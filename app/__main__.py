@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.operator_options import add_doctor, add_new, add_pack
+from app.commands.operator_options import add_doctor, add_moodle, add_new, add_pack
 from app.commands.options import (
     add_measured,
     add_platform,
@@ -139,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     backup = _command(commands, "backup", "copy the SQLite database, even while it is in use")
     backup.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
+    add_moodle(_command(commands, "moodle", "write drawings as Moodle XML, for a question bank"))
     add_pack(_command(commands, "pack", "list course packs, or check one"))
     add_doctor(_command(commands, "doctor", "say what is there, what is missing, and the cure"))
     return parser

@@ -47,3 +47,18 @@ def add_new(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--formulas", action="store_true", help="with pack: also write a formula of its own"
     )
+
+
+def add_moodle(parser: ArgumentParser) -> None:
+    """The options of `wallclock moodle`."""
+    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all)")
+    parser.add_argument("--chapter", default="", metavar="NAME", help="the exercises of a chapter")
+    parser.add_argument(
+        "--seeds",
+        default="0..4",
+        metavar="A..B",
+        help="drawings of each, inclusive (default: 0..4)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.xml", default="-", help="default: standard output"
+    )
