@@ -25,6 +25,8 @@ CARRIED = (
     "app/bundle/alembic/env.py",
     "app/sandbox/guest/world.wit",
     "app/docs/settings.md",
+    "app/bundle/templates/starters/pack/pyproject.toml",
+    "app/bundle/templates/starters/pack/formulas/example.py",
 )
 LICENSES = (
     "LICENSE", "NOTICE", "THIRD_PARTY.md", "static/fonts/LICENSES.txt", "static/vendor/LICENSES.txt",

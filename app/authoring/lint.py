@@ -66,7 +66,7 @@ async def lint(
         UnavailableError: the sandbox cannot run the code of an exercise.
     """
     packs = [problem for path in paths for problem in problems_of_pack(path)]
-    paths = [chapters_in(path) if (path / PACK_FILE).exists() else path for path in paths]
+    paths = [chapters_in(path) if os.path.lexists(path / PACK_FILE) else path for path in paths]
     files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
     topics = [file for path in paths for file in _topic_files(path)]
     places = _places(beside, (*files, *topics))

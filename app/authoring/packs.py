@@ -1,5 +1,6 @@
 """The check of a whole course pack: what it says of itself, its formulas, and every exercise."""
 
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ async def check_pack(
 
 
 def _pack_in(folder: Path) -> CoursePack:
-    if not (folder / PACK_FILE).exists():
+    if not os.path.lexists(folder / PACK_FILE):
         inside = sorted(path.parent for path in folder.glob(f"*/{PACK_FILE}"))
         offer = f"; did you mean {inside[0]}?" if inside else "; `wallclock new pack` writes one"
         raise InputError(f"{folder} has no {PACK_FILE}{offer}")

@@ -101,6 +101,8 @@ def _kind(body: bytes) -> str:
 
 
 def _cure(says: str) -> str:
+    if says.startswith("cannot be read"):
+        return "check its name and permissions"
     if "element" in says or "attribute" in says or "link" in says or "load" in says:
         return "export it as a plain SVG without scripts and links, or as PNG"
     if "bytes" in says:

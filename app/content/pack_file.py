@@ -1,5 +1,6 @@
 """`pack.yaml`: what a course pack says of itself and of the course around it."""
 
+import os
 from dataclasses import dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -102,7 +103,7 @@ def read_pack(folder: Path) -> CoursePack:
     """
     chapters = chapters_in(folder)
     path = folder / PACK_FILE
-    if not path.exists():
+    if not os.path.lexists(path):
         return CoursePack(folder, chapters)
     document = read_document(path)
     try:

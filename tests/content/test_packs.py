@@ -1,5 +1,6 @@
 """Course packs: what a pack.yaml says of the course, and Python that runs only if agreed to."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -135,6 +136,18 @@ def test_a_pack_that_is_wrong_about_itself_is_refused(make: Make, head: str, say
         read_pack(make(head=head))
     assert says in str(caught.value)
     assert all(problem.cure for problem in caught.value.problems)
+
+
+def test_a_pack_file_that_cannot_be_read_is_not_a_pack_without_wishes(make: Make) -> None:
+    file = make() / "pack.yaml"
+    file.unlink()
+    file.symlink_to("pack.yaml")
+    with pytest.raises(ContentError, match="cannot be read: too many levels"):
+        read_pack(file.parent)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ContentError, match="not a regular file"):
+        read_pack(file.parent)
 
 
 def test_two_packs_of_one_name_or_two_front_pages_are_refused(make: Make, catalog: Catalog) -> None:
