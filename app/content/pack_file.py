@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, Field, ValidationError
 
 from app.errors import ContentError, Problem
-from app.kinds.base import Slug, Strict
+from app.kinds.base import Strict
 from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument, read_document
 
@@ -44,7 +44,11 @@ class HomeText(Strict):
 class PackFile(Strict):
     """The content of `pack.yaml`."""
 
-    name: Slug = Field(description="lowercase letters, digits and hyphens; also of its formulas")
+    name: str = Field(
+        pattern="^[a-z][a-z0-9-]*$",
+        max_length=40,
+        description="lowercase letters, digits and hyphens; also of its formulas",
+    )
     title: str = Field(min_length=2, max_length=80, description="2 to 80 characters")
     version: Annotated[str, AfterValidator(_version)] = Field(
         description='of the pack, such as "1.0"; raise it when exercises change'

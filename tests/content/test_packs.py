@@ -123,6 +123,7 @@ def test_a_name_that_there_is_not_is_offered_the_nearest(
     ("head", "says"),
     [
         (HEAD.replace("mine", "My Course"), "name: is My Course"),
+        (HEAD.replace("mine", "1st-course"), "name: is 1st-course"),
         (HEAD.replace('"1.0"', "one"), "version: 'one' is not a version"),
         (HEAD + 'needs: ">=900"\n', "this is Wallclock 0.1.0, and it needs >=900"),
         (HEAD + "needs: about one\n", "'about one' names no versions"),
