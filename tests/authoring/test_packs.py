@@ -79,7 +79,7 @@ def test_without_consent_its_python_is_not_run(
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("Time for *size* bytes to arrive over a link.", "time", "has no docstring that says what comes back"),
+        ("Time for an array to arrive over a link.", "time", "has no docstring that says what comes back"),
         ("        T = latency + size / bandwidth\n\n", "", "has no line of mathematics"),
         ("T = latency + size / bandwidth", "T = latency + 2 * size / bandwidth", "shows 0.04 and computes 0.02"),
         ("        latency: seconds until", "        seconds until", "does not describe latency"),

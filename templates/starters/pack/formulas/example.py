@@ -5,7 +5,7 @@ from app.units import Bytes, BytesPerSecond, Seconds
 
 
 def transfer_time(size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
-    """Time for *size* bytes to arrive over a link.
+    """Time for an array to arrive over a link.
 
     The first byte takes the latency, and the others follow at the bandwidth.
 
