@@ -10,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
+from app.commands.operator_options import add_doctor, add_moodle, add_new, add_pack
 from app.commands.options import (
     add_measured,
     add_platform,
@@ -105,14 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     lint.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
     lint.add_argument("--links", action="store_true", help="also request every source link")
-    new = _command(commands, "new", "write a starter file for an exercise")
-    new.add_argument("kind", metavar="KIND", help="the kind: numeric, choice, function, ...")
-    new.add_argument(
-        "name",
-        metavar="TOPIC/SLUG",
-        help="the chapter and the name, such as collectives/my-exercise",
-    )
-    new.add_argument("--into", metavar="DIR", help="the folder of chapters (default: ./exercises)")
+    add_new(_command(commands, "new", "write a starter file for an exercise, or a course pack"))
     _add_preview(_command(commands, "preview", "show an exercise as students see it, updated live"))
     _add_grade(_command(commands, "grade", "grade a file of answers offline"))
     _add_answers(
@@ -137,13 +131,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_people(commands)
     add_regrade(_command(commands, "regrade", "judge answers again after an exercise was mended"))
     add_platform(_command(commands, "platform", "connect learning platforms (LTI 1.3)"))
-    schema = _command(commands, "schema", "print the JSON Schema of exercise files, for editors")
+    schema = _command(commands, "schema", "print the JSON Schema of course files, for editors")
     schema.add_argument(
-        "file", nargs="?", choices=("exercise", "topic"), default="exercise",
-        help="exercise files, or the topic.yaml of a chapter (default: exercise)",
+        "file", nargs="?", choices=("exercise", "topic", "pack", "proofs"), default="exercise",
+        help="exercise files, the topic.yaml of a chapter, the pack.yaml of a course pack, or the "
+        "proofs.yaml of its formulas (default: exercise)",
     )  # fmt: skip
     backup = _command(commands, "backup", "copy the SQLite database, even while it is in use")
     backup.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
+    add_moodle(_command(commands, "moodle", "write drawings as Moodle XML, for a question bank"))
+    add_pack(_command(commands, "pack", "list course packs, or check one"))
+    add_doctor(_command(commands, "doctor", "say what is there, what is missing, and the cure"))
     return parser
 
 

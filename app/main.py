@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 
 from app import api, web
 from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.db.gathering import Gathered
 from app.db.migrations import migrate
 from app.db.session import connect
@@ -47,7 +46,7 @@ def create_site(settings: Settings) -> Site:
         ContentError: an exercise file is not valid.
         UnavailableError: the database cannot be used.
     """
-    catalog = Catalog.read(exercise_folders(settings))
+    catalog = read_course(settings)
     federation = Federation(settings)
     migrate(settings.database)
     engine = connect(settings.database)

@@ -81,6 +81,11 @@ def inline_html(text: str) -> Markup:
     return Markup(_MARKDOWN.renderInline(text))
 
 
+def portable_html(text: str) -> str:
+    """*text* as HTML for other sites: mathematics stays LaTeX, which MathJax there shows."""
+    return str(_PORTABLE.render(text))
+
+
 def document(text: str, linked: Callable[[str], str]) -> MarkdownDocument:
     """The Markdown file *text*, which begins with a title and a paragraph.
 
@@ -128,13 +133,22 @@ def _mathematics(latex: str, options: dict[str, bool]) -> str:
     return str(mathml(latex.strip(), display=options["display_mode"]))
 
 
-def _parser() -> MarkdownIt:
+def _delimited(latex: str, options: dict[str, bool]) -> str:
+    begin, end = (r"\[", r"\]") if options["display_mode"] else (r"\(", r"\)")
+    return f"{begin}{escape(latex.strip())}{end}"
+
+
+def _parser(
+    fence: Callable[[str, str, str], str] | None = _fence,
+    mathematics: Callable[[str, dict[str, bool]], str] = _mathematics,
+) -> MarkdownIt:
     return (
-        MarkdownIt("commonmark", {"html": False, "highlight": _fence, "typographer": False})
+        MarkdownIt("commonmark", {"html": False, "highlight": fence, "typographer": False})
         .enable("table")
-        .use(dollarmath_plugin, renderer=_mathematics, allow_space=False, double_inline=True)
+        .use(dollarmath_plugin, renderer=mathematics, allow_space=False, double_inline=True)
     )
 
 
 _MARKDOWN = _parser()
+_PORTABLE = _parser(None, _delimited)
 _DOCUMENTS = _parser().use(anchors_plugin, max_level=3)

@@ -40,7 +40,7 @@ MAY: dict[str, set[str]] = {
     "sandbox": {"errors", "units", "config", "metrics"},
     "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
     | {"simulators"},
-    "content": {"config", "errors", "expressions", "kinds", "yaml_file"},
+    "content": {"config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"config", "db", "errors", "metrics", "network", "people"},

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -24,19 +25,42 @@ CARRIED = (
     "app/bundle/alembic/env.py",
     "app/sandbox/guest/world.wit",
     "app/docs/settings.md",
+    "app/bundle/templates/starters/pack/pyproject.toml",
+    "app/bundle/templates/starters/pack/formulas/example.py",
 )
 LICENSES = (
     "LICENSE", "NOTICE", "THIRD_PARTY.md", "static/fonts/LICENSES.txt", "static/vendor/LICENSES.txt",
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (made,) = folder.glob("*.whl")
+def built(target: str, source: Path, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (made,) = folder.glob({"wheel": "*.whl", "sdist": "*.tar.gz"}[target])
     return made
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the sdist, as a package index has both."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as packed:
+        packed.extractall(folder / "source", filter="data")
+    (source,) = (folder / "source").iterdir()
+    return built("wheel", source, folder)
+
+
+def test_the_sdist_carries_what_the_tests_need(sdist: Path) -> None:
+    with tarfile.open(sdist) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert {"tests/test_wheel.py", "Makefile", "pyproject.toml", "LICENSE"} <= names
+    assert {"deploy/Containerfile", "deploy/kubernetes/kustomization.yaml"} <= names
+    assert not [name for name in names if name.startswith((".ci", ".git/", "build/"))]
 
 
 def test_the_wheel_carries_templates_files_exercises_and_migrations(wheel: Path) -> None:
@@ -58,17 +82,26 @@ def test_the_wheel_carries_its_licenses(wheel: Path) -> None:
 def test_the_installed_wheel_serves(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "venv"
     venv.create(environment, with_pip=False)
-    python = environment / "bin" / "python"
+    python, wallclock = (str(environment / "bin" / name) for name in ("python", "wallclock"))
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--no-compile", "--quiet", str(wheel)], check=True)
     (site,) = environment.glob("lib/python*/site-packages")
-    zipfile.ZipFile(wheel).extractall(site)
     # The dependencies come from this environment; the app from the wheel alone.
     (site / "dependencies.pth").write_text(
         "\n".join(p for p in sys.path if p.endswith("site-packages"))
     )
     settings = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{tmp_path / 'w.db'}"}
-    command = [str(python), "-m", "app", "serve", "--port", "0"]
+    doctor = subprocess.run(
+        [wallclock, "doctor"], cwd=tmp_path, env=settings, text=True, stdout=subprocess.PIPE
+    )
+    assert doctor.returncode == 0, doctor.stdout
+    assert f"are in {site / 'app' / 'bundle'}" in doctor.stdout
     with subprocess.Popen(
-        command, cwd=tmp_path, env=settings, stderr=subprocess.PIPE, text=True
+        [wallclock, "serve", "--port", "0"],
+        cwd=tmp_path,
+        env=settings,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr is not None
         found = re.search(r"http://\S+", process.stderr.readline())

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "c8d41e6f2b97"
-down_revision = "7f2a90c4d1e6"
+down_revision = "2f6b81d4ac37"
 
 # SQLite numbers rows automatically only if the key's type is exactly INTEGER.
 row_number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

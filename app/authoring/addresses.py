@@ -1,5 +1,6 @@
 """Broken links, and images that do not exist."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -9,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from app.config import ROOT
 from app.content.errata import errata
 from app.content.glossary import terms
+from app.content.images import is_image, read_image
 from app.errors import NotFoundError, nearest
 from app.explorers import EXPLORERS, opened
 from app.formulas import FORMULAS
@@ -17,7 +19,10 @@ from app.markdown import addresses
 
 _OPENAPI = "api/v1/openapi.json"
 _ELSEWHERE = ("http", "https", "mailto")
-_FIGURE = "embed an explorer's figure under `figures:`, or draw it as text in a ``` block"
+_FIGURE = (
+    "put the image beside this file as .png, .jpg, .gif, .webp or .svg, and name it: ![...](a.png)"
+)
+_UNSAID = re.compile(r"!\[\s*\]\(")
 _KNOWN = "link to an existing page, or to https://..."
 
 
@@ -41,21 +46,39 @@ class Places:
 
 def trouble_of_addresses(text: str, places: Places) -> Iterator[tuple[str, str]]:
     """The problem of each broken image and link in the Markdown *text*, and its cure."""
+    if _UNSAID.search(text):
+        cure = "say what it shows between the brackets, for those who cannot see it"
+        yield "an image has no description", cure
     for kind, address in addresses(text):
         if kind == "image":
-            if says := _trouble_of_image(address):
+            if says := _trouble_of_image(address, places):
                 yield says, _FIGURE
         elif says := _trouble_of_link(address, places):
             yield says, _KNOWN
 
 
-def _trouble_of_image(address: str) -> str:
+def _trouble_of_image(address: str, places: Places) -> str:
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return f"the image {address} is on another site, which the security policy blocks"
     if parts.path.startswith("/static/") and (ROOT / parts.path[1:]).is_file():
         return ""
-    return f"the image {address} does not exist: a course folder has no images"
+    if not parts.path.startswith("/images/"):
+        return f"the image {address} does not exist"
+    for folder in places.folders:
+        path = folder / parts.path.removeprefix("/images/")
+        if path.is_file() and is_image(path.name):
+            return _trouble_in(path)
+    return f"the image {address} does not exist"
+
+
+def _trouble_in(path: Path) -> str:
+    """Why the image at *path* is not served; empty where it is."""
+    try:
+        read_image(path)
+    except ValueError as error:
+        return f"the image {path.name} {error}"
+    return ""
 
 
 def _trouble_of_link(address: str, places: Places) -> str:

@@ -39,7 +39,31 @@ _CURES: Mapping[str, str] = {
     r"has no control|no explorer is called|is the (?:largest|smallest)|has figures": (
         "open it under /explore and copy its address"
     ),
+    r"[{].*[}]: |[{].*[}] is .*, not in": "write {name}, or {name | unit} in a unit of its kind",
+    r"passes every drawn call": "add arguments to `calls` for which it differs",
+    r"raises .*, which its symptom": "name the exception in `symptom`, or use {symptom}",
+    r"no change of one line|no bugs can be drawn": "list `bugs` yourself, or draw more calls",
+    r"should give a whole number": "round it, or draw values for which it is whole",
+    r"no exhibit is called": "its name is that of a file shown under /measured",
+    r"cannot be spread|on one node|on processors only|has more than|takes at most|not a range": (
+        "wallclock lab list shows the labs and their parameters"
+    ),
+    r"has no layout|a copy of the model|data-parallel ranks|has no field": (
+        "open it under /explore and copy its address"
+    ),
+    r"too long|too many|too deeply": "name parts of it under `let`",
+    r"must be|must divide|the result is too large|exponent|not a real number": (
+        "draw values inside its domain, which /formulas shows, or say `where`"
+    ),
+    r"also needs| takes ": "its arguments are in /formulas",
+    r"has no value|log takes|in quotes|function takes|cannot read|is missing before|is missing$|"
+    r"does not belong here|is not a number|without|parentheses": (
+        "write it as 2 * size * (ranks - 1) / ranks; /authoring lists the functions"
+    ),
+    r"has no": "wallclock lab list shows the labs and their parameters",
+    r"the result is in|the answer is": "check the units, or change `unit`",
 }  # fmt: skip
+_ELSE = "compare it with the sample of its kind in /authoring"
 _NAME = re.compile(r"'([^']+)' is not known here")
 
 
@@ -49,8 +73,12 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
         return circular
     if finding.cure:
         return finding
-    cure = next((c for part, c in _CURES.items() if re.search(part, finding.says)), "")
-    return replace(finding, cure=unit_cure(finding.says) or cure)
+    return replace(finding, cure=unit_cure(finding.says) or cure_of(finding.says) or _ELSE)
+
+
+def cure_of(says: str) -> str:
+    """The cure for what a finding *says*, if one is known."""
+    return next((cure for part, cure in _CURES.items() if re.search(part, says)), "")
 
 
 def _circular(finding: Finding, exercise: Exercise) -> Finding | None:

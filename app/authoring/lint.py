@@ -23,6 +23,7 @@ from app.authoring.proofs import (
 from app.authoring.prose import prove_shape_of
 from app.config import ROOT
 from app.content.catalog import TOPIC_FILE, Catalog, TopicFile, read_exercise, read_topic, topic_of
+from app.content.pack_file import PACK_FILE, chapters_in, read_pack
 from app.errors import ContentError, InputError, Problem, nearest
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
@@ -31,6 +32,7 @@ from app.markdown import MathematicsError, html
 from app.sandbox.runner import Runner
 
 _AT_ONCE = 4  # files
+_NO_EXERCISES = (TOPIC_FILE, PACK_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ async def lint(
         InputError: a path does not exist, or has no exercise file.
         UnavailableError: the sandbox cannot run the code of an exercise.
     """
+    packs = [problem for path in paths for problem in problems_of_pack(path)]
+    paths = [chapters_in(path) if os.path.lexists(path / PACK_FILE) else path for path in paths]
     files = sorted(set(chain.from_iterable(_files(path) for path in paths)))
     topics = [file for path in paths for file in _topic_files(path)]
     places = _places(beside, (*files, *topics))
@@ -72,7 +76,7 @@ async def lint(
         *(lint_topic(file, places) for file in topics),
         *_chapters(paths, beside),
     ]
-    problems = [problem for one in linted for problem in one.problems]
+    problems = packs + [problem for one in linted for problem in one.problems]
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = tuple(note for one in linted for note in one.notes)
     return Linted(len(files), tuple(dict.fromkeys(problems)), notes)
@@ -140,14 +144,19 @@ def _prove_facts(topic: TopicFile, places: Places) -> Iterator[Finding]:
 
 def _prove_chapter(topic: TopicFile, places: Places) -> Iterator[Finding]:
     yield from _prove_facts(topic, places)
-    for where, text in (("opening", topic.opening), ("closing", topic.closing)):
-        try:
-            html(text)
-        except MathematicsError as error:
-            yield Finding((where,), str(error))
-        yield from prove_shape_of((where,), text)
-        for says, cure in trouble_of_addresses(text, places):
-            yield Finding((where,), says, cure)
+    yield from _prove_text(("opening",), topic.opening, places)
+    yield from _prove_text(("closing",), topic.closing, places)
+
+
+def _prove_text(where: Where, text: str, places: Places) -> Iterator[Finding]:
+    """Everything wrong with a Markdown *text* that no drawing fills."""
+    try:
+        html(text)
+    except MathematicsError as error:
+        yield Finding(where, str(error))
+    yield from prove_shape_of(where, text)
+    for says, cure in trouble_of_addresses(text, places):
+        yield Finding(where, says, cure)
 
 
 def _words(exercise: Exercise) -> list[Finding]:
@@ -183,8 +192,8 @@ def _files(path: Path) -> Iterable[Path]:
     if not path.is_dir():
         if not os.path.lexists(path):
             raise InputError(f"{path} does not exist")
-        return [path] if path.name != TOPIC_FILE else []
-    found = [file for file in path.rglob("*.yaml") if file.name != TOPIC_FILE]
+        return [path] if path.name not in _NO_EXERCISES else []
+    found = [file for file in path.rglob("*.yaml") if file.name not in _NO_EXERCISES]
     if not found:
         raise InputError(f"{path} has no exercise file (*.yaml)")
     return found
@@ -194,6 +203,21 @@ def _topic_files(path: Path) -> Iterable[Path]:
     if path.is_file():
         return [path] if path.name == TOPIC_FILE else []
     return sorted(path.rglob(TOPIC_FILE))
+
+
+def problems_of_pack(path: Path) -> Iterator[Problem]:
+    """The problems of the `pack.yaml` at or in *path*, if there is one."""
+    folder = path.parent if path.name == PACK_FILE else path
+    try:
+        pack = read_pack(folder)
+    except ContentError as error:
+        yield from error.problems
+        return
+    if pack.file and pack.file.home:
+        places = _places((), (pack.chapters / "a" / "b",))
+        where: Where = ("home", "opening")
+        for finding in _prove_text(where, pack.file.home.opening, places):
+            yield pack.problem(finding.where, finding.says, cured(finding).cure)
 
 
 def _same(one: Path, other: Path) -> bool:

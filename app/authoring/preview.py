@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from app.authoring.lint import Linted, lint_file
 from app.content.catalog import TOPIC_FILE, read_exercise, topic_of
+from app.content.images import images_in
 from app.errors import AppError, ContentError, InputError, NotFoundError
 from app.expressions import ExpressionError
 from app.kinds import Exercise
@@ -106,6 +107,8 @@ class Preview:
             else:
                 self._unread.pop(path.stem, None)
                 catalog = self.site.catalog.with_exercise(exercise)
+                images = {**catalog.images, **_images_beside(path)}
+                catalog = replace(catalog, images=images)
                 self.app.state.site = replace(self.site, catalog=catalog)
         return stamp
 
@@ -195,6 +198,12 @@ def _files(path: Path) -> dict[str, Path]:
             "`wallclock new numeric my-course/first` writes one"
         )
     return files
+
+
+def _images_beside(path: Path) -> Mapping[str, Path]:
+    """The images beside the exercise at *path*; lint reports those that cannot be served."""
+    found = images_in(path.parent, [])
+    return {f"{topic_of(path)}/{name}": image for name, image in found}
 
 
 def _place(path: Path) -> tuple[bool, float, str]:

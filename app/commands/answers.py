@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from app.commands.files import output
 from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.errors import InputError
 from app.kinds import SEEDS, Answer, Exercise
 
@@ -17,8 +16,8 @@ _BETWEEN = ".."
 
 def run(arguments: Namespace) -> int:
     """Write the answers to each drawing, one per line."""
-    catalog = Catalog.read(exercise_folders(Settings()))
-    seeds = _seeds(arguments.seeds)
+    catalog = read_course(Settings())
+    seeds = seeds_of(arguments.seeds)
     exercises = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
     count = 0
     with output(arguments.output) as target:
@@ -43,7 +42,12 @@ def _line(exercise: Exercise, seed: int, answer: Answer, expect: str, says: str)
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
-def _seeds(text: str) -> range:
+def seeds_of(text: str) -> range:
+    """The seeds that *text* names, such as 0..199.
+
+    Raises:
+        InputError: it is not a range of seeds.
+    """
     first, between, last = text.partition(_BETWEEN)
     ends = (first, last) if between else (first, first)
     if not all(end.isascii() and end.isdigit() and len(end) < len(str(SEEDS)) + 1 for end in ends):

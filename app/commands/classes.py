@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from sqlmodel import col, select
 
 from app.commands.people import Opened, address_of, class_called, opened, print_json
-from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.db.people import ClassRow
 from app.db.tables import now
 from app.errors import InputError
@@ -83,7 +82,7 @@ def _delete(arguments: Namespace, here: Opened) -> None:
 
 
 def _demo(arguments: Namespace, here: Opened) -> None:
-    catalog = Catalog.read(exercise_folders(here.settings))
+    catalog = read_course(here.settings)
     runner = Runner(here.settings)  # not started: no exercise of the demo runs code
     demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
     here.session.commit()

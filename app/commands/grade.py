@@ -10,7 +10,7 @@ from tqdm import tqdm
 from app.commands.files import count_of, output, source_of
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.grading.exports import gradable_lines
 from app.grading.offline import Tally, grade
 
@@ -18,7 +18,7 @@ from app.grading.offline import Tally, grade
 def run(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
-    catalog = Catalog.read(exercise_folders(settings))
+    catalog = read_course(settings)
     with source_of(arguments.file) as source, output(arguments.output) as target:
         total = count_of(source, arguments.file)
         bar: tqdm[NoReturn]

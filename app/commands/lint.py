@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.authoring.lint import Linted, lint
 from app.config import Settings
-from app.content.packs import exercise_folders
+from app.content.course import load_formulas
+from app.content.packs import exercise_folders, pack_folders, read_packs
 from app.errors import UnavailableError
 from app.sandbox.runner import Runner
 
@@ -18,11 +19,18 @@ from app.sandbox.runner import Runner
 def run(arguments: Namespace) -> int:
     """Print every problem; 1 if there are any."""
     settings = Settings()
+    load_formulas(settings, read_packs(pack_folders(settings)))
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
     linted = asyncio.run(_lint(paths, settings, links=arguments.links))
     if arguments.json:
-        sys.stdout.write(json.dumps(_document(linted), indent=1, ensure_ascii=False) + "\n")
+        document = findings_document(linted)
+        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         return 1 if linted.problems else 0
+    return print_findings(linted)
+
+
+def print_findings(linted: Linted) -> int:
+    """Print every problem and note, one per line; 1 if there is a problem."""
     for problem in linted.problems:
         cure = f"; {problem.cure}" if problem.cure else ""
         sys.stdout.write(f"{_near(problem.path)}:{problem.line}: {problem.says}{cure}\n")
@@ -35,7 +43,7 @@ def run(arguments: Namespace) -> int:
     return 1 if found else 0
 
 
-def _document(linted: Linted) -> dict[str, object]:
+def findings_document(linted: Linted) -> dict[str, object]:
     """The findings as JSON, for editors."""
     return {
         "files": linted.files,

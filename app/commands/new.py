@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from app.commands.new_pack import write_pack
 from app.config import ROOT, Settings
 from app.content.catalog import TOPIC_FILE
 from app.errors import InputError, nearest
@@ -15,6 +16,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 def run(arguments: Namespace) -> int:
     """Write the file, and a `topic.yaml` if the chapter is new; print the next step."""
+    if arguments.kind == "pack":
+        return write_pack(arguments)
     kinds = sorted(path.stem for path in _STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
     if arguments.kind not in kinds:
         near = nearest(arguments.kind, kinds)

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
 from app.db.signing import signing_secret
@@ -28,7 +28,7 @@ from app.sandbox.runner import Runner
 def run(arguments: Namespace) -> int:
     """Judge the answers of one class or of all, and list the scores that change."""
     settings = Settings()
-    catalog = Catalog.read(exercise_folders(settings))
+    catalog = read_course(settings)
     names = {catalog.exercise(name).id for name in arguments.exercise}
     migrate(settings.database)
     engine = connect(settings.database)

@@ -1,19 +1,25 @@
-"""`wallclock schema`: the JSON Schema of exercise files, for editors."""
+"""`wallclock schema`: the JSON Schema of the files of a course, for editors."""
 
 import json
 import sys
 from argparse import Namespace
 from typing import Any
 
+from pydantic import BaseModel
+
+from app.authoring.pack_formulas import ProofFile
 from app.content.catalog import TopicFile
+from app.content.pack_file import PackFile
 from app.kinds import EXERCISE
 
 _NOT_WRITTEN = ("id", "digest")
+_MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile}
 
 
 def run(arguments: Namespace) -> int:
     """Print the JSON Schema."""
-    schema = TopicFile.model_json_schema() if arguments.file == "topic" else _of_exercise()
+    model = _MODELS.get(arguments.file)
+    schema = model.model_json_schema() if model else _of_exercise()
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     sys.stdout.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
     return 0

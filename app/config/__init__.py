@@ -1,6 +1,7 @@
 """The settings, read from environment variables."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,6 +17,7 @@ _PREFIX = "WALLCLOCK_"
 _OTHERS = {"WALLCLOCK_CHROMIUM"}  # read by the tests
 _SHORTEST = 16  # characters of a secret that cannot be guessed
 _PORT = 8000
+_CONSENT = re.compile(r"[a-z0-9][a-z0-9-]*@[0-9a-f]{32}")
 _PACKAGE = Path(__file__).parent.parent
 _BUNDLE = _PACKAGE / "bundle"
 
@@ -51,6 +53,11 @@ class Settings(BaseSettings):
     )
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="additional folders of exercises, separated as in PATH"
+    )
+    pack_code: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="course packs whose own formulas, which are Python, may be loaded: NAME@DIGEST "
+        "as `wallclock pack list` prints it, or the whole path of a folder; separated by commas",
     )
     secret: str = Field(
         default="",
@@ -258,6 +265,20 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return frozenset(host.strip().lower() for host in value.split(",") if host.strip())
         return value
+
+    @field_validator("pack_code", mode="before")
+    @classmethod
+    def _consents(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        given = tuple(one.strip() for one in value.split(",") if one.strip())
+        for one in given:
+            if not (_CONSENT.fullmatch(one) or Path(one).is_absolute()):
+                raise ValueError(
+                    f"{one!r} is neither NAME@DIGEST, as `wallclock pack list` prints it, nor the "
+                    "whole path of a folder"
+                )
+        return given
 
     @field_validator("exercises", mode="before")
     @classmethod

@@ -3,11 +3,12 @@
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from app.content.images import images_in, with_images
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
 from app.kinds.base import Embedded, Strict
@@ -83,10 +84,18 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All chapters and exercises, in order."""
+    """All chapters and exercises, in order.
+
+    The *topics* are listed. Those that are *hidden* are not, but their addresses still open, and
+    so does what learners did in them. *images* have the address /images/NAME; *front* are the
+    heading and the Markdown of a front page that a course pack brings.
+    """
 
     topics: tuple[Topic, ...]
     by_id: Mapping[str, Exercise]
+    hidden: tuple[Topic, ...] = ()
+    images: Mapping[str, Path] = field(default_factory=dict)
+    front: tuple[str, str] | None = None
 
     @classmethod
     def read(cls, folders: Iterable[Path]) -> "Catalog":
@@ -97,14 +106,17 @@ class Catalog:
         """
         problems: list[Problem] = []
         topics: dict[str, Topic] = {}
+        images: dict[str, Path] = {}
         for folder in _topic_folders(folders, problems):
             topic = _topic(folder, topics.get(folder.name), problems)
             if topic:
                 topics[topic.id] = topic
+                found = images_in(folder, problems)
+                images |= {f"{topic.id}/{name}": path for name, path in found}
         if problems:
             raise ContentError(problems)
         ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
-        return cls(ordered, {e.id: e for topic in ordered for e in topic.exercises})
+        return cls(ordered, _by_id(ordered), images=images)
 
     def with_exercise(self, exercise: Exercise) -> "Catalog":
         """This catalog with *exercise* replaced, or added to its chapter if its id is new."""
@@ -119,12 +131,12 @@ class Catalog:
         others = [other for other in topic.exercises if other.id != exercise.id]
         changed = replace(topic, exercises=(*others, exercise))
         topics = (*(other for other in self.topics if other.id != name), changed)
-        return Catalog(topics, {e.id: e for topic in topics for e in topic.exercises})
+        return replace(self, topics=topics, by_id={**self.by_id, **_by_id(topics)})
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
-        """Every exercise, chapter after chapter."""
-        return tuple(self.by_id.values())
+        """Every exercise that is listed, chapter after chapter."""
+        return tuple(exercise for topic in self.topics for exercise in topic.exercises)
 
     def exercise(self, name: str) -> Exercise:
         """The exercise with the id *name*.
@@ -144,15 +156,20 @@ class Catalog:
         Raises:
             NotFoundError: there is no such name; the message offers the closest one.
         """
-        for topic in self.topics:
+        for topic in (*self.topics, *self.hidden):
             if topic.id == name:
                 return topic
         known = [topic.id for topic in self.topics]
         raise NotFoundError(f"no chapter is called {name[:200]!r}{nearest(name[:200], known)}")
 
     def topic_of(self, exercise: Exercise) -> Topic:
-        """The chapter of *exercise*."""
-        return self.topic(exercise.id.partition("/")[0])
+        """The chapter of *exercise*, as it is listed; in full if *exercise* is not listed."""
+        name = exercise.id.partition("/")[0]
+        whole = (one for one in self.hidden if one.id == name)
+        listed = self.topic(name)
+        if self.hidden and all(one.id != exercise.id for one in listed.exercises):
+            return next(whole, listed)
+        return listed
 
     def after(self, exercise: Exercise) -> Exercise | None:
         """The next exercise of the same chapter."""
@@ -166,6 +183,10 @@ class Catalog:
         siblings = self.topic_of(exercise).exercises
         place = siblings.index(exercise) + step
         return siblings[place] if 0 <= place < len(siblings) else None
+
+
+def _by_id(topics: Iterable[Topic]) -> dict[str, Exercise]:
+    return {exercise.id: exercise for topic in topics for exercise in topic.exercises}
 
 
 def topic_of(path: Path) -> str:
@@ -192,7 +213,7 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
         raise ContentError(own)
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
     try:
-        return EXERCISE.validate_python(values), document
+        return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
     except ValidationError as error:
         found = faults(error, document.values)
         raise ContentError([document.problem(*fault) for fault in found]) from error
@@ -267,7 +288,8 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
     """
     document = read_document(path)
     try:
-        return TopicFile.model_validate(document.values), document
+        values = with_images(document.values, topic_of(path), path.parent)
+        return TopicFile.model_validate(values), document
     except ValidationError as error:
         found = faults(error, document.values, TopicFile)
         raise ContentError([document.problem(*fault) for fault in found]) from error

@@ -5,9 +5,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.config import ROOT, Settings
-from app.errors import InputError
+from app.content.pack_file import CoursePack, chapters_in, read_pack
+from app.errors import ContentError, InputError, Problem
 
 GROUP = "wallclock.exercises"
+BUILT_IN = ROOT / "exercises"
 
 
 def exercise_folders(settings: Settings) -> list[Path]:
@@ -19,10 +21,43 @@ def exercise_folders(settings: Settings) -> list[Path]:
     Raises:
         InputError: an entry point names a pack that cannot be found.
     """
-    return [ROOT / "exercises", *_packs(), *settings.exercises]
+    return [BUILT_IN, *(chapters_in(folder) for folder in pack_folders(settings))]
 
 
-def _packs() -> list[Path]:
+def pack_folders(settings: Settings) -> list[Path]:
+    """The folders of the installed course packs, and those of the settings.
+
+    Raises:
+        InputError: an entry point names a pack that cannot be found.
+    """
+    return [*_installed(), *settings.exercises]
+
+
+def read_packs(folders: list[Path]) -> list[CoursePack]:
+    """The packs in *folders*.
+
+    Raises:
+        ContentError: with every problem of every `pack.yaml`, and of several with one name.
+    """
+    problems: list[Problem] = []
+    found: dict[str, CoursePack] = {}
+    for folder in folders:
+        try:
+            pack = read_pack(folder)
+        except ContentError as error:
+            problems += error.problems
+            continue
+        name = pack.file.name if pack.file else str(folder)
+        if name in found:
+            says = f"name: a pack called {name!r} is in {found[name].folder} as well"
+            problems.append(pack.problem(("name",), says, "use one of them, or rename one"))
+        found[name] = pack
+    if problems:
+        raise ContentError(problems)
+    return list(found.values())
+
+
+def _installed() -> list[Path]:
     found = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
@@ -34,7 +69,5 @@ def _packs() -> list[Path]:
                 f"the course pack {entry.name!r} names {entry.module!r}, which is not a package; "
                 "reinstall it, or uninstall it"
             )
-        folder = Path(spec.submodule_search_locations[0])
-        inner = folder / "exercises"
-        found.append(inner if inner.is_dir() else folder)
+        found.append(Path(spec.submodule_search_locations[0]))
     return found

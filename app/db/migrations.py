@@ -57,6 +57,25 @@ def probe(engine: Engine) -> None:
         raise UnavailableError("the database lacks tables of this version; restart the server")
 
 
+def standing(database: str) -> int:
+    """How many migrations the next start would apply to *database*, which is not changed.
+
+    Raises:
+        UnavailableError: it belongs to a newer version or another program, or cannot be read.
+    """
+    from alembic.script import ScriptDirectory
+
+    engine = connect(database)
+    try:
+        with connected(engine) as connection:
+            applied = _applied(connection)
+            _refuse_foreign(connection, applied)
+    finally:
+        engine.dispose()
+    scripts = ScriptDirectory.from_config(alembic_configuration())
+    return len(list(scripts.iterate_revisions("heads", tuple(applied) or "base")))
+
+
 def alembic_configuration() -> "Config":
     """Alembic's configuration, wherever the app is installed."""
     from alembic.config import Config

@@ -43,6 +43,7 @@ __all__ = [
     "MODULES",
     "Argument",
     "Formula",
+    "Formulas",
     "Input",
     "Record",
     "FormulaResult",
@@ -112,7 +113,7 @@ def _functions(package: ModuleType) -> Iterator[FunctionType]:
                 yield function
 
 
-class _Formulas(Mapping[str, Formula]):
+class Formulas(Mapping[str, Formula]):
     """Every formula by its name; what its signature says is read when it is first asked for."""
 
     def __init__(self, packages: Iterable[ModuleType]) -> None:
@@ -122,6 +123,12 @@ class _Formulas(Mapping[str, Formula]):
             for function in _functions(package)
         }
         self._known: dict[str, Formula] = {}
+
+    def add(self, functions: Mapping[str, FunctionType]) -> None:
+        """Add the formulas of a course pack, by name; those that are known are replaced."""
+        self._functions |= functions
+        for name in functions:
+            self._known.pop(name, None)
 
     def __getitem__(self, name: str) -> Formula:
         if name not in self._known:
@@ -135,4 +142,4 @@ class _Formulas(Mapping[str, Formula]):
         return len(self._functions)
 
 
-FORMULAS: Mapping[str, Formula] = _Formulas(MODULES)
+FORMULAS = Formulas(MODULES)

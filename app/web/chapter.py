@@ -80,7 +80,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
 def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
     path = path_of(topic.path, past.known)
     topics = site.catalog.topics
-    place = topics.index(topic)
+    place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
     beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
     explorers = (one for one in EXPLORERS.values() if one.chapter == topic.id)
     figures = (
@@ -99,8 +99,8 @@ def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
         results=tuple(_results(site, topic, past, learner)) if path.is_finished else (),
         explorers=tuple(Hyperlink(explorer_url(one.name), one.title) for one in explorers),
         figures=tuple(embedded_view(one, state) for one, state in figures),
-        earlier=beside[place - 1] if place else None,
-        later=beside[place + 1] if place + 1 < len(topics) else None,
+        earlier=beside[place - 1] if place > 0 else None,
+        later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,
     )
 
 

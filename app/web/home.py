@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
 from app.content.daily import title_of
 from app.db.queries import attempts_by_day, streak
 from app.db.session import open_session
 from app.explorers import EXPLORERS
 from app.labs.spec import known_labs
+from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.explore.figures import EmbeddedView, taste
@@ -46,12 +48,15 @@ class HomePage:
     taste: EmbeddedView | None
     streak: int
     today: str  # the title of the question of the day
+    heading: str  # of a course pack, with its opening; empty: Wallclock's own
+    opening: Markup
 
 
 @router.get("/")
 async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     """All chapters."""
     past = past_of(site, visiting.learner)
+    heading, opening = site.catalog.front or ("", "")
     topics = site.catalog.topics
     page = HomePage(
         onward=onward_for(site, past, past.chapter),
@@ -62,6 +67,8 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
         taste=None if past.answers else taste(),
         streak=streak_of(site, visiting.learner),
         today=title_of(site.clock().date()),
+        heading=heading,
+        opening=html(opening),
     )
     return render("home.html", frame(request, "Wallclock", _SAYS, "exercises"), page)
 

@@ -1,14 +1,18 @@
 """Messages for authors: in plain words, with the numbers, and with a cure."""
 
+import ast
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from app.authoring.cures import cure_of
 from app.authoring.lint import lint, lint_topic
+from app.config import ROOT
 from app.content.catalog import Catalog
 from app.errors import ContentError
+from app.kinds.schema_errors import unit_cure
 from app.sandbox.runner import Runner
 from tests.authoring.conftest import Lint
 from tests.authoring.test_lint import BUG, FUNCTION
@@ -139,3 +143,51 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
     )
     says = " ".join(problem.says for problem in lint_topic(topic).problems)
     assert "the image b.png does not exist" in says
+
+
+# Where messages come from that lint passes on, and the exceptions that carry them.
+SOURCES = {
+    "app/expressions": {"ExpressionError"},
+    "app/kinds": {"ExpressionError", "Finding"},
+    "app/authoring": {"Finding"},
+    "app/formulas/checks.py": {"ValueError"},
+    "app/formulas/signature.py": {"ValueError"},
+    "app/explorers": {"ValueError"},
+    "app/labs/spec.py": {"NotFoundError", "InputError"},
+    "app/labs/parameters.py": {"InputError"},
+    "app/markdown.py": {"MathematicsError"},
+    "app/measurements/exhibits.py": {"ValueError"},
+}
+
+
+def literal(node: ast.expr) -> str:
+    """The words of a message, with 'size' for each value in it; empty if it is made elsewhere."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    parts = [str(v.value) if isinstance(v, ast.Constant) else "'size'" for v in node.values]
+    return "".join(parts)
+
+
+def messages(path: Path, names: set[str]) -> Iterator[str]:
+    """Each message of those exceptions and findings that has no cure where it is written."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            place = int(node.func.id == "Finding")
+            if place < len(node.args) <= place + 1 and (said := literal(node.args[place])):
+                yield said
+
+
+def test_every_message_that_lint_passes_on_has_a_cure() -> None:
+    seen, without = 0, []
+    for source, names in SOURCES.items():
+        path = ROOT / source
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            for said in messages(file, names):
+                seen += 1
+                passed_on = not said.replace("seed", "").replace("'size'", "").strip(": {}")
+                if not (passed_on or cure_of(said) or unit_cure(said)):
+                    without.append(f"{file.name}: {said}")
+    assert seen > 100
+    assert without == []

@@ -122,6 +122,22 @@ def test_a_chapters_own_file_has_a_schema(capsys: Capture) -> None:
         validator.validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "due": "today"})
 
 
+@pytest.mark.parametrize(
+    ("name", "file"), [("pack", "pack.yaml"), ("proofs", "formulas/proofs.yaml")]
+)
+def test_the_files_of_a_pack_have_schemas(
+    tmp_path: Path, capsys: Capture, name: str, file: str
+) -> None:
+    assert main(["new", "pack", "mine", "--formulas", "--into", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert main(["schema", name]) == 0
+    validator = jsonschema.Draft202012Validator(json.loads(capsys.readouterr().out))
+    written = yaml.safe_load((tmp_path / "mine" / "mine" / file).read_text(encoding="utf-8"))
+    validator.validate(written)
+    with pytest.raises(jsonschema.ValidationError, match="points"):
+        validator.validate({**written, "points": 3})
+
+
 def test_every_key_of_the_schema_is_explained(capsys: Capture) -> None:
     main(["schema"])
     schema = json.loads(capsys.readouterr().out)

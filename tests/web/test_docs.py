@@ -18,6 +18,7 @@ FILES = (
     ROOT / "SECURITY.md",
     *sorted(FOLDER.glob("*.md")),
 )
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -58,7 +59,7 @@ def test_its_links_lead_to_pages_and_headings_of_the_site(client: TestClient, na
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_its_links_lead_to_files_of_the_repository(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    for address in LINK.findall(text):
+    for address in LINK.findall(FENCED.sub("", text)):
         parts = urlsplit(address)
         if not parts.scheme:
             assert (file.parent / parts.path).exists(), address

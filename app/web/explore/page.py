@@ -150,7 +150,8 @@ async def explore_list(request: Request, site: Here) -> Response:
 
 @cache
 def _cards(chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
-    ordered = sorted(EXPLORERS.values(), key=lambda one: chapters.index(one.chapter))
+    places = {chapter: place for place, chapter in enumerate(chapters)}
+    ordered = sorted(EXPLORERS.values(), key=lambda one: places.get(one.chapter, len(places)))
     starts = ((one, opened(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(

@@ -144,7 +144,12 @@ def formula_called(name: str) -> Formula:
 def formula_groups() -> tuple[FormulaGroup, ...]:
     """All formulas, package by package."""
     modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
-    return tuple(FormulaGroup(m, _TITLES[m], tuple(_entries(m))) for m in modules)
+    return tuple(FormulaGroup(m, _title(m), tuple(_entries(m))) for m in modules)
+
+
+def _title(module: str) -> str:
+    """The title of a package of formulas; that of a course pack is its name."""
+    return _TITLES.get(module, module.replace("_", " ").capitalize())
 
 
 def _entries(module: str) -> list[FormulaEntry]:
@@ -173,7 +178,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         problem = f"still needed: {', '.join(missing)}"
     return FormulaPage(
         name=formula.name,
-        module=_TITLES.get(formula.module, formula.module),
+        module=_title(formula.module),
         short=formula.name.partition(".")[2],
         gives=formula.gives,
         documented=doc,

@@ -1,0 +1,70 @@
+"""`wallclock moodle`: fixed drawings of exercises as a file for the question bank of a Moodle."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from app.authoring.moodle import BEGINNING, END, MoodleWriter
+from app.authoring.moodle_answers import NotInMoodleError
+from app.commands.answers import seeds_of
+from app.commands.files import output
+from app.config import Settings
+from app.content.course import read_course
+from app.errors import InputError
+from app.kinds import Exercise
+
+_MOST = 5000  # questions; Moodle reads the whole file into memory
+
+
+def run(arguments: Namespace) -> int:
+    """Write the questions; 1 if Moodle could judge none of them."""
+    settings = Settings()
+    catalog = read_course(settings)
+    seeds = seeds_of(arguments.seeds)
+    chosen = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
+    exercises = chosen or [e for e in catalog.exercises if _is_in(e, arguments.chapter)]
+    if arguments.chapter:
+        catalog.topic(arguments.chapter)  # offers the nearest name
+    if len(exercises) * len(seeds) > _MOST:
+        raise InputError(
+            f"{len(exercises)} exercises of {len(seeds)} seeds are more than {_MOST:,} questions; "
+            "choose a chapter, exercises or fewer seeds"
+        )
+    writer = MoodleWriter(catalog, settings.address.rstrip("/"))
+    left_out: dict[str, list[str]] = {}
+    questions = list(_questions(writer, exercises, seeds, left_out))
+    for reason, names in left_out.items():
+        listed = f": {', '.join(names)}" if chosen else ""
+        sys.stderr.write(f"left out {len(names)}, {reason}{listed}\n")
+    count = sum('type="category"' not in one for one in questions)
+    if not count:
+        raise InputError("none of these exercises can be judged by Moodle; nothing was written")
+    with output(arguments.output) as target:
+        for text in (BEGINNING, *questions, END):
+            target.write(text.encode())
+    sys.stderr.write(f"{count:,} question{'s' if count > 1 else ''}\n")
+    return 0
+
+
+def _is_in(exercise: Exercise, chapter: str) -> bool:
+    return not chapter or exercise.id.partition("/")[0] == chapter
+
+
+def _questions(
+    writer: MoodleWriter,
+    exercises: Sequence[Exercise],
+    seeds: range,
+    left_out: dict[str, list[str]],
+) -> Iterator[str]:
+    """Each drawing, after the category of its chapter; reasons and exercises that are left out."""
+    category = ""
+    for exercise in exercises:
+        for seed in seeds if exercise.variation else seeds[:1]:
+            try:
+                question = writer.question(exercise, seed)
+            except NotInMoodleError as error:
+                left_out.setdefault(str(error), []).append(exercise.id)
+                break
+            if category != (category := writer.category(exercise)):
+                yield category
+            yield question

@@ -1,0 +1,86 @@
+"""`wallclock pack`: list the course packs of this server, or check one."""
+
+import asyncio
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from app.authoring.packs import CheckedPack, check_pack
+from app.commands.lint import findings_document, print_findings
+from app.config import Settings
+from app.content.pack_file import CoursePack
+from app.content.pack_formulas import digest_of, is_agreed, sources_of
+from app.content.packs import pack_folders, read_packs
+from app.errors import InputError, UnavailableError
+from app.sandbox.runner import Runner
+
+_AGREED = {
+    "None": "no formulas",
+    "True": "its formulas are loaded",
+    "False": "its formulas are not loaded",
+}
+
+
+def run(arguments: Namespace) -> int:
+    """List packs, or check one; 1 if it has a problem."""
+    return _list(arguments) if arguments.action == "list" else _check(arguments)
+
+
+def _list(arguments: Namespace) -> int:
+    settings = Settings()
+    rows = [_row(settings, pack) for pack in read_packs(pack_folders(settings))]
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
+        return 0
+    for row in rows:
+        agreed = _AGREED[str(row["agreed"])]
+        digest = f" ({row['name']}@{row['digest']})" if row["digest"] else ""
+        version = f" {row['version']}" if row["version"] else ""
+        sys.stdout.write(f"{row['name']}{version}\t{row['folder']}\t{agreed}{digest}\n")
+    if not rows:
+        sys.stderr.write("No course pack is installed, and WALLCLOCK_EXERCISES names no folder.\n")
+    return 0
+
+
+def _row(settings: Settings, pack: CoursePack) -> dict[str, object]:
+    files = sources_of(pack)
+    return {
+        "name": pack.file.name if pack.file else pack.folder.name,
+        "title": pack.file.title if pack.file else "",
+        "version": pack.file.version if pack.file else "",
+        "folder": str(pack.folder),
+        "digest": digest_of(files) if files else "",
+        "agreed": is_agreed(settings, pack, files) if files else None,
+    }
+
+
+def _check(arguments: Namespace) -> int:
+    folder = Path(arguments.folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; name the one that has the pack.yaml")
+    against = Path(arguments.against) if arguments.against else None
+    checked = asyncio.run(_checked(folder, against, loads=arguments.load_formulas))
+    if arguments.json:
+        row = findings_document(checked.linted) | {"digest": checked.digest}
+        sys.stdout.write(f"{json.dumps(row, ensure_ascii=False, indent=1)}\n")
+        return 1 if checked.linted.problems else 0
+    code = print_findings(checked.linted)
+    if checked.formulas and checked.pack.file:
+        sys.stderr.write(
+            f"{checked.formulas} formula{'s' if checked.formulas > 1 else ''}; servers load with "
+            f"WALLCLOCK_PACK_CODE={checked.pack.file.name}@{checked.digest}\n"
+        )
+    return code
+
+
+async def _checked(folder: Path, against: Path | None, *, loads: bool) -> CheckedPack:
+    runner = Runner(Settings())
+    await runner.start()
+    try:
+        health = await runner.ready()
+        if health.state != "ready":
+            raise UnavailableError(health.cause or health.says)
+        return await check_pack(folder, runner, loads=loads, against=against)
+    finally:
+        await runner.close()

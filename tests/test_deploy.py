@@ -1,0 +1,141 @@
+"""The files of `deploy/`: each by the checker of what it is for, where that is installed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate  # type: ignore[import-untyped]
+import pytest
+import yaml
+
+from app.config import ROOT, Settings
+
+DEPLOY = ROOT / "deploy"
+KUBERNETES = sorted(DEPLOY.glob("kubernetes/*.yaml"))
+MANIFESTS = [path for path in KUBERNETES if path.stem != "kustomization"]
+PAGE = (ROOT / "app" / "docs" / "deploying.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"`deploy/(?P<name>[\w/.]+)`[^`]*```\w*\n(?P<text>.*?)\n```", re.DOTALL)
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program}")
+
+
+def read(name: str) -> str:
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+def document(name: str) -> Any:
+    return yaml.safe_load(read(name))
+
+
+def ran(*command: str) -> str:
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_page_shows_every_file_as_it_is() -> None:
+    shown = {found["name"]: found["text"] for found in FENCE.finditer(PAGE)}
+    files = {str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*") if path.is_file()}
+    assert set(shown) == files
+    assert {name for name, text in shown.items() if text != read(name).rstrip("\n")} == set()
+
+
+def test_every_setting_in_them_is_a_setting() -> None:
+    known = {f"WALLCLOCK_{name.upper()}" for name in Settings.model_fields}
+    for path in (path for path in DEPLOY.rglob("*") if path.is_file()):
+        assert set(re.findall(r"WALLCLOCK_[A-Z_]+", path.read_text("utf-8"))) <= known, path.name
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_a_manifest_is_what_kubernetes_expects(path: Path) -> None:
+    kubernetes_validate.validate(
+        yaml.safe_load(path.read_text("utf-8")), kubernetes_validate.latest_version(), strict=True
+    )
+
+
+def test_a_manifest_with_a_misspelled_key_is_refused() -> None:
+    wrong = document("kubernetes/service.yaml")
+    wrong["spec"]["port"] = wrong["spec"].pop("ports")
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_the_kustomization_lists_every_manifest() -> None:
+    listed = document("kubernetes/kustomization.yaml")["resources"]
+    assert sorted(listed) == [path.name for path in MANIFESTS]
+
+
+@needs("kubectl")
+def test_the_kustomization_builds_and_its_result_is_valid() -> None:
+    made = list(yaml.safe_load_all(ran("kubectl", "kustomize", str(DEPLOY / "kubernetes"))))
+    assert len(made) == len(MANIFESTS) + 1  # and the settings
+    for one in made:
+        assert one["metadata"]["namespace"] == "wallclock"
+    (service,) = (one for one in made if one["kind"] == "Service")
+    (deployed,) = (one for one in made if one["kind"] == "Deployment")
+    labels = deployed["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
+
+
+def test_nothing_runs_as_root_or_writes_to_its_root() -> None:
+    pod = document("kubernetes/deployment.yaml")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    service = document("compose.yaml")["services"]["wallclock"]
+    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    user = re.findall(r"^USER (\d+)", read("Containerfile"), re.MULTILINE)
+    assert user == [str(pod["securityContext"]["runAsUser"])]
+    assert "HEALTHCHECK" in read("Containerfile")
+
+
+def test_the_container_has_all_that_its_build_copies() -> None:
+    ignored = (ROOT / ".dockerignore").read_text("utf-8").split()
+    needed = {"app", "alembic", "exercises", "static", "templates", "pyproject.toml", "README.md"}
+    assert needed.isdisjoint(ignored)
+
+
+def test_the_sandbox_may_lock_its_workers_down_under_systemd() -> None:
+    unit = read("systemd/wallclock.service")
+    (calls,) = re.findall(r"^SystemCallFilter=(.*)$", unit, re.MULTILINE)
+    assert {"seccomp", "landlock_restrict_self"} <= set(calls.split())
+    assert not re.search(r"^MemoryDenyWriteExecute=yes", unit, re.MULTILINE)
+
+
+@needs("systemd-analyze")
+def test_the_units_are_valid(tmp_path: Path) -> None:
+    for name in ("wallclock.service", "wallclock.socket"):
+        text = read(f"systemd/{name}").replace("/opt/wallclock/bin/wallclock", "/bin/true")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    units = [str(path) for path in sorted(tmp_path.iterdir())]
+    assert ran("systemd-analyze", "verify", "--man=no", *units) == ""
+    said = ran("systemd-analyze", "security", "--offline=true", units[0])
+    (exposure,) = re.findall(r"exposure level for wallclock.service: ([\d.]+)", said)
+    assert float(exposure) < 2.5  # 10 is a service without any hardening
+
+
+@needs("nginx")
+@needs("openssl")
+def test_nginx_takes_its_file(tmp_path: Path) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    made = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    ran("openssl", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
+    text = re.sub(r"/etc/\S+/fullchain.pem", certificate, read("nginx/wallclock.conf"))
+    (tmp_path / "site.conf").write_text(re.sub(r"/etc/\S+/privkey.pem", key, text))
+    around = f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}}\n"
+    around += f"http {{ access_log off; include {tmp_path}/site.conf; }}\n"
+    (tmp_path / "nginx.conf").write_text(around)
+    assert "test is successful" in ran("nginx", "-t", "-c", str(tmp_path / "nginx.conf"))
+
+
+@needs("caddy")
+def test_caddy_takes_its_file() -> None:
+    file = str(DEPLOY / "caddy" / "Caddyfile")
+    assert "Valid configuration" in ran(
+        "caddy", "validate", "--adapter", "caddyfile", "--config", file
+    )
