@@ -270,7 +270,7 @@ def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api])
     assert [one["number"] for one in api.send("GET", path)] == 2 * [found[1]["number"]]
     assert api.send("POST", path, json={**given, "points": None})[0]["exercise"] is None
     for change, says in (
-        ({"why": " "}, "give a reason"), ({"points": -1}, "body.points"), ({"points": 1001}, "body.points"),
+        ({"why": " "}, "give a reason"), ({"points": -1}, "body.points"), ({"points": 1001}, "body.points"), ({"points": True}, "body.points"),
         ({"exercise": f"{RING}s"}, "did you mean"), ({"people": ["471"]}, "nobody in this class"),
     ):  # fmt: skip
         assert says in api.send("POST", path, 422, json={**given, **change})["detail"]

@@ -189,6 +189,7 @@ class NewOverride(BaseModel):
         default=None, max_length=200, description="without one, the whole assignment"
     )
     points: float | None = Field(
+        strict=True,
         ge=0,
         le=MOST_POINTS,
         allow_inf_nan=False,

@@ -191,7 +191,7 @@ def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
             for one in done.found
             if one.person in names
         ),
-        more=done.changed - len(done.found),
+        more=max(0, done.changed - len(done.found)),
         lowered=done.lowered,
         kept=tuple(sorted(done.kept.items(), key=lambda pair: -pair[1])),
     )
