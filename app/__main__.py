@@ -10,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
+from app.commands.operating_options import add_operations
 from app.commands.options import (
     add_measured,
     add_platform,
@@ -142,8 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         "file", nargs="?", choices=("exercise", "topic"), default="exercise",
         help="exercise files, or the topic.yaml of a chapter (default: exercise)",
     )  # fmt: skip
-    backup = _command(commands, "backup", "copy the SQLite database, even while it is in use")
-    backup.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
+    add_operations(partial(_command, commands))
     return parser
 
 

@@ -26,6 +26,7 @@ from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
+from app.network.draining import Draining
 from app.network.guard import GUARD, Guard, Limits
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
@@ -62,6 +63,7 @@ def create_site(settings: Settings) -> Site:
         federation=federation,
         proxy=ProxyHeader(settings),
         identities=Identities(engine),
+        draining=Draining(settings.drain),
     )
 
 
@@ -96,6 +98,7 @@ def create_app(
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
+        draining=site.draining,
     )
     app.add_middleware(Door, rules=rules)
     for error in _EXPECTED:
@@ -110,7 +113,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     site.labs.start()
     async with web.indexing(app), web.delivering(app):
-        with _calm_collector():
+        with _calm_collector(), site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()

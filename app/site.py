@@ -18,6 +18,7 @@ from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
+from app.network.draining import Draining
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
 
@@ -39,6 +40,7 @@ class Site:
     federation: Federation
     proxy: ProxyHeader
     identities: Identities
+    draining: Draining
     clock: Callable[[], datetime] = now
 
 

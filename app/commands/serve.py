@@ -1,5 +1,7 @@
 """`wallclock serve`: the site."""
 
+import logging
+import math
 import os
 import socket
 import sys
@@ -7,20 +9,23 @@ from argparse import Namespace
 from importlib.util import find_spec
 
 import uvicorn
+from fastapi import FastAPI
 
 from app.config import Settings
-from app.errors import InputError
-from app.main import create_site
+from app.errors import InputError, UnavailableError
+from app.main import create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
+from app.sandbox.pool import slots_of
 
-_FACTORY = "app.main:create_app"
+_FACTORY = "app.commands.serve:worker"
+_SILENT = 15  # seconds after which a worker process that does not answer is replaced
 CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (
     "This version of Python parses long cookies slowly (CVE-2024-7592). Wallclock is not affected, "
     "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
-_EXERCISES = "WALLCLOCK_EXERCISES"
+_EXERCISES, _SLOTS = "WALLCLOCK_EXERCISES", "WALLCLOCK_SANDBOX_WORKERS"
 
 
 def run(arguments: Namespace) -> int:
@@ -43,8 +48,26 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
     raise_files()
+    if arguments.workers > 1:
+        _share(settings, arguments.workers)
     _serve(_configuration(arguments, settings, host, port), listening)
     return 0
+
+
+def worker() -> FastAPI:
+    """The app of one process of the server; one that cannot start ends, and is started again."""
+    try:
+        return create_app()
+    except UnavailableError as error:
+        cause = f" ({error.cause})" if error.cause else ""
+        logging.getLogger(__name__).warning("a process cannot start: %s%s", error, cause)
+        sys.exit(1)
+
+
+def _share(settings: Settings, processes: int) -> None:
+    """Divide the programs that may run at the same time among the *processes*."""
+    each = math.ceil(slots_of(settings) / processes)
+    os.environ[_SLOTS] = str(each)
 
 
 def _configuration(
@@ -65,6 +88,7 @@ def _configuration(
         log_config=logging_configuration(),
         log_level=None,
         timeout_graceful_shutdown=5,
+        timeout_worker_healthcheck=_SILENT,
     )
 
 

@@ -93,6 +93,7 @@ def _sqlite(url: URL, patience: float) -> Engine:
 def _postgresql(url: URL, patience: float) -> Engine:
     milliseconds = round(patience * 1000)
     arguments = {
+        "application_name": "wallclock",
         "connect_timeout": max(2, round(patience)),  # libpq takes whole seconds, at least 2
         "options": f"-c lock_timeout={milliseconds} -c synchronous_commit=on",
     }
