@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.operating_options import add_operations
+from app.commands.operating_options import add_grade, add_operations
 from app.commands.options import (
     add_measured,
     add_platform,
@@ -115,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     new.add_argument("--into", metavar="DIR", help="the folder of chapters (default: ./exercises)")
     _add_preview(_command(commands, "preview", "show an exercise as students see it, updated live"))
-    _add_grade(_command(commands, "grade", "grade a file of answers offline"))
+    add_grade(partial(_command, commands))
     _add_answers(
         _command(commands, "answers", "write right answers and known mistakes, to test grading")
     )
@@ -186,15 +186,6 @@ def _add_preview(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
     parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
-
-
-def _add_grade(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.jsonl", default="-", help="default: standard output"
-    )
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:

@@ -23,3 +23,28 @@ def add_operations(command: Add) -> None:
     move.add_argument(
         "url", metavar="URL", help="as in WALLCLOCK_DATABASE, such as postgresql+psycopg://..."
     )
+
+
+def add_grade(command: Add) -> None:
+    """`wallclock grade`, and `merge` for its shards."""
+    grade = command("grade", "grade a file of answers offline")
+    grade.add_argument(
+        "file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
+    )
+    grade.add_argument(
+        "--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8"
+    )
+    grade.add_argument("--processes", type=_positive, metavar="P", help="default: one per core")
+    merge = command("merge", "merge the shards that `grade --shard` wrote, if none is missing")
+    merge.add_argument("part", nargs="+", metavar="PART.jsonl", help="a graded shard")
+    for action in (grade, merge):
+        action.add_argument(
+            "-o", "--output", metavar="OUT.jsonl", default="-", help="default: standard output"
+        )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
