@@ -1,6 +1,8 @@
 """PostgreSQL behaves as SQLite does; collected only if it is installed."""
 
 import asyncio
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 from alembic import command
 from sqlalchemy import Engine, delete
+from sqlalchemy.exc import OperationalError
 
 from app.db.backup import backup, restore
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
@@ -155,6 +158,20 @@ def test_an_unreachable_server_is_reported() -> None:
     with pytest.raises(UnavailableError, match="cannot be reached"):
         probe(gone)
     gone.dispose()
+
+
+def test_a_server_goes_on_as_soon_as_the_database_has_recovered() -> None:
+    with cluster() as url:
+        migrate(url)
+        engine = connect(url)
+        with engine.connect() as connection:
+            backend = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            os.kill(backend, signal.SIGKILL)  # PostgreSQL then closes every connection
+            with pytest.raises(OperationalError):
+                connection.exec_driver_sql("SELECT pg_sleep(5)")
+            connection.invalidate()
+        probe(engine)
+        engine.dispose()
 
 
 def rename(database: str, learner: str) -> None:
