@@ -10,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
+from app.commands.operating_options import add_grade, add_operations
 from app.commands.operator_options import add_doctor, add_moodle, add_new, add_pack
 from app.commands.options import (
     add_measured,
@@ -108,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     lint.add_argument("--links", action="store_true", help="also request every source link")
     add_new(_command(commands, "new", "write a starter file for an exercise, or a course pack"))
     _add_preview(_command(commands, "preview", "show an exercise as students see it, updated live"))
-    _add_grade(_command(commands, "grade", "grade a file of answers offline"))
+    add_grade(partial(_command, commands))
     _add_answers(
         _command(commands, "answers", "write right answers and known mistakes, to test grading")
     )
@@ -137,8 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         help="exercise files, the topic.yaml of a chapter, the pack.yaml of a course pack, or the "
         "proofs.yaml of its formulas (default: exercise)",
     )  # fmt: skip
-    backup = _command(commands, "backup", "copy the SQLite database, even while it is in use")
-    backup.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
+    add_operations(partial(_command, commands))
     add_moodle(_command(commands, "moodle", "write drawings as Moodle XML, for a question bank"))
     add_pack(_command(commands, "pack", "list course packs, or check one"))
     add_doctor(_command(commands, "doctor", "say what is there, what is missing, and the cure"))
@@ -192,15 +192,6 @@ def _add_preview(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
     parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
-
-
-def _add_grade(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.jsonl", default="-", help="default: standard output"
-    )
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:

@@ -27,6 +27,7 @@ from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
+from app.network.draining import Draining
 from app.network.guard import GUARD, Guard, Limits
 from app.network.prefix import Prefix
 from app.network.watch import Watch
@@ -67,6 +68,7 @@ def create_site(settings: Settings) -> Site:
         proxy=ProxyHeader(settings),
         identities=Identities(engine),
         pasts=Gathered(partial(pasts, engine, secret)),
+        draining=Draining(settings.drain),
     )
 
 
@@ -102,6 +104,7 @@ def create_app(
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
+        draining=site.draining,
     )
     seen = site.settings.metrics or site.settings.access_log
     watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
@@ -120,7 +123,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     site.labs.start()
     async with web.indexing(app), web.delivering(app), api.sampling(site):
-        with _calm_collector():
+        with _calm_collector(), site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()

@@ -19,6 +19,7 @@ from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
+from app.network.draining import Draining
 from app.people.past import LearnerAt, PastAt
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
@@ -42,6 +43,7 @@ class Site:
     proxy: ProxyHeader
     identities: Identities
     pasts: Gathered[LearnerAt, PastAt]
+    draining: Draining
     clock: Callable[[], datetime] = now
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from app.api.documents import responses
 from app.db.migrations import probe
+from app.errors import UnavailableError
 from app.network.routes import LazyRoute
 from app.site import Here
 
@@ -44,5 +45,7 @@ async def readyz(site: Here) -> Readiness:
 
     While the sandbox is off, only checks of programs return 503.
     """
+    if site.draining.has_begun:
+        raise UnavailableError("this server is stopping; send requests to another one")
     await run_in_threadpool(probe, site.engine)
     return Readiness(sandbox=site.runner.health.state)

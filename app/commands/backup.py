@@ -1,16 +1,25 @@
-"""`wallclock backup`: copy the database while it is in use."""
+"""`wallclock backup`: copy the database and the lab runs while they are in use."""
 
 import sys
 from argparse import Namespace
 from pathlib import Path
 
 from app.config import Settings
+from app.db.archive import store_files
 from app.db.backup import backup
 
 
 def run(arguments: Namespace) -> int:
-    """Copy the database."""
-    target = Path(arguments.file)
-    backup(Settings().database, target)
-    sys.stderr.write(f"Database copied to {target}.\n")
+    """Copy everything into one file."""
+    settings, target, said = Settings(), Path(arguments.file), []
+
+    def add_runs(partial: Path) -> None:
+        count, left_out = store_files(partial, settings.runs)
+        said.append(f"Database and {count} files of lab runs copied to {target}.\n")
+        said.extend(f"Left out, since it is too large: {name}\n" for name in left_out)
+
+    backup(settings.database, target, add_runs)
+    sys.stderr.write("".join(said))
+    if settings.secret:
+        sys.stderr.write("The copy has no secret: keep WALLCLOCK_SECRET with it.\n")
     return 0

@@ -1,38 +1,51 @@
 """`wallclock grade`: grade a file of answers offline."""
 
-import asyncio
+import os
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
-from app.commands.files import count_of, output, source_of
+from app.commands.files import STANDARD, count_of, output, source_of
 from app.config import Settings
-from app.content.catalog import Catalog
 from app.content.course import read_course
+from app.errors import InputError
 from app.grading.exports import gradable_lines
-from app.grading.offline import Tally, grade
+from app.grading.merging import sealed
+from app.grading.offline import Tally
+from app.grading.parallel import grade_on
+from app.grading.shards import Shard, lines_of, span_of
+
+tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 
 
 def run(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
-    catalog = read_course(settings)
+    processes = arguments.processes or len(os.sched_getaffinity(0))
+    shard = Shard.read(arguments.shard) if arguments.shard else None
+    if shard and arguments.file == STANDARD:
+        raise InputError("--shard needs a file; standard input cannot be read from the middle")
+    catalog, tally = read_course(settings), Tally()
     with source_of(arguments.file) as source, output(arguments.output) as target:
-        total = count_of(source, arguments.file)
-        bar: tqdm[NoReturn]
-        with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
-            tally = asyncio.run(_grade(source, target, catalog, settings, bar))
+        if shard:
+            span = span_of(source, shard)
+            graded = grade_on(processes, lines_of(source, span), catalog, settings, tally)
+            _write(sealed(graded, shard, span, tally), target, span.lines)
+        else:
+            total = count_of(source, arguments.file)
+            lines = enumerate(gradable_lines(source, catalog), 1)
+            _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1
 
 
-async def _grade(
-    source: BinaryIO, target: BinaryIO, catalog: Catalog, settings: Settings, bar: "tqdm[NoReturn]"
-) -> Tally:
-    tally = Tally()
-    async for line in grade(gradable_lines(source, catalog), catalog, settings, tally):
-        target.write(line)
-        bar.update()
-    return tally
+def _write(pieces: Iterable[list[bytes]], target: BinaryIO, total: int | None) -> None:
+    """Write the rows of *pieces*, with a progress bar on a terminal."""
+    bar: tqdm[NoReturn]
+    with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
+        for rows in pieces:
+            target.writelines(rows)
+            bar.update(len(rows))

@@ -1,5 +1,7 @@
 """`wallclock serve`: the site."""
 
+import logging
+import math
 import os
 import socket
 import sys
@@ -15,19 +17,21 @@ from fastapi import FastAPI
 
 from app import metrics
 from app.config import Settings
-from app.errors import InputError
+from app.errors import InputError, UnavailableError
 from app.main import create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
 from app.network.sockets import listen, listen_at, passed_on, url_of
+from app.sandbox.pool import slots_of
 
-_FACTORY = "app.main:create_app"
+_FACTORY = "app.commands.serve:worker"
+_SILENT = 15  # seconds after which a worker process that does not answer is replaced
 CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (
     "This version of Python parses long cookies slowly (CVE-2024-7592). Wallclock is not affected, "
     "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
-_EXERCISES = "WALLCLOCK_EXERCISES"
+_EXERCISES, _SLOTS = "WALLCLOCK_EXERCISES", "WALLCLOCK_SANDBOX_WORKERS"
 _ROOT_PATH = "WALLCLOCK_ROOT_PATH"
 
 
@@ -45,6 +49,8 @@ def run(arguments: Namespace) -> int:
     site.engine.dispose()
     in_this_process = arguments.workers == 1 and not arguments.reload
     app = create_app(site=site) if in_this_process else _FACTORY
+    if arguments.workers > 1:
+        _share(settings, arguments.workers)
     path = Path(arguments.uds) if arguments.uds else settings.uds
     with _listening(path, host, port) as listening, _shared_metrics(arguments.workers):
         _announce(settings, listening)
@@ -98,6 +104,22 @@ def _announce(settings: Settings, listening: list[socket.socket]) -> None:
     sys.stderr.flush()
 
 
+def worker() -> FastAPI:
+    """The app of one process of the server; one that cannot start ends, and is started again."""
+    try:
+        return create_app()
+    except UnavailableError as error:
+        cause = f" ({error.cause})" if error.cause else ""
+        logging.getLogger(__name__).warning("a process cannot start: %s%s", error, cause)
+        sys.exit(1)
+
+
+def _share(settings: Settings, processes: int) -> None:
+    """Divide the programs that may run at the same time among the *processes*."""
+    each = math.ceil(slots_of(settings) / processes)
+    os.environ[_SLOTS] = str(each)
+
+
 def _configuration(
     app: FastAPI | str, arguments: Namespace, settings: Settings, host: str, port: int
 ) -> uvicorn.Config:
@@ -116,6 +138,7 @@ def _configuration(
         log_config=logging_configuration(settings.log),
         log_level=None,
         timeout_graceful_shutdown=5,
+        timeout_worker_healthcheck=_SILENT,
     )
 
 

@@ -161,6 +161,13 @@ class Settings(BaseSettings):
         description="who may make a class: anyone in the browser, or only the command "
         "`wallclock class create`",
     )
+    drain: float = Field(
+        default=0.0,
+        ge=0,
+        le=600,
+        description="seconds for which the server still serves after a SIGTERM, while /readyz "
+        "returns 503 so that a load balancer sends requests elsewhere",
+    )
     access_log: bool = Field(default=False, description="log every request")
     log: Literal["text", "json"] = Field(
         default="text", description="form of the log: lines of text, or an object of JSON a line"

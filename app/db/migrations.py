@@ -1,7 +1,12 @@
-"""Upgrade a database to the tables of this version, even if two servers start at once."""
+"""Upgrade a database to the tables of this version, even if two servers start at once.
 
+
+Migrations only add tables and columns, so that servers of the version before go on serving.
+"""
+
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,6 +16,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from app.config import ROOT
 from app.db.errors import connected, translated_errors
 from app.db.session import BEGIN, connect
+from app.db.sqlite_copy import copy_beside
 from app.errors import UnavailableError
 
 if TYPE_CHECKING:  # 10 MB, and a tenth of a second: Alembic is imported where tables change
@@ -18,6 +24,7 @@ if TYPE_CHECKING:  # 10 MB, and a tenth of a second: Alembic is imported where t
 
 _VERSIONS = "alembic_version"  # Alembic's table
 _REVISION = re.compile(r"""^(revision|down_revision).* = ["'](\w+)["']$""", re.MULTILINE)
+_log = logging.getLogger(__name__)
 _LOCK_WAIT = 60.0  # seconds to wait while another server migrates
 _LOCK = 0x77616C6C  # any number, as long as every version of the app uses the same one
 
@@ -25,22 +32,38 @@ _LOCK = 0x77616C6C  # any number, as long as every version of the app uses the s
 def migrate(database: str) -> None:
     """Upgrade *database* to the latest tables, all or nothing.
 
+    A SQLite database with rows is copied first, to a file beside it.
+
     Raises:
-        UnavailableError: it belongs to a newer version or another program, or cannot be changed.
+        UnavailableError: it belongs to a newer version or another program, or cannot be changed or
+            copied.
     """
+    if not _is_current(database):
+        _upgrade(database, copied=True)
+
+
+def upgrade(database: str) -> None:
+    """The same without a copy: *database* is one itself.
+
+    Raises:
+        UnavailableError: as above.
+    """
+    _upgrade(database, copied=False)
+
+
+def _upgrade(database: str, *, copied: bool) -> None:
     with exclusive(database) as connection:
         applied = _applied(connection)
         _refuse_foreign(connection, applied)
-        if applied != _heads():
-            _upgrade(connection)
+        if applied == _heads():
+            return
+        if copied:
+            _copy_first(database, applied)
+        from alembic import command
 
-
-def _upgrade(connection: Connection) -> None:
-    from alembic import command
-
-    configuration = alembic_configuration()
-    configuration.attributes["connection"] = connection
-    command.upgrade(configuration, "head")
+        configuration = alembic_configuration()
+        configuration.attributes["connection"] = connection
+        command.upgrade(configuration, "head")
 
 
 def probe(engine: Engine) -> None:
@@ -52,8 +75,9 @@ def probe(engine: Engine) -> None:
     # Takes the lock that a write needs, and releases it.
     writing = {BEGIN: "BEGIN IMMEDIATE"}
     with connected(engine) as connection, connection.execution_options(**writing).begin():
-        current = _applied(connection) == _heads()
-    if not current:
+        applied = _applied(connection)
+    # A newer version only adds to the tables: this one still works, until it is restarted.
+    if applied != _heads() and applied <= _revisions("revision"):
         raise UnavailableError("the database lacks tables of this version; restart the server")
 
 
@@ -74,6 +98,28 @@ def standing(database: str) -> int:
         engine.dispose()
     scripts = ScriptDirectory.from_config(alembic_configuration())
     return len(list(scripts.iterate_revisions("heads", tuple(applied) or "base")))
+
+
+def _is_current(database: str) -> bool:
+    """Whether there is nothing to do, which the processes of one server need no lock to see."""
+    engine = connect(database, _LOCK_WAIT)
+    try:
+        with connected(engine) as connection:
+            if engine.dialect.name == "sqlite":
+                mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
+                return mode == "wal" and _applied(connection) == _heads()
+            return _applied(connection) == _heads()
+    finally:
+        engine.dispose()
+
+
+def _copy_first(database: str, applied: frozenset[str]) -> None:
+    if not applied or applied == _heads():
+        return
+    if copy := copy_beside(database, min(_heads())):
+        _log.warning("the tables are upgraded; before that, the database was copied to %s", copy)
+    else:
+        _log.warning("the tables are upgraded; PostgreSQL is not copied before, use pg_dump")
 
 
 def alembic_configuration() -> "Config":
@@ -132,17 +178,22 @@ def _applied(connection: Connection) -> frozenset[str]:
 
 
 def _refuse_foreign(connection: Connection, applied: frozenset[str]) -> None:
-    unknown = applied - _revisions("revision")
-    if unknown:
-        raise UnavailableError(
-            f"the database was made by a newer Wallclock (migration {min(unknown)}); install that "
-            "version, or choose another database with WALLCLOCK_DATABASE"
-        )
+    refuse_newer(applied)
     tables = set(inspect(connection).get_table_names()) - {_VERSIONS}
     if tables and not applied:
         raise UnavailableError(
             f"the database belongs to another program: it has the table {min(tables)!r}; choose "
             "another with WALLCLOCK_DATABASE"
+        )
+
+
+def refuse_newer(applied: Collection[str]) -> None:
+    """Raise an `UnavailableError` if a migration in *applied* is not one of this version."""
+    if unknown := set(applied) - _revisions("revision"):
+        raise UnavailableError(
+            f"the database was made by a newer Wallclock (migration {min(unknown)}), and no "
+            "version removes tables again: install the newer version, run `wallclock restore` with "
+            "a copy from before the upgrade, or choose another database with WALLCLOCK_DATABASE"
         )
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from app.db.errors import connected
-from app.db.session import BEGIN, database_file
+from app.db.session import BEGIN, connect, database_file
 from app.db.tables import SecretRow
 from app.errors import UnavailableError
 
@@ -72,6 +72,21 @@ def signing_secret(engine: Engine, given: str = "") -> str:
             stored = _stored(connection)  # if another server was faster, its secret holds
     if stored is None:
         raise UnavailableError("the secret that signs cookies could not be stored; try again")
+    return _agreed(stored, given)
+
+
+def refuse_other_secret(database: str, given: str) -> None:
+    """Raise an `UnavailableError` if *database* has a secret that is not the one *given*."""
+    engine = connect(database)
+    try:
+        with connected(engine) as connection:
+            if (stored := _stored(connection)) is not None:
+                _agreed(stored, given)
+    finally:
+        engine.dispose()
+
+
+def _agreed(stored: tuple[str, str], given: str) -> str:
     value, digest = stored
     if given and not hmac.compare_digest(_digest(given), digest):
         raise UnavailableError(_ANOTHER)

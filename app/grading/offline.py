@@ -24,7 +24,10 @@ from app.sandbox.runner import Runner
 _WINDOW = 4096  # answers in flight, or finished and waiting for an earlier one
 _BREATH = 2  # answers after which the event loop may serve the sandbox
 _RUNS = 64  # programs that run, or wait for a slot, at once
-_NAMED = 5  # disagreements that are listed
+_NAMED = 5  # disagreements that are printed
+_LISTED = 1_000  # disagreements that are remembered
+_COUNTS = ("correct", "incorrect", "unreadable", "errors", "expected", "unsaid", "disagreeing")
+Numbered = tuple[int, bytes]  # a line of a file, and its number from 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,8 +39,9 @@ class Tally:
     unreadable: int = 0
     errors: int = 0
     expected: int = 0
-    disagreements: list[int] = field(default_factory=list)
     unsaid: int = 0
+    disagreeing: int = 0
+    disagreements: list[int] = field(default_factory=list)  # the first ones, by line
 
     def __str__(self) -> str:
         return "\n".join([self._verdicts(), *self._expectations()])
@@ -51,16 +55,22 @@ class Tally:
     def _expectations(self) -> Iterator[str]:
         if self.expected:
             named = ", ".join(map(str, sorted(self.disagreements)[:_NAMED]))
-            more = ", ..." if len(self.disagreements) > _NAMED else ""
+            more = ", ..." if self.disagreeing > _NAMED else ""
             where = f" (lines {named}{more})" if named else ""
-            yield f"{self.expected} expected, {len(self.disagreements)} disagree{where}"
+            yield f"{self.expected} expected, {self.disagreeing} disagree{where}"
         if self.unsaid:
             yield f"{self.unsaid} as expected, but without the sentence that was foreseen"
 
     @property
     def is_clean(self) -> bool:
         """Whether every line was graded as expected."""
-        return not self.errors and not self.disagreements
+        return not self.errors and not self.disagreeing
+
+    def add(self, other: "Tally") -> None:
+        """Add the counts of *other* lines."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.disagreements = sorted(self.disagreements + other.disagreements)[:_LISTED]
 
     def count(self, number: int, row: CheckResult, submission: FiledSubmission) -> None:
         """Add the verdict on line *number*."""
@@ -69,33 +79,11 @@ class Tally:
             return
         self.expected += 1
         if row.verdict != submission.expect:
-            self.disagreements.append(number)
+            self.disagreeing += 1
+            if len(self.disagreements) < _LISTED:
+                self.disagreements.append(number)
         elif submission.says and not any(submission.says in says for says in row.feedback):
             self.unsaid += 1
-
-
-async def grade(
-    lines: Iterable[bytes], catalog: Catalog, settings: Settings, tally: Tally
-) -> AsyncIterator[bytes]:
-    """One line of JSON per line that is not blank; an invalid one gets an error.
-
-    Programs run in the sandbox, on all cores, while other answers are graded.
-    """
-    grader = _FileGrader(catalog, settings, tally)
-    running: deque[asyncio.Task[bytes] | bytes] = deque()
-    try:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            if number % _BREATH == 0:
-                await asyncio.sleep(0)
-            running.append(await grader.begin(number, line))
-            while running and (len(running) >= _WINDOW or _is_done(running[0])):
-                yield await _result(running.popleft())
-        while running:
-            yield await _result(running.popleft())
-    finally:
-        await grader.close()
 
 
 def _is_done(row: asyncio.Task[bytes] | bytes) -> bool:
@@ -106,17 +94,34 @@ async def _result(row: asyncio.Task[bytes] | bytes) -> bytes:
     return row if isinstance(row, bytes) else await row
 
 
-class _FileGrader:
-    def __init__(self, catalog: Catalog, settings: Settings, tally: Tally) -> None:
+class FileGrader:
+    """Grades lines of files; its sandbox starts with the first program."""
+
+    def __init__(self, catalog: Catalog, settings: Settings) -> None:
         self._catalog = catalog
         self._limit = settings.answer_limit
-        self._tally = tally
         workers = settings.sandbox_workers or 2 * (os.cpu_count() or 1)  # overlaps starts and ends
         self._runner = Runner(settings.model_copy(update={"sandbox_workers": workers}))
         self._starting: asyncio.Task[None] | None = None
         self._runs = asyncio.Semaphore(_RUNS)
+        self._tally = Tally()
 
-    async def begin(self, number: int, line: bytes) -> asyncio.Task[bytes] | bytes:
+    async def grade(self, lines: Iterable[Numbered], tally: Tally) -> AsyncIterator[bytes]:
+        """The result rows of numbered *lines*, in their order, each counted in *tally*."""
+        self._tally = tally
+        running: deque[asyncio.Task[bytes] | bytes] = deque()
+        for number, line in lines:
+            if not line.strip():
+                continue
+            if number % _BREATH == 0:
+                await asyncio.sleep(0)
+            running.append(await self._begin(number, line))
+            while running and (len(running) >= _WINDOW or _is_done(running[0])):
+                yield await _result(running.popleft())
+        while running:
+            yield await _result(running.popleft())
+
+    async def _begin(self, number: int, line: bytes) -> asyncio.Task[bytes] | bytes:
         """The result row for *line*, or the task that makes it if the answer is a program."""
         try:
             submission = FiledSubmission.model_validate(json.loads(line))

@@ -12,6 +12,7 @@ from uvicorn.server import ServerState
 from app.network.guard import GUARD, LOOK, PEER, Guard
 from app.network.head import HEADERS
 
+_LINGER = 0.3  # seconds in which a request may arrive that was sent before the server stopped
 _MANY = 2 * HEADERS  # bytes; fewer than these are refused by the door, with an error page
 _TOO_LARGE = "the headers are too large"
 _MAPPED = "::ffff:"  # before the IPv4 address of a client, if one socket listens for both
@@ -105,6 +106,13 @@ class Connection(HttpToolsProtocol):
         if self._awaits is _Awaits.NOTHING:
             self._await(_Awaits.REQUEST)
         super().on_response_complete()
+
+    def shutdown(self) -> None:
+        """Close once the response is sent; an idle connection, once no request is on its way."""
+        if self._awaits is _Awaits.REQUEST and not self.transport.is_closing():
+            self.loop.call_later(_LINGER, super().shutdown)
+        else:
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse the request at which the parser stopped."""

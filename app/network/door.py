@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from secrets import token_urlsafe
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.network.beyond import beyond_of
+from app.network.draining import Draining
 from app.network.head import announced, check_head, nul_in_form, without_cookies
 from app.network.watch import Watch, known_id, public_path, request_id
 
@@ -32,6 +34,7 @@ _ALWAYS: _Headers = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+_LAST: _Headers = [(b"connection", b"close")]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
 _SAID = 200  # characters of a fault in the line of the log that names it
@@ -52,6 +55,7 @@ class Rules:
     streamed: Collection[str]  # paths whose bodies are unlimited
     files: Mapping[str, int] = field(default_factory=dict)
     framed: bool = False
+    draining: Draining = field(default_factory=partial(Draining, 0.0))
 
 
 class _ResponseSender:
@@ -164,7 +168,7 @@ class Door:
 
     def _headers(self, scope: Scope) -> Callable[[], _Headers]:
         if self._rules.owns(scope["path"]):
-            return lambda: _FOR_PROGRAMS
+            return lambda: [*_FOR_PROGRAMS, *self._parting()]
         nonce = token_urlsafe(12)
         scope.setdefault("state", {})["nonce"] = nonce
         frames = "'self'" if self._rules.framed else "'none'"
@@ -176,9 +180,13 @@ class Door:
             policy = _POLICY.format(
                 nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames
             )
-            return [*_ALWAYS, (b"content-security-policy", policy.encode())]
+            policies = (b"content-security-policy", policy.encode())
+            return [*_ALWAYS, policies, *self._parting()]
 
         return headers
+
+    def _parting(self) -> _Headers:
+        return _LAST if self._rules.draining.has_begun else []
 
 
 def note_fault(request: Request, error: Exception) -> None:

@@ -42,6 +42,11 @@ _NOT_STARTED = SandboxHealth("off", "The sandbox has not been started.")
 _STOPPING = SandboxHealth("off", "The server is stopping.")
 
 
+def slots_of(settings: Settings) -> int:
+    """How many programs may run at the same time."""
+    return settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
+
+
 def off(cause: str) -> SandboxHealth:
     """The health of a sandbox that cannot run code because of *cause*."""
     says = "This server cannot run programs right now; its log says why. Everything else works."
@@ -64,7 +69,7 @@ class Pool:
         self.file = component_file(settings.cache)
         self.paths = package_paths()
         self.workers: set[WorkerProcess] = set()
-        self._slots = settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
+        self._slots = slots_of(settings)
         self._queue: FairQueue[WorkerProcess] = FairQueue()
         self._worker = worker
         self._first_pause = pause

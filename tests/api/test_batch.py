@@ -15,7 +15,7 @@ from app.content.catalog import Catalog
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.db.tokens import create_token
-from app.grading.offline import Tally, grade
+from app.grading.offline import FileGrader, Tally
 from app.main import create_app
 from app.site import Site
 from app.web.frame.visitor import COOKIE
@@ -68,7 +68,10 @@ def one(app: Any, token: str) -> Caller:
 
 async def offline(lines: Sequence[bytes], catalog: Catalog) -> bytes:
     settings = Settings(sandbox_workers=SLOTS)
-    return b"".join([row async for row in grade(lines, catalog, settings, Tally())])
+    grader = FileGrader(catalog, settings)
+    rows = [row async for row in grader.grade(enumerate(lines, 1), Tally())]
+    await grader.close()
+    return b"".join(rows)
 
 
 def test_a_batch_of_programs_equals_the_offline_verdicts(catalog: Catalog, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.config import ROOT, Settings
 from app.content.catalog import Catalog
-from app.grading.offline import Tally, grade
+from app.grading.offline import FileGrader, Tally
 from tests.bench.figures import Figure
 from tests.bench.load import Running, server
 
@@ -30,7 +30,10 @@ def _lines(catalog: Catalog) -> list[bytes]:
 
 
 async def _offline(lines: list[bytes], catalog: Catalog) -> bytes:
-    return b"".join([row async for row in grade(lines, catalog, Settings(), Tally())])
+    grader = FileGrader(catalog, Settings())
+    rows = [row async for row in grader.grade(enumerate(lines, 1), Tally())]
+    await grader.close()
+    return b"".join(rows)
 
 
 async def _sent(running: Running, lines: list[bytes]) -> bytes:

@@ -1,26 +1,33 @@
 """PostgreSQL behaves as SQLite does; collected only if it is installed."""
 
 import asyncio
+import os
+import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
 import pytest
 from alembic import command
 from sqlalchemy import Engine, delete
+from sqlalchemy.exc import OperationalError
 
 from app.db.at_exercise import reveals_of
-from app.db.backup import backup
+from app.db.backup import backup, restore
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
+from app.db.moving import move
 from app.db.personal import Merged, delete_everything, everything, merge
 from app.db.queries import Revealed, attempts_by_day, latest_attempts, standings
 from app.db.session import connect, open_session
-from app.db.tables import LabRunRow, ReplayRow, Reveal
+from app.db.tables import LabRunRow, ReplayRow, Reveal, now
 from app.db.tokens import Grant, Tokens, create_token
+from app.db.transfer import row_count, snapshot
 from app.db.writer import Writer, store
-from app.errors import InputError, UnavailableError
+from app.errors import UnavailableError
 from app.people.policy import Policy
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
@@ -30,6 +37,7 @@ from tests.db import test_persons as persons
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret
 from tests.db.postgresql import cluster
+from tests.db.test_backup import content_of, fill
 from tests.db.test_rows import NOON, attempt
 from tests.federation import test_identities as identities
 from tests.federation.lti import test_outbox as outbox
@@ -160,9 +168,49 @@ def test_an_unreachable_server_is_reported() -> None:
     gone.dispose()
 
 
-def test_backup_names_the_tool_that_copies_it(url: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="pg_dump"):
-        backup(url, tmp_path / "copy")
+def test_a_server_goes_on_as_soon_as_the_database_has_recovered() -> None:
+    with cluster() as url:
+        migrate(url)
+        engine = connect(url)
+        with engine.connect() as connection:
+            backend = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            os.kill(backend, signal.SIGKILL)  # PostgreSQL then closes every connection
+            with pytest.raises(OperationalError):
+                connection.exec_driver_sql("SELECT pg_sleep(5)")
+            connection.invalidate()
+        probe(engine)
+        engine.dispose()
+
+
+def rename(database: str, learner: str) -> None:
+    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as rows:
+        rows.execute("UPDATE attempt SET learner = ? WHERE id = 1", [learner])
+        rows.commit()
+
+
+def test_rows_move_to_it_and_back_with_a_backup_between(tmp_path: Path) -> None:
+    here, back = (f"sqlite:///{tmp_path / name}.db" for name in ("here", "back"))
+    fill(here)
+    rename(here, "l" * 300)  # SQLite enforces no length
+    with cluster() as url:
+        with pytest.raises(UnavailableError, match="'attempt' cannot be stored there, so nothing"):
+            move(here, url)
+        with snapshot(url) as there:
+            assert row_count(there) == 0
+        rename(here, "l")
+        assert move(here, url) == content_of(here) == content_of(url)
+        engine = connect(url)
+        backup(url, tmp_path / "copy.db")
+        store(engine, [attempt(answer="after the move", at=now())])  # its number is not taken
+        with open_session(engine) as session:
+            assert latest_attempts(session, "l", 1)[0].answer == "after the move"
+            with pytest.raises(UnavailableError, match="a server is using the database"):
+                move(url, back)
+        engine.dispose()
+        move(url, back)
+        assert content_of(back) == content_of(url)
+        restore(tmp_path / "copy.db", url, "", replace=True)
+        assert content_of(url) == content_of(here)
 
 
 @pytest.mark.parametrize(

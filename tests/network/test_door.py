@@ -115,6 +115,17 @@ def test_every_answer_has_the_headers_once(
     assert_headers(answer)
 
 
+def test_a_server_that_stops_is_not_ready_and_closes_its_connections(
+    visitor: TestClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "connection" not in visitor.get("/readyz").headers
+    monkeypatch.setattr(app.state.site.draining, "has_begun", True)
+    ready, alive, page = (visitor.get(path) for path in ("/readyz", "/livez", "/errata"))
+    assert [answer.status_code for answer in (ready, alive, page)] == [503, 200, 200]
+    assert "this server is stopping" in ready.json()["detail"]
+    assert {answer.headers["connection"] for answer in (ready, alive, page)} == {"close"}
+
+
 def test_a_fault_has_the_headers_too_and_says_what_was_stored(faulty: TestClient) -> None:
     page = faulty.get("/")
     sent = faulty.post(RING, data={"answer": "70 ms"})

@@ -1,0 +1,24 @@
+"""`wallclock restore`: put a backup into the database."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from app.config import Settings
+from app.db.archive import unpack_files
+from app.db.backup import restore
+
+
+def run(arguments: Namespace) -> int:
+    """Restore the rows, then the files of lab runs that are missing."""
+    settings, file = Settings(), Path(arguments.file)
+    rows = restore(
+        file,
+        settings.database,
+        settings.secret,
+        replace=arguments.replace,
+        sign_out=arguments.sign_out,
+    )
+    files = unpack_files(file, settings.runs)
+    sys.stderr.write(f"{rows:,} rows and {files:,} files of lab runs restored.\n")
+    return 0
