@@ -5,7 +5,7 @@ import io
 import json
 import pickle
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from app.content.glossary import terms
 from app.errors import AnswerError
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
+from app.exporting.addresses import Known
 from app.exporting.browser.packages.math_core import NUMBER, skeleton
 from app.formulas import FORMULAS
 from app.kinds import Exercise
@@ -31,12 +32,12 @@ from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
 from app.web.search.entries import entries
 
-WITHOUT = "This page was exported: there is no server that could run it. Use the command below."
+SERVER = "/server"  # the page about what an export has not
 _SEEDS = 24  # drawings whose mathematics is converted
 _PROTOCOL = 4
 
 
-def resolved(catalog: Catalog) -> Iterator[tuple[str, bytes]]:
+def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Every object that the desk loads, by name, pickled."""
     found: Mapping[str, Callable[[], object]] = {
         "catalog": lambda: catalog,
@@ -49,7 +50,7 @@ def resolved(catalog: Catalog) -> Iterator[tuple[str, bytes]]:
         "runs": lambda: [report.without_samples() for report in recorded()],
         "entries": lambda: list(entries(catalog)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
-        "without a server": lambda: WITHOUT,
+        "pages": lambda: Known(sorted(pages), SERVER),
     }
     for name, value in found.items():
         yield name, _pickled(value())

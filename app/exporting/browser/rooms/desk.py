@@ -21,7 +21,7 @@ READ = {
 }
 PARTS = (
     "home", "chapter", "exercise.page", "exercise.pad", "explore.page", "reference.formulas",
-    "search.page", "progress.page",
+    "search.page", "progress.page", "reference.errata", "reference.trust",
 )  # fmt: skip
 
 
@@ -56,7 +56,6 @@ asyncio.run = _stepped  # the pages run inside of the browser's one loop, withou
 from app.config import Settings  # noqa: E402
 from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
-from app.exporting.addresses import rebased  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
 from app.site import Site, Writer  # noqa: E402
 from fastapi import QueryParams, Request, Response  # noqa: E402
@@ -79,6 +78,7 @@ class Desk:
         clear: Callable[[], None],
     ) -> None:
         self._base = base
+        self._known = resolved("pages")
         self._shelf = Shelf(keep, clear)
         site = Site(
             settings=Settings(),
@@ -86,7 +86,7 @@ class Desk:
             engine=self._shelf,
             writer=Writer(self._shelf),
             runner=Runner(ask),
-            labs=SimpleNamespace(trouble=resolved("without a server")),
+            labs=SimpleNamespace(trouble="they need a server"),
         )
         self._app = SimpleNamespace(state=SimpleNamespace(site=site))
         modules = (import_module(f"app.web.{name}") for name in PARTS)
@@ -103,9 +103,9 @@ class Desk:
         text = response.body.decode()
         headers = dict(response.headers)
         if "html" in headers["content-type"]:
-            text = rebased(text, self._base)
+            text = self._known.rebased(text, self._base)
         if "location" in headers:
-            headers["location"] = rebased(headers["location"], self._base)
+            headers["location"] = self._known.rebased(headers["location"], self._base)
         return json.dumps({"status": response.status_code, "headers": headers, "text": text})
 
     async def _response(self, wish: dict[str, Any]) -> Response:

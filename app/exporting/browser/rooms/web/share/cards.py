@@ -18,4 +18,4 @@ def _card(*_: object, **__: object) -> Card:
     return Card()
 
 
-exercise_card = chapter_card = explorer_card = formula_card = _card
+exercise_card = chapter_card = explorer_card = formula_card = erratum_card = _card
