@@ -13,6 +13,7 @@ from typing import TypeAlias
 from app.commands.operating_options import add_grade, add_operations
 from app.commands.operator_options import add_doctor, add_moodle, add_new, add_pack
 from app.commands.options import (
+    add_export,
     add_measured,
     add_platform,
     add_regrade,
@@ -142,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     add_moodle(_command(commands, "moodle", "write drawings as Moodle XML, for a question bank"))
     add_pack(_command(commands, "pack", "list course packs, or check one"))
     add_doctor(_command(commands, "doctor", "say what is there, what is missing, and the cure"))
+    add_export(_command(commands, "export", "write the course as files that need no server"))
     return parser
 
 

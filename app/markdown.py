@@ -15,7 +15,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 _CACHED = 4096  # texts
-_MATHEMATICS = LatexToMathML(fancy_error=False)
+MATHEMATICS = LatexToMathML(fancy_error=False)
 _PYTHON = PythonLexer(stripnl=False, ensurenl=False)
 _BARE = HtmlFormatter(nowrap=True, classprefix="h-")
 _MAY_LEAD = re.compile(r"\]\(|\]\[|\]:|<\w+:")
@@ -51,7 +51,7 @@ def mathml(latex: str, *, display: bool = False) -> Markup:
         MathematicsError: it cannot be converted.
     """
     try:
-        return Markup(_MATHEMATICS.convert_with_local_state(latex, displaystyle=display))
+        return Markup(MATHEMATICS.convert_with_local_state(latex, displaystyle=display))
     except LatexError as error:
         raise MathematicsError(f"${latex}$ is not valid LaTeX: {error}") from None
 

@@ -45,7 +45,15 @@ _PAGES = (
 
 def index_of(catalog: Catalog) -> Index:
     """The index of the site with that *catalog*."""
-    return Index([*_course(catalog), *_reference(), *_hardware(), *_pages()])
+    return Index([*entries(catalog)])
+
+
+def entries(catalog: Catalog) -> Iterator[Entry]:
+    """Everything on the site with that *catalog*."""
+    yield from _course(catalog)
+    yield from _reference()
+    yield from _hardware()
+    yield from _pages()
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,58 @@
+"""The archive that the desk in a browser runs from: modules, templates, and what was read."""
+
+import io
+import zipfile
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app import sandbox
+from app.content.catalog import Catalog
+from app.exporting.modules import BROWSER, modules, packages
+from app.exporting.reading import mathematics, resolved
+from app.measurements.exhibits import FILE as EXHIBITS
+from app.web.frame.rendering import templates
+
+_MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
+
+
+def archive(catalog: Catalog, pages: Collection[str]) -> bytes:
+    """The archive of a course with these *pages*: a zip, which is compressed as a whole."""
+    return _packed(_contents(catalog, pages))
+
+
+def program() -> bytes:
+    """The archive that programs of learners run in."""
+    guest = Path(sandbox.__file__).parent / "guest"
+    files = (guest / "running.py", guest / "codec.py", BROWSER / "rooms" / "program.py")
+    return _packed((path.name, path.read_bytes()) for path in files)
+
+
+def _packed(contents: Iterable[tuple[str, bytes]]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        for name, content in sorted(contents):
+            packed.writestr(zipfile.ZipInfo(name, _MADE), content)
+    return file.getvalue()
+
+
+def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    for name, path in modules().items():
+        inside = name.replace(".", "/")
+        place = f"{inside}/__init__.py" if path.name == "__init__.py" else f"{inside}.py"
+        yield place, path.read_bytes()
+    for place, path in packages():
+        yield place, path.read_bytes()
+    yield f"app/measurements/published/{EXHIBITS.name}", EXHIBITS.read_bytes()
+    yield "mathematics.json", mathematics(catalog)
+    for name, content in resolved(catalog, pages):
+        yield f"resolved/{name}.pickle", content
+    yield from _templates()
+
+
+def _templates() -> Iterator[tuple[str, bytes]]:
+    """The templates, compiled to modules: a browser need not parse them."""
+    with TemporaryDirectory() as folder:
+        templates().compile_templates(folder, zip=None, ignore_errors=False)
+        for path in sorted(Path(folder).iterdir()):
+            yield f"templates/{path.name}", path.read_bytes()

@@ -1,0 +1,1 @@
+"""In place of Starlette, in a browser."""

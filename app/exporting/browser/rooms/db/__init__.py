@@ -1,0 +1,1 @@
+"""In place of the database, in a browser: the rows of one learner."""

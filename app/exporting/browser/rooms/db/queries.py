@@ -1,0 +1,158 @@
+"""In place of the queries of a server, in a browser: the same, of rows in memory."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from app.db.session import Shelf
+from app.db.tables import Attempt
+
+SOLUTION = 0  # the number of a reveal that is the worked solution
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A learner's standing with one exercise; *unaided* is solved with no hint seen."""
+
+    tried: int = 0
+    solved: bool = False
+    unaided: bool = False
+    last: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """The hints, and whether the solution, that a learner has seen of one drawing."""
+
+    hints: int
+    solution: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """One answer, for the model of memory; *own*: correct without the worked solution."""
+
+    exercise: str
+    at: datetime
+    own: bool
+    unaided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The effort spent on an exercise: answers, correct ones, and the time with its page open."""
+
+    answers: int
+    right: int
+    seconds: float | None
+
+
+def _attempts(session: Shelf) -> Sequence[Attempt]:
+    return sorted(session.rows["attempts"], key=lambda row: row.at)
+
+
+def standings(session: Shelf, _: str) -> Mapping[str, Standing]:
+    """The standing with every exercise tried, by id."""
+    found: dict[str, Standing] = {}
+    for row in _attempts(session):
+        before = found.get(row.exercise, Standing())
+        own = row.correct and not row.revealed
+        found[row.exercise] = Standing(
+            before.tried + 1,
+            before.solved or own,
+            before.unaided or (own and not row.hints),
+            row.at,
+        )
+    return found
+
+
+def answers(session: Shelf, _: str) -> Sequence[PastAnswer]:
+    """Every answer, oldest first."""
+    rows = [(row, row.correct and not row.revealed) for row in _attempts(session)]
+    return [PastAnswer(row.exercise, row.at, own, own and not row.hints) for row, own in rows]
+
+
+def revealed(session: Shelf, _: str, exercise: str, seed: int) -> Revealed:
+    """The number of hints seen of that drawing, and whether the solution."""
+    rows = session.rows["reveals"]
+    numbers = {row.number for row in rows if row.exercise == exercise and row.seed == seed}
+    return Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers)
+
+
+def prediction_of(session: Shelf, _: str, exercise: str, seed: int) -> str | None:
+    """The prediction for that drawing, as JSON."""
+    rows = session.rows["predictions"]
+    found = (row.answer for row in rows if row.exercise == exercise and row.seed == seed)
+    return next(found, None)
+
+
+def forget_prediction(session: Shelf, _: str, exercise: str, seed: int, answer: str) -> None:
+    """Remove a prediction of an exercise that has changed since."""
+    rows = session.rows["predictions"]
+    rows[:] = [
+        row for row in rows if (row.exercise, row.seed, row.answer) != (exercise, seed, answer)
+    ]
+
+
+def solved_drawing(session: Shelf, _: str, exercise: str, seed: int) -> bool:
+    """Whether exactly that drawing was answered correctly."""
+    rows = session.rows["attempts"]
+    return any(row.correct for row in rows if row.exercise == exercise and row.seed == seed)
+
+
+def attempts_at(session: Shelf, _: str, exercise: str, limit: int = 5) -> Sequence[Attempt]:
+    """The last attempts at *exercise*, newest first."""
+    return [row for row in reversed(_attempts(session)) if row.exercise == exercise][:limit]
+
+
+def last_right_answers(session: Shelf, _: str, exercises: Collection[str]) -> Mapping[str, Attempt]:
+    """The last right answer to each of *exercises*, by id, before any solution."""
+    own = (row for row in _attempts(session) if row.correct and not row.revealed)
+    return {row.exercise: row for row in own if row.exercise in exercises}
+
+
+def latest_attempts(session: Shelf, _: str, limit: int = 20, skip: int = 0) -> Sequence[Attempt]:
+    """The last attempts, newest first."""
+    return list(reversed(_attempts(session)))[skip : skip + limit]
+
+
+def wrong_attempts(session: Shelf, _: str, limit: int) -> Sequence[Attempt]:
+    """The last wrong answers, newest first."""
+    return [row for row in reversed(_attempts(session)) if not row.correct][:limit]
+
+
+def efforts(session: Shelf, _: str) -> Mapping[str, Effort]:
+    """The effort on each exercise, by id."""
+    longest: dict[tuple[str, int], float] = {}
+    found: dict[str, Effort] = {}
+    for row in _attempts(session):
+        key = row.exercise, row.seed
+        if row.seconds is not None:
+            longest[key] = max(longest.get(key, 0.0), row.seconds)
+        other = found.get(row.exercise, Effort(0, 0, None))
+        times = [time for (name, _), time in longest.items() if name == row.exercise]
+        whole = sum(times) if times else None
+        found[row.exercise] = Effort(other.answers + 1, other.right + row.correct, whole)
+    return found
+
+
+def attempts_by_day(session: Shelf, _: str, since: date) -> Mapping[date, int]:
+    """The number of answers on each day from *since* on; a day begins at 00:00 UTC."""
+    moment = datetime.combine(since, time(), UTC)
+    rows = (row.at for row in session.rows["attempts"] if row.at >= moment)
+    return Counter(at.astimezone(UTC).date() for at in rows)
+
+
+def streak(days: Collection[date], today: date) -> int:
+    """The number of days up to *today* without a break; one missed day in seven is forgiven."""
+    day = today if today in days else today - _DAY
+    length, forgiven = 0, today + _WEEK
+    while day in days or (day - _DAY in days and forgiven - day >= _WEEK):
+        if day in days:
+            length += 1
+        else:
+            forgiven = day
+        day -= _DAY
+    return length

@@ -1,0 +1,5 @@
+"""In place of the replays of a server, in a browser, which has no programs to answer."""
+
+
+class Once:
+    """An answer to a program; there are none."""

@@ -1,0 +1,102 @@
+"""In place of the tables, in a browser: the rows of one learner."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+NAME_LIMIT = 100
+
+
+def now() -> datetime:
+    """The current time, in UTC."""
+    return datetime.now(UTC)
+
+
+class Row(BaseModel):
+    """A row, and its form in a file of progress."""
+
+    learner: str = Field(default="")
+    at: datetime = Field(default_factory=now)
+
+    def stored(self) -> dict[str, Any]:
+        """The row as JSON has it."""
+        fields = {name: getattr(self, name) for name in self.model_fields if name != "learner"}
+        return fields | {"at": self.at.isoformat()}
+
+
+class Attempt(Row):
+    """One submitted answer."""
+
+    exercise: str
+    seed: int
+    answer: str
+    correct: bool
+    score: float
+    hints: int = 0
+    revealed: bool = False
+    digest: str = ""
+    drawn: str = ""
+    seconds: float | None = None
+    mistake: str | None = None
+    carried: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        """The row without where it came from."""
+        return {name: value for name, value in super().stored().items() if name != "carried"}
+
+
+class Reveal(Row):
+    """A hint that was shown, or with number 0 the worked solution."""
+
+    exercise: str
+    seed: int
+    number: int
+
+
+class Prediction(Row):
+    """A prediction of what a lab measures, as JSON."""
+
+    exercise: str
+    seed: int
+    answer: str
+
+
+class DailyGuess(Row):
+    """A guess of a server's question of the day: carried along."""
+
+    day: Any
+    question: str
+    answer: str
+    value: float
+
+    def stored(self) -> dict[str, Any]:
+        """The row with its day as text."""
+        return super().stored() | {"day": self.day.isoformat()}
+
+
+class LabRunRow(Row):
+    """A lab run of a server; none is stored in a browser."""
+
+
+class Replay(Row):
+    """An answer to a program that asked twice; a browser has none."""
+
+
+KINDS: Mapping[str, type[Row]] = {
+    "attempts": Attempt,
+    "reveals": Reveal,
+    "predictions": Prediction,
+    "guesses": DailyGuess,
+}
+
+
+def read_row(kind: str, text: str) -> Row:
+    """The row that the browser stored as *text*."""
+    fields = json.loads(text)
+    fields["at"] = datetime.fromisoformat(fields["at"])
+    if "day" in fields:
+        fields["day"] = datetime.fromisoformat(fields["day"]).date()
+    return KINDS[kind](**fields)

@@ -1,0 +1,3 @@
+"""In place of the assignments of a server, in a browser."""
+
+Drawing = tuple[str, int | None]

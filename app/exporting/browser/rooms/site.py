@@ -1,0 +1,55 @@
+"""In place of the site of a server, in a browser: the course, and the learner's own rows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from app.config import Settings
+from app.content.catalog import Catalog
+from app.db.tables import now
+from app.sandbox.runner import Runner
+
+
+class Writer:
+    """Stores rows in the browser."""
+
+    def __init__(self, shelf: Any) -> None:
+        self._shelf = shelf
+
+    async def put(self, row: Any) -> None:
+        """Store *row*."""
+        self._shelf.add(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """The course, and what is stored in this browser, called engine as on a server."""
+
+    settings: Settings
+    catalog: Catalog
+    engine: Any
+    writer: Writer
+    runner: Runner
+    labs: Any = None
+    secret: str = ""
+    allowances: Any = field(default_factory=lambda: SimpleNamespace(answers=None, sent_runs=None))
+    clock: Callable[[], datetime] = now
+
+
+async def site_of(request: Request) -> Site:
+    """The site of this browser."""
+    return site_in(request)
+
+
+def site_in(request: Request) -> Site:
+    """The site of this browser."""
+    site: Site = request.app.state.site
+    return site
+
+
+Here = Annotated[Site, Depends(site_of)]
+Query = Mapping[str, str]

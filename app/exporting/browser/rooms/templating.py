@@ -1,0 +1,21 @@
+"""In place of the template environment, in a browser: templates that were compiled at export."""
+
+from jinja2 import Environment, ModuleLoader, StrictUndefined
+
+from app.config import ROOT
+from app.errors import capitalized, sentence
+
+
+def environment() -> Environment:
+    """An environment with the compiled templates; an undefined name is an error."""
+    made = Environment(
+        loader=ModuleLoader(ROOT / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters["capitalized"] = capitalized
+    made.filters["sentence"] = sentence
+    return made

@@ -1,0 +1,8 @@
+"""In place of the static files, in a browser: their addresses, as they were exported."""
+
+from app.resolved import resolved
+
+
+def address(name: str) -> str:
+    """Where the browser gets the file *name* from."""
+    return f"/static/{resolved('assets')[name]}"

@@ -1,0 +1,1 @@
+"""In place of shared pictures, in a browser."""

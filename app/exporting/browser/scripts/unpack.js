@@ -1,0 +1,59 @@
+// Files of the course that are compressed already: whatever the host does, they stay small.
+const here = (name) => new URL(name, import.meta.url);
+
+async function unpacked(name) {
+  const answer = await fetch(here(name));
+  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+  return new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
+}
+
+const address = (content, type) => URL.createObjectURL(new Blob([content], { type }));
+
+// Python, with the standard library that the course needs; *files* names what it consists of.
+export async function python(files, module) {
+  const [glue, library] = await Promise.all([
+    unpacked(files.glue).then((answer) => answer.arrayBuffer()),
+    unpacked(files.library).then((answer) => answer.arrayBuffer()),
+  ]);
+  const compiled = module ?? WebAssembly.compileStreaming(compiledLater(files.wasm));
+  const outside = globalThis.fetch;
+  const { loadPyodide } = await import(here(files.loader));
+  const { default: createPyodideModule } = await import(address(glue, "text/javascript"));
+  // The loader instantiates what it gets by itself: give it the module, which is compiled once.
+  const streaming = WebAssembly.instantiateStreaming;
+  WebAssembly.instantiateStreaming = async (_, imports) => {
+    const module = await compiled;
+    return { module, instance: await WebAssembly.instantiate(module, imports) };
+  };
+  globalThis.fetch = (wish, init) =>
+    String(wish).endsWith("pyodide.asm.wasm")
+      ? Promise.resolve(new Response(new Uint8Array(), { headers: { "Content-Type": "application/wasm" } }))
+      : outside(wish, init);
+  const started = await loadPyodide({
+    indexURL: new URL(".", import.meta.url).href,
+    stdLibURL: address(library, "application/zip"),
+    createPyodideModule,
+    lockFileContents: files.lock,
+    checkAPIVersion: false,
+  });
+  globalThis.fetch = outside;
+  WebAssembly.instantiateStreaming = streaming;
+  return { started, module: await compiled };
+}
+
+async function compiledLater(name) {
+  const answer = await unpacked(name);
+  return new Response(answer.body, { headers: { "Content-Type": "application/wasm" } });
+}
+
+// The archive of the course, on the path of Python.
+export async function archive(started, name) {
+  const content = new Uint8Array(await (await unpacked(name)).arrayBuffer());
+  started.FS.writeFile("/course.zip", content);
+  started.runPython(`
+import sys, zipfile
+zipfile.ZipFile("/course.zip").extractall("/course")
+sys.path.insert(0, "/course")
+`);
+  started.FS.unlink("/course.zip");
+}

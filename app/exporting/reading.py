@@ -1,0 +1,154 @@
+"""What the desk in a browser gets as it was read at export: the course and everything in files."""
+
+import copyreg
+import io
+import json
+import pickle
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import AnyUrl, BaseModel
+
+from app import markdown
+from app.content.catalog import Catalog
+from app.content.daily import written_questions
+from app.content.errata import errata
+from app.content.glossary import terms
+from app.exporting.addresses import Known
+from app.exporting.skeletons import NUMBER, SLOT, skeleton
+from app.expressions import ExpressionError
+from app.formulas import FORMULAS
+from app.kinds import Exercise
+from app.labs.evidence.faults import known_faults
+from app.labs.results.archive import recorded
+from app.labs.spec import known_labs
+from app.markdown import MathematicsError, mathml
+from app.published.sources import sources
+from app.web.frame.assets import assets
+from app.web.reference.docstrings import documented
+from app.web.search.entries import entries
+
+SERVER = "/server"  # the page about what an export has not
+_SEEDS = 24  # drawings whose mathematics is converted
+_PROTOCOL = 4
+
+
+def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Every object that the desk loads, by name, pickled."""
+    found: Mapping[str, Callable[[], object]] = {
+        "catalog": lambda: catalog,
+        "labs": known_labs,
+        "faults": known_faults,
+        "errata": errata,
+        "terms": terms,
+        "sources": sources,
+        "daily": written_questions,
+        "runs": lambda: [report.without_samples() for report in recorded()],
+        "entries": lambda: list(entries(catalog)),
+        "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
+        "pages": lambda: Known(sorted(pages), SERVER),
+    }
+    for name, value in found.items():
+        yield name, _pickled(value())
+
+
+def _pickled(value: object) -> bytes:
+    """*value*, with the fields of pydantic's objects alone, and addresses as texts."""
+    file = io.BytesIO()
+    _Pickler(file, _PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, one: Any) -> Any:
+        if isinstance(one, BaseModel):
+            return copyreg.__newobj__, (type(one),), _fields(one)  # type: ignore[attr-defined]
+        if isinstance(one, AnyUrl):
+            return str, (str(one),)
+        return NotImplemented
+
+
+def _fields(model: BaseModel) -> dict[str, Any]:
+    """The fields of *model*, and those of its own, but for what is worked out again."""
+    private = model.__pydantic_private__ or {}
+    kept = {name: value for name, value in private.items() if not _is_cache(value)}
+    return {**{name: getattr(model, name) for name in type(model).model_fields}, **kept}
+
+
+def _is_cache(value: object) -> bool:
+    return hasattr(value, "most")
+
+
+def mathematics(catalog: Catalog) -> bytes:
+    """The conversions of the mathematics in every text, as JSON, with slots for numbers."""
+    found: dict[str, str] = {}
+    for latex, display in _equations(catalog):
+        key = f"{int(display)}{skeleton(latex)}"
+        if key not in found:
+            found[key] = _slotted(latex, display=display)
+    return json.dumps(found, ensure_ascii=False).encode()
+
+
+def _slotted(latex: str, *, display: bool) -> str:
+    """*latex* as MathML, with a slot for each of its numbers."""
+    converted = str(mathml(latex, display=display))
+    numbers = NUMBER.findall(latex)
+    # Numbers of their own, to see where each of them goes.
+    marks = [f"{9_000_001 + place}" for place in range(len(numbers))]
+    rest = iter(marks)
+    marked = NUMBER.sub(lambda _: next(rest), latex)
+    try:
+        other = str(mathml(marked, display=display))
+    except MathematicsError:
+        return converted
+    for place, mark in enumerate(marks):
+        other = other.replace(mark, f"{SLOT}{place};")
+    return other
+
+
+def _equations(catalog: Catalog) -> Iterator[tuple[str, bool]]:
+    """The mathematics of every text that the desk may show."""
+    noted: dict[tuple[str, bool], None] = {}
+    with _noting(noted):
+        for formula in FORMULAS.values():
+            documented(formula)
+        for text in _texts(catalog):
+            markdown.html.__wrapped__(text)
+    yield from noted
+
+
+@contextmanager
+def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
+    """Note what is converted meanwhile, and whether it stands on lines of its own."""
+    converter = markdown.MATHEMATICS
+
+    class Noting:
+        def convert_with_local_state(self, latex: str, *, displaystyle: bool = False) -> str:
+            noted[latex, displaystyle] = None
+            return converter.convert_with_local_state(latex, displaystyle=displaystyle)
+
+    markdown.MATHEMATICS = Noting()  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        markdown.MATHEMATICS = converter
+
+
+def _texts(catalog: Catalog) -> Iterator[str]:
+    for topic in catalog.topics:
+        yield from (topic.opening, topic.closing)
+    for exercise in catalog.exercises:
+        for seed in range(_SEEDS):
+            yield from _texts_of(exercise, seed)
+
+
+def _texts_of(exercise: Exercise, seed: int) -> Iterator[str]:
+    variant = exercise.variant(seed)
+    yield from (variant.prompt, *variant.hints, variant.solution, exercise.reveal(seed))
+    drawn = exercise.solved(exercise.draw(seed))
+    for _, text in exercise.texts():
+        try:
+            yield exercise.fill(text, drawn)
+        except ExpressionError:
+            continue
