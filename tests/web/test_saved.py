@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.db.measurements import MOST, MeasurementRow, new_measurement_name, save_measurement
+from app.db.signing import new_learner, sign
 from app.measurements.published import text_of
 from app.measurements.reading import measured
 from app.measurements.stored import plain, read_stored, stored
@@ -40,7 +41,7 @@ def another(client: TestClient) -> TestClient:
 
 
 def test_what_is_saved_is_shown_at_its_address_and_deleted_by_its_owner_alone(
-    client: TestClient,
+    client: TestClient, site: Site
 ) -> None:
     page = compare(client, text_of("torchtitan-8b-h100"), **LAYOUT)
     assert not client.cookies.get(COOKIE)  # nothing was stored, so there is nobody to know again
@@ -58,6 +59,9 @@ def test_what_is_saved_is_shown_at_its_address_and_deleted_by_its_owner_alone(
     assert address in client.get("/measured").text
     assert address not in another(client).get("/measured").text
     assert another(client).post(f"{address}/delete").status_code == 404
+    stranger = another(client)
+    stranger.cookies.set(COOKIE, sign(new_learner(), site.secret))
+    assert stranger.post(f"{address}/delete").status_code == 404
     assert client.get(address).status_code == 200
     assert client.post(f"{address}/delete").status_code == 303
     assert client.get(address).status_code == 404

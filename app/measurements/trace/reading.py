@@ -62,7 +62,7 @@ def read_rank(
     """
     source, activity = read_activity(file, communicates)
     if source.cut_off and not activity.begin:
-        raise InputError(f"{name} is cut off before the first event of the GPU")
+        raise InputError(f"{name} is cut off or damaged before the first event of the GPU")
     window = whole_steps(activity)
     distributed = source.job.distributed or {}
     devices = source.job.devices or [{}]
