@@ -29,6 +29,7 @@ from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/exercises")
+ANSWERS = "/exercises/{topic}/{slug}"
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
 _PART = 1000  # characters of a form that count as one more answer
