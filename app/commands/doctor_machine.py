@@ -130,11 +130,11 @@ def _limited(where: str) -> Check:
 
 def checked_site(settings: Settings) -> Iterator[Check]:
     """The public address, and Slurm where labs ask for it."""
-    if settings.address:
-        yield ok("address", settings.address)
+    if settings.url:
+        yield ok("address", settings.url)
     else:
         says = "none: link previews have no picture, and learning platforms cannot connect"
-        yield note("address", says, "set WALLCLOCK_ADDRESS to the public URL of the site")
+        yield note("address", says, "set WALLCLOCK_URL to the public URL of the site")
     if settings.lab_launcher == "slurm":
         found = shutil.which("sbatch")
         yield (

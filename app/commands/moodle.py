@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
             f"{len(exercises)} exercises of {len(seeds)} seeds are more than {_MOST:,} questions; "
             "choose a chapter, exercises or fewer seeds"
         )
-    writer = MoodleWriter(catalog, settings.address.rstrip("/"))
+    writer = MoodleWriter(catalog, settings.url.rstrip("/"))
     left_out: dict[str, list[str]] = {}
     questions = list(_questions(writer, exercises, seeds, left_out))
     for reason, names in left_out.items():

@@ -3,6 +3,7 @@
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from app.web import chapter, home
@@ -139,15 +140,17 @@ def fixed_addresses() -> frozenset[str]:
 def install(app: FastAPI) -> None:
     """Add the pages, and what they get; their routes are installed as they are.
 
-    Those of an exercise come first of all: a class sends its answers there at the same instant.
+    The one that takes answers comes before all others but the check of the API: a class sends its
+    answers there at the same instant.
     """
+    routes = app.router.routes
+    first = [isinstance(route, APIRoute) for route in routes].index(True)
+    routes.insert(first, Route(exercise_page.ANSWERS, exercise_page.answer, methods=["POST"]))
     for part in PARTS:
         for route in part.router.routes:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
-        if part is not exercise_page:
-            app.router.routes.extend(part.router.routes)
-    app.router.routes[:0] = exercise_page.router.routes
+        routes.extend(part.router.routes)
     app.state.studio = Studio()
     app.state.desk = Desk()
     app.state.reading_room = ReadingRoom()

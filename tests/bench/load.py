@@ -15,6 +15,8 @@ from pathlib import Path
 
 import uvloop
 
+from app.config import ROOT
+
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 _STARTER = """
@@ -82,6 +84,11 @@ class Running:
     process: "subprocess.Popen[str]"
     token: str
 
+    def busy(self) -> float:
+        """The seconds that its process has worked so far, on all of its threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def peak_memory(self) -> float:
         """The most memory that its process has had, in MB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -90,13 +97,19 @@ class Running:
 
 
 @contextmanager
-def server(folder: Path, how: str = "keeps") -> Iterator[Running]:
-    """A server that keeps attempts, or one that only says so."""
-    environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{folder / how}.db"}
+def server(
+    folder: Path, how: str = "keeps", root: Path = ROOT, **settings: str
+) -> Iterator[Running]:
+    """A server that keeps attempts, or one that only says so; of the version in *root*."""
+    environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{folder / how}.db", **settings}
     make_token = [sys.executable, "-m", "app", "token", "create", "bench"]
-    made = subprocess.run(make_token, env=environment, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        make_token, env=environment, cwd=root, capture_output=True, text=True, check=True
+    )
     command = [sys.executable, "-c", _STARTER, how]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
         running = Running(port, process, made.stdout.strip())
@@ -110,7 +123,7 @@ def server(folder: Path, how: str = "keeps") -> Iterator[Running]:
 async def _until_ready(running: Running) -> None:
     for _ in range(1200):
         try:
-            if b'"ready"' in await ask(running.port, _request(running, "GET", "/healthz", b"")):
+            if b'"ready"' in await ask(running.port, request(running, "GET", "/healthz", b"")):
                 return
         except OSError:
             pass
@@ -118,10 +131,10 @@ async def _until_ready(running: Running) -> None:
     raise RuntimeError("the sandbox never became ready")
 
 
-async def ask(port: int, request: bytes) -> bytes:
+async def ask(port: int, asked: bytes) -> bytes:
     """One request on a connection of its own."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(request)
+    writer.write(asked)
     head = await reader.readuntil(b"\r\n\r\n")
     found = _LENGTH.search(head)
     body = await reader.readexactly(int(found[1]) if found else 0)
@@ -130,10 +143,19 @@ async def ask(port: int, request: bytes) -> bytes:
     return body
 
 
-def _request(running: Running, method: str, path: str, body: bytes) -> bytes:
+def request(running: Running, method: str, path: str, body: bytes) -> bytes:
+    """A request of a program."""
     return (
         f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {running.token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+def form(path: str, cookie: str, body: bytes) -> bytes:
+    """A form that the script of a page sends."""
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nX-Fragment: 1\r\n"
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
     ).encode() + body
 
 
@@ -192,8 +214,15 @@ def load(
 
     No bodies: GET *path*.
     """
-    requests = [_request(running, "POST", path, body) for body in bodies]
-    requests = requests or [_request(running, "GET", path, b"")]
+    requests = [request(running, "POST", path, body) for body in bodies]
+    requests = requests or [request(running, "GET", path, b"")]
+    return send(running, requests, expected, connections, seconds)
+
+
+def send(
+    running: Running, requests: Sequence[bytes], expected: bytes, connections: int, seconds: float
+) -> Load:
+    """Send *requests* in turn over *connections* for *seconds*; every reply must have *expected*."""
     times: list[float] = []
 
     async def all_of_them() -> tuple[float, float]:
@@ -201,7 +230,7 @@ def load(
         started, worked = time.perf_counter(), time.process_time()
         for number in range(connections):
             turn = number % len(requests)
-            sender = _Sender(requests[turn:] + requests[:turn], expected, times)
+            sender = _Sender([*requests[turn:], *requests[:turn]], expected, times)
             await loop.create_connection(partial(_itself, sender), "127.0.0.1", running.port)
             senders.append(sender)
         await asyncio.sleep(seconds)

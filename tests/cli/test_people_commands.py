@@ -21,7 +21,7 @@ Capture = pytest.CaptureFixture[str]
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     found = f"sqlite:///{tmp_path / 'data' / 'wallclock.db'}"
     monkeypatch.setenv("WALLCLOCK_DATABASE", found)
-    monkeypatch.setenv("WALLCLOCK_ADDRESS", "https://example.org")
+    monkeypatch.setenv("WALLCLOCK_URL", "https://example.org")
     return found
 
 

@@ -24,13 +24,15 @@ from app.web.exercise.results import refused, unavailable, unreadable
 from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
+from app.web.frame.origin import from_here
 from app.web.frame.rendering import frame, render, render_part
 from app.web.frame.resource import LearningResource
-from app.web.frame.visitor import Visiting, Visitor, from_here, learner_of, remember, spend, visitor
+from app.web.frame.visitor import Visiting, Visitor, learner_of, remember, spend, visitor
 from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/exercises", route_class=LazyRoute)
+ANSWERS = "/exercises/{topic}/{slug}"
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
 _PART = 1000  # characters of a form that count as one more answer
