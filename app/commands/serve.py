@@ -11,11 +11,11 @@ from fastapi import FastAPI
 
 from app.config import Settings
 from app.errors import InputError
-from app.main import create_app, create_site
+from app.main import calm_collector, create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
 
-_FACTORY = "app.main:create_app"
+_FACTORY = "app.main:served_app"
 CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (
     "This version of Python parses long cookies slowly (CVE-2024-7592). Wallclock is not affected, "
@@ -47,6 +47,7 @@ def run(arguments: Namespace) -> int:
     raise_files()
     in_this_process = arguments.workers == 1 and not arguments.reload
     app = create_app(site=site) if in_this_process else _FACTORY
+    calm_collector()
     _serve(_configuration(app, arguments, settings, host, port), listening)
     return 0
 
