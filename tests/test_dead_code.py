@@ -29,7 +29,7 @@ def used(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.Attribute):
             yield node.attr
         elif isinstance(node, ast.Constant) and str(node.value).startswith("app."):
-            yield str(node.value).rpartition(":")[2]  # as in app.main:create_app
+            yield str(node.value).rpartition(":")[2]  # as in app.main:served_app
 
 
 def defined(path: Path) -> Iterator[Definition]:

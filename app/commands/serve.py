@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from app import metrics
 from app.config import Settings
 from app.errors import InputError, UnavailableError
-from app.main import create_app, create_site
+from app.main import calm_collector, create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
 from app.network.sockets import listen, listen_at, passed_on, url_of
@@ -55,6 +55,7 @@ def run(arguments: Namespace) -> int:
     with _listening(path, host, port) as listening, _shared_metrics(arguments.workers):
         _announce(settings, listening)
         raise_files()
+        calm_collector()
         _serve(_configuration(app, arguments, settings, host, port), listening)
     return 0
 
@@ -107,11 +108,13 @@ def _announce(settings: Settings, listening: list[socket.socket]) -> None:
 def worker() -> FastAPI:
     """The app of one process of the server; one that cannot start ends, and is started again."""
     try:
-        return create_app()
+        app = create_app()
     except UnavailableError as error:
         cause = f" ({error.cause})" if error.cause else ""
         logging.getLogger(__name__).warning("a process cannot start: %s%s", error, cause)
         sys.exit(1)
+    calm_collector()
+    return app
 
 
 def _share(settings: Settings, processes: int) -> None:

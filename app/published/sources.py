@@ -25,15 +25,25 @@ def sources() -> Mapping[Source, tuple[PublishedRun, ...]]:
     """
     found: dict[Source, tuple[PublishedRun, ...]] = {}
     problems: list[Problem] = []
-    for path in sorted(_HERE.glob("*.yaml")):
+    for path in _files().values():
         try:
-            source, rows = read_source(path)
+            source, rows = _known_source(path)
             found[source] = rows
         except ContentError as error:
             problems += error.problems
     if problems:
         raise ContentError(problems)
     return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
+
+
+def _files() -> Mapping[str, Path]:
+    """The file of each source; the ids of its rows begin with its name."""
+    return {path.stem: path for path in sorted(_HERE.glob("*.yaml"))}
+
+
+@cache
+def _known_source(path: Path) -> tuple[Source, tuple[PublishedRun, ...]]:
+    return read_source(path)
 
 
 def published_runs() -> tuple[PublishedRun, ...]:
@@ -47,7 +57,11 @@ def published_run(name: str) -> PublishedRun:
     Raises:
         NotFoundError: there is none; the message offers the nearest.
     """
-    known = {run.id: run for run in published_runs()}
+    path = _files().get(name.partition(" ")[0])
+    if path:  # the others need not be read: explorers name five runs when they are imported
+        known = {run.id: run for run in _known_source(path)[1]}
+    if not path or name not in known:
+        known = {run.id: run for run in published_runs()}
     if name not in known:
         raise NotFoundError(f"no published run is called {name[:60]!r}{nearest(name[:60], known)}")
     return known[name]

@@ -25,7 +25,7 @@ from dataclasses import replace
 from fastapi import FastAPI
 from app.commands.serve import CONNECTION
 from app.config import Settings
-from app.main import create_app, create_site
+from app.main import calm_collector, create_app, create_site
 from app.grading.verdicts import Submission
 
 class Forgetful:
@@ -55,6 +55,7 @@ def whole():
     return create_app(site=replace(site, writer=Forgetful()) if sys.argv[1] == "forgets" else site)
 
 app, http = (bare(), "auto") if sys.argv[1] == "bare" else (whole(), CONNECTION)
+calm_collector()
 config = uvicorn.Config(app, http=http, ws="none", access_log=False, log_level="warning")
 listening = socket.create_server(("127.0.0.1", 0), backlog=256)
 print(listening.getsockname()[1], flush=True)

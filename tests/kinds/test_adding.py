@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,13 +36,20 @@ def importers(name: str) -> set[Path]:
     Those look into some kinds; a new one is free not to be looked into.
     """
     kind = KINDS[name]
-    found = set()
-    for path in FILES:
-        if path.suffix == ".py" and path.parent.name != "authoring":
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ImportFrom) and node.module == kind.__module__:
-                    found |= {path for alias in node.names if alias.name == kind.__name__}
-    return found
+    return {path for path, *what in imports() if what == [kind.__module__, kind.__name__]}
+
+
+@cache
+def imports() -> frozenset[tuple[Path, str | None, str]]:
+    """What modules import: which module, from where, what."""
+    return frozenset(
+        (path, node.module, alias.name)
+        for path in FILES
+        if path.suffix == ".py" and path.parent.name != "authoring"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    )
 
 
 @pytest.mark.parametrize("name", KINDS)
