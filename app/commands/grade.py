@@ -24,7 +24,7 @@ tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 def run(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
-    processes = arguments.processes or len(os.sched_getaffinity(0))
+    processes = arguments.processes or _cores()
     shard = Shard.read(arguments.shard) if arguments.shard else None
     if shard and arguments.file == STANDARD:
         raise InputError("--shard needs a file; standard input cannot be read from the middle")
@@ -40,6 +40,13 @@ def run(arguments: Namespace) -> int:
             _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _write(pieces: Iterable[list[bytes]], target: BinaryIO, total: int | None) -> None:
