@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from app.commands.options import (
+    add_export,
     add_measured,
     add_platform,
     add_regrade,
@@ -144,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     backup = _command(commands, "backup", "copy the SQLite database, even while it is in use")
     backup.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
+    add_export(_command(commands, "export", "write the course as files that need no server"))
     return parser
 
 

@@ -56,11 +56,17 @@ MAY: dict[str, set[str]] = {
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
+    "exporting": SERVER | {"main", "web"},
     "commands": SERVER
-    | {"authoring", "grading", "main", "measurements", "predicting", "searching", "simulators"},
+    | {"authoring", "exporting", "grading", "main", "measurements", "predicting", "searching", "simulators"},
     "__main__": {"errors", "commands"},
 }
-FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts]
+BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser
+FILES = [
+    path
+    for path in sorted(APP.rglob("*.py"))
+    if "bundle" not in path.parts and BROWSER not in path.parents
+]
 LONGEST = 300  # lines
 
 

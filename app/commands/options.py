@@ -139,3 +139,18 @@ def add_trace(parser: ArgumentParser) -> None:
     )
     slim.add_argument("file", metavar="FILE", help="a trace of the PyTorch profiler, or packed")
     slim.add_argument("out", metavar="OUT", help="the file to write; packed if it ends in .gz")
+
+
+def add_export(parser: ArgumentParser) -> None:
+    """The options of `wallclock export`."""
+    parser.add_argument(
+        "folder", metavar="FOLDER", help="a new folder, or one with an earlier export"
+    )
+    parser.add_argument(
+        "--exercises", action="append", default=[], metavar="DIR",
+        help="an additional folder of exercises; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pyodide", metavar="FILE", default="",
+        help="the npm package of Pyodide, where this machine cannot fetch it",
+    )  # fmt: skip

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,8 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
     with exported_site(settings) as site:
         pages = list(crawled(site))
         files = _files(site.catalog, python, pages)
+    for name in ("course", "static"):  # files of an earlier export, under names of their own
+        shutil.rmtree(folder / name, ignore_errors=True)
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +99,8 @@ def _core(
         "glue": python.glue,
         "wasm": python.wasm,
         "library": python.library,
-        "course": archive(catalog, pages),
-        "program": program(),
+        "course": python.compiler.compiled(archive(catalog, pages), documented=True),
+        "program": python.compiler.compiled(program(), documented=True),
     }
     packed = {what: gzip.compress(content, 9, mtime=0) for what, content in contents.items()}
     names = {what: f"{what}.{_digest(content)}.bin" for what, content in packed.items()}

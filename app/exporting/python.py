@@ -17,6 +17,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from app.errors import InputError, UnavailableError
+from app.exporting.compiling import Compiler
 
 VERSION = "314.0.7"
 PACKAGE = f"pyodide-{VERSION}.tgz"
@@ -65,6 +66,7 @@ class BrowserPython:
     wasm: bytes
     library: bytes
     lock: str
+    compiler: Compiler
 
 
 def browser_python(cache: Path, package: Path | None = None) -> BrowserPython:
@@ -77,13 +79,15 @@ def browser_python(cache: Path, package: Path | None = None) -> BrowserPython:
     content = _read(package) if package else _cached(cache)
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as packed:
         files = {name: _member(packed, name) for name in _NAMES}
+    compiler = Compiler(files)
     loader, glue, wasm, library, lock = (files[name] for name in _NAMES)
     return BrowserPython(
         loader=_without_map(loader),
         glue=_without_map(glue),
         wasm=wasm,
-        library=_small(library),
+        library=compiler.compiled(_small(library), documented=False),
         lock=json.dumps({"info": json.loads(lock)["info"], "packages": {}}),
+        compiler=compiler,
     )
 
 

@@ -1,0 +1,43 @@
+"""`wallclock export`: the course as files that work without a server of their own."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from app.config import Settings
+from app.errors import InputError
+from app.exporting.course import written
+from app.exporting.python import browser_python
+
+_MARK = "service.js"  # every export has it
+_MB = 1e6
+
+
+def run(arguments: Namespace) -> int:
+    """Write the course."""
+    folder, settings = Path(arguments.folder), Settings()
+    _refuse_foreign(folder)
+    more = tuple(Path(one) for one in arguments.exercises)
+    settings = settings.model_copy(update={"exercises": (*settings.exercises, *more)})
+    package = Path(arguments.pyodide) if arguments.pyodide else None
+    python = browser_python(settings.cache, package)
+    sys.stderr.write("Writing the pages; this takes about half a minute.\n")
+    done = written(settings, python, folder)
+    sys.stderr.write(
+        f"{folder}: {done.pages:,} pages, {done.exercises:,} exercises, {done.bytes / _MB:.1f} MB; "
+        f"a device fetches {done.compressed / _MB:.1f} MB at most.\n"
+        f"Try it: python -m http.server -d {folder}\n"
+    )
+    return 0
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder in which something else would be overwritten.
+
+    Raises:
+        InputError: it is a file, or has files but no exported course.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: name a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+        raise InputError(f"{folder} has files that are not an exported course: name a new folder")
