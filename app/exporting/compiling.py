@@ -1,7 +1,10 @@
 """Modules compiled for the Python of browsers, by that Python itself, in Node where there is one."""
 
+import hashlib
+import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,13 +20,20 @@ python.runPython(readFileSync("compile.py", "utf-8"));
 writeFileSync("compiled.zip", python.FS.readFile("/compiled.zip"));
 """
 _COMPILE = """
+import types
 import zipfile
 from importlib._bootstrap_external import _code_to_hash_pyc
 
+# Where lines begin is half of a module, and nobody reads it: of a program of a learner, it is kept.
+def short(code):
+    inner = (short(one) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    return code.replace(co_linetable=b"", co_consts=tuple(inner))
+
+# Texts of formulas are shown; those of other modules are not.
 def compiled(name, source):
-    # Programs of the standard library are not read by people here; those of the course say more.
-    code = compile(source, name, "exec", dont_inherit=True, optimize={level})
-    return bytes(_code_to_hash_pyc(code, bytes(8), False))
+    level = 0 if name.startswith("app/formulas/") else 2
+    code = compile(source, name, "exec", dont_inherit=True, optimize=level)
+    return bytes(_code_to_hash_pyc(short(code), bytes(8), False))
 
 with zipfile.ZipFile("/modules.zip") as read, zipfile.ZipFile("/compiled.zip", "w") as write:
     for member in read.infolist():
@@ -35,30 +45,46 @@ with zipfile.ZipFile("/modules.zip") as read, zipfile.ZipFile("/compiled.zip", "
 
 
 class Compiler:
-    """Compiles archives with the Python in *files*, by name; without Node, leaves them alone."""
+    """Compiles archives with the Python in *files*, by name; without Node, leaves them alone.
 
-    def __init__(self, files: dict[str, bytes]) -> None:
+    What was compiled before is in *cache*.
+    """
+
+    def __init__(self, files: Mapping[str, bytes], cache: Path) -> None:
         self._files = files
+        self._cache = cache
         self._node = shutil.which("node")
 
-    def compiled(self, archive: bytes, *, documented: bool) -> bytes:
-        """The zip *archive* with compiled modules, which start sooner; *documented*: with docs.
+    def compiled(self, archive: bytes) -> bytes:
+        """The zip *archive* with compiled modules, which start sooner.
 
         Raises:
             UnavailableError: Node cannot do it.
         """
         if self._node is None:
             return archive
+        digest = hashlib.sha256(archive + _COMPILE.encode()).hexdigest()[:24]
+        kept = self._cache / f"compiled-{digest}.zip"
+        if kept.is_file():
+            return kept.read_bytes()
+        content = self._run(self._node, archive)
+        self._cache.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(content)
+        unfinished.replace(kept)
+        return content
+
+    def _run(self, node: str, archive: bytes) -> bytes:
         with TemporaryDirectory() as name:
             folder = Path(name)
             for file, content in self._files.items():
                 (folder / file).write_bytes(content)
             (folder / "modules.zip").write_bytes(archive)
-            (folder / "compile.py").write_text(_COMPILE.format(level=0 if documented else 2))
+            (folder / "compile.py").write_text(_COMPILE)
             (folder / "run.mjs").write_text(_SCRIPT)
             try:
                 subprocess.run(
-                    [self._node, "run.mjs"],
+                    [node, "run.mjs"],
                     cwd=folder, check=True, capture_output=True, timeout=_PATIENCE,
                 )  # fmt: skip
             except (subprocess.SubprocessError, OSError) as error:

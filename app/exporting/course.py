@@ -99,8 +99,8 @@ def _core(
         "glue": python.glue,
         "wasm": python.wasm,
         "library": python.library,
-        "course": python.compiler.compiled(archive(catalog, pages), documented=True),
-        "program": python.compiler.compiled(program(), documented=True),
+        "course": python.compiler.compiled(archive(catalog, pages)),
+        "program": python.compiler.compiled(program()),
     }
     packed = {what: gzip.compress(content, 9, mtime=0) for what, content in contents.items()}
     names = {what: f"{what}.{_digest(content)}.bin" for what, content in packed.items()}

@@ -79,13 +79,13 @@ def browser_python(cache: Path, package: Path | None = None) -> BrowserPython:
     content = _read(package) if package else _cached(cache)
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as packed:
         files = {name: _member(packed, name) for name in _NAMES}
-    compiler = Compiler(files)
+    compiler = Compiler(files, cache)
     loader, glue, wasm, library, lock = (files[name] for name in _NAMES)
     return BrowserPython(
         loader=_without_map(loader),
         glue=_without_map(glue),
         wasm=wasm,
-        library=compiler.compiled(_small(library), documented=False),
+        library=compiler.compiled(_small(library)),
         lock=json.dumps({"info": json.loads(lock)["info"], "packages": {}}),
         compiler=compiler,
     )
