@@ -58,7 +58,16 @@ MAY: dict[str, set[str]] = {
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
     "exporting": SERVER | {"main", "web"},
     "commands": SERVER
-    | {"authoring", "exporting", "grading", "main", "measurements", "predicting", "searching", "simulators"},
+    | {
+        "authoring",
+        "exporting",
+        "grading",
+        "main",
+        "measurements",
+        "predicting",
+        "searching",
+        "simulators",
+    },
     "__main__": {"errors", "commands"},
 }
 BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser

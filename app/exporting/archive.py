@@ -10,13 +10,14 @@ from app import sandbox
 from app.content.catalog import Catalog
 from app.exporting.modules import BROWSER, modules, packages
 from app.exporting.reading import mathematics, resolved
+from app.measurements.exhibits import FILE as EXHIBITS
 from app.web.frame.rendering import templates
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
 
 
 def archive(catalog: Catalog, pages: Collection[str]) -> bytes:
-    """The archive of a course with these *pages*, as a zip without compression: the whole of it is compressed."""
+    """The archive of a course with these *pages*: a zip, which is compressed as a whole."""
     return _packed(_contents(catalog, pages))
 
 
@@ -42,6 +43,7 @@ def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, b
         yield place, path.read_bytes()
     for place, path in packages():
         yield place, path.read_bytes()
+    yield f"app/measurements/published/{EXHIBITS.name}", EXHIBITS.read_bytes()
     yield "mathematics.json", mathematics(catalog)
     for name, content in resolved(catalog, pages):
         yield f"resolved/{name}.pickle", content

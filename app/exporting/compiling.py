@@ -1,4 +1,4 @@
-"""Modules compiled for the Python of browsers, by that Python itself, in Node where there is one."""
+"""Modules compiled for the Python of browsers, by that Python, in Node where there is one."""
 
 import hashlib
 import os

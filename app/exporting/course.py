@@ -69,23 +69,19 @@ def _sent(name: str, content: bytes) -> bytes:
     return content if name.endswith((".bin", ".woff2", ".png")) else gzip.compress(content, 9)
 
 
-def _files(
-    catalog: Catalog, python: BrowserPython, pages: list[Page]
-) -> Mapping[str, bytes]:
+def _files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:
     """Every file, by its path in the folder."""
     paths = frozenset(page.path for page in pages)
     core, packed = _core(catalog, python, paths)
     files = {f"course/{name}": content for name, content in packed.items()}
     files |= {f"static/{name}": content for name, content in _static()}
-    files |= {
-        f"course/{name}": (BROWSER / "scripts" / name).read_bytes() for name in _SCRIPTS
-    }
+    files |= {f"course/{name}": (BROWSER / "scripts" / name).read_bytes() for name in _SCRIPTS}
     files["course/manifest.webmanifest"] = _manifest()
     html = {f"{page.path}/index.html".lstrip("/"): as_file(page, paths, core) for page in pages}
     together = _together(html)
     bundle = f"course/pages.{_digest(together)}.bin"
     files |= {name: text.encode() for name, text in html.items()}
-    files["service.js"] = _service([name for name in files if name not in html], bundle)
+    files["service.js"] = _service(files, [name for name in files if name not in html], bundle)
     files[bundle] = together
     files[".nojekyll"] = b""
     return files
@@ -160,10 +156,11 @@ def _together(html: Mapping[str, str]) -> bytes:
     return gzip.compress(json.dumps(found, ensure_ascii=False).encode(), 9, mtime=0)
 
 
-def _service(names: list[str], bundle: str) -> bytes:
-    """The service worker, which knows every file, and changes with the course."""
+def _service(files: Mapping[str, bytes], names: list[str], bundle: str) -> bytes:
+    """The service worker, which knows the *names* of files, and changes with any of them."""
     text = (BROWSER / "scripts" / "service.js").read_text("utf-8")
-    known = {"version": _digest((bundle + "".join(names)).encode()), "files": names, "pages": bundle}
+    version = _digest(b"".join(hashlib.sha256(content).digest() for content in files.values()))
+    known = {"version": version, "files": names, "pages": bundle}
     return text.replace("= COURSE", f"= {json.dumps(known)}").encode()
 
 

@@ -30,8 +30,8 @@ _NO_SCRIPTS = (
 )
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{}'; style-src-attr "
-    "'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
-    "manifest-src 'self'; form-action 'self'; base-uri 'none'"
+    "'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'"
 )
 # Pages that the browser makes anew once a learner has done something; the last, always.
 _MARKED = re.compile(r"/(?:chapters/.*|exercises/.*)?")

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
-
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -112,8 +111,10 @@ def _read(package: Path) -> bytes:
     except OSError as error:
         raise InputError(f"{package} cannot be read: {error.strerror}") from error
     if not _is_right(content):
-        raise InputError(f"{package} is not {PACKAGE} of npm, which `npm pack pyodide@{VERSION}`"
-                         " writes: its digest is another")
+        raise InputError(
+            f"{package} is not {PACKAGE} of npm, which `npm pack pyodide@{VERSION}`"
+            " writes: its digest is another"
+        )
     return content
 
 
@@ -139,9 +140,7 @@ def _fetched() -> bytes:
             raise UnavailableError(f"npm cannot fetch {PACKAGE}: {_CURE}") from error
 
 
-_CURE = (
-    f"fetch it elsewhere with `npm pack pyodide@{VERSION}`, and name the file with --pyodide"
-)
+_CURE = f"fetch it elsewhere with `npm pack pyodide@{VERSION}`, and name the file with --pyodide"
 
 
 def _downloaded() -> bytes:
@@ -180,5 +179,3 @@ def _is_needed(name: str) -> bool:
     if first == "encodings":
         return rest.removesuffix(".py") in _ENCODINGS
     return first not in _LEFT_OUT and "/__main__" not in name
-
-

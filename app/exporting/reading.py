@@ -4,7 +4,6 @@ import copyreg
 import io
 import json
 import pickle
-import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,11 +15,9 @@ from app.content.catalog import Catalog
 from app.content.daily import written_questions
 from app.content.errata import errata
 from app.content.glossary import terms
-from app.errors import AnswerError
-from app.explorers import EXPLORERS, opened
-from app.expressions import ExpressionError
 from app.exporting.addresses import Known
 from app.exporting.browser.packages.math_core import NUMBER, skeleton
+from app.expressions import ExpressionError
 from app.formulas import FORMULAS
 from app.kinds import Exercise
 from app.labs.evidence.faults import known_faults

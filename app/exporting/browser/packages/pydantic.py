@@ -144,8 +144,10 @@ def _fits(value: object, annotation: object) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if annotation is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    return annotation is None and value is None or (
-        isinstance(annotation, type) and isinstance(value, annotation)
+    return (
+        annotation is None
+        and value is None
+        or (isinstance(annotation, type) and isinstance(value, annotation))
     )
 
 

@@ -53,15 +53,15 @@ def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
 read_at_export()  # before other modules import those functions
 asyncio.run = _stepped  # the pages run inside of the browser's one loop, without threads
 
+from fastapi import QueryParams, Request, Response  # noqa: E402
+from starlette.datastructures import UploadFile  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+
 from app.config import Settings  # noqa: E402
 from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
 from app.site import Site, Writer  # noqa: E402
-from fastapi import QueryParams, Request, Response  # noqa: E402
-from starlette.datastructures import UploadFile  # noqa: E402
-from starlette.exceptions import HTTPException  # noqa: E402
-
 
 
 class Desk:
@@ -135,4 +135,8 @@ class Desk:
 
 
 def _field(value: str | dict[str, str]) -> str | UploadFile:
-    return value.replace("\r\n", "\n") if isinstance(value, str) else UploadFile(value["file"].encode())
+    return (
+        value.replace("\r\n", "\n")
+        if isinstance(value, str)
+        else UploadFile(value["file"].encode())
+    )

@@ -6,11 +6,12 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Annotated, Any
 
+from fastapi import Depends, Request
+
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.db.tables import now
 from app.sandbox.runner import Runner
-from fastapi import Depends, Request
 
 
 class Writer:

@@ -1,8 +1,9 @@
 """In place of the template environment, in a browser: templates that were compiled at export."""
 
+from jinja2 import Environment, ModuleLoader, StrictUndefined
+
 from app.config import ROOT
 from app.errors import capitalized, sentence
-from jinja2 import Environment, ModuleLoader, StrictUndefined
 
 
 def environment() -> Environment:

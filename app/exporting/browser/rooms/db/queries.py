@@ -91,7 +91,9 @@ def prediction_of(session: Shelf, _: str, exercise: str, seed: int) -> str | Non
 def forget_prediction(session: Shelf, _: str, exercise: str, seed: int, answer: str) -> None:
     """Remove a prediction of an exercise that has changed since."""
     rows = session.rows["predictions"]
-    rows[:] = [row for row in rows if (row.exercise, row.seed, row.answer) != (exercise, seed, answer)]
+    rows[:] = [
+        row for row in rows if (row.exercise, row.seed, row.answer) != (exercise, seed, answer)
+    ]
 
 
 def solved_drawing(session: Shelf, _: str, exercise: str, seed: int) -> bool:
@@ -105,9 +107,7 @@ def attempts_at(session: Shelf, _: str, exercise: str, limit: int = 5) -> Sequen
     return [row for row in reversed(_attempts(session)) if row.exercise == exercise][:limit]
 
 
-def last_right_answers(
-    session: Shelf, _: str, exercises: Collection[str]
-) -> Mapping[str, Attempt]:
+def last_right_answers(session: Shelf, _: str, exercises: Collection[str]) -> Mapping[str, Attempt]:
     """The last right answer to each of *exercises*, by id, before any solution."""
     own = (row for row in _attempts(session) if row.correct and not row.revealed)
     return {row.exercise: row for row in own if row.exercise in exercises}

@@ -1,4 +1,4 @@
-"""In place of the static files of a server, in a browser: their addresses, as they were exported."""
+"""In place of the static files, in a browser: their addresses, as they were exported."""
 
 from app.resolved import resolved
 

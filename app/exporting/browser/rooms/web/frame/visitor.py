@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from app.sandbox.fair_queue import Client
 from fastapi import Depends
+
+from app.sandbox.fair_queue import Client
 
 COOKIE, SESSION, THEME = "learner", "session", "theme"
 Theme = Literal["", "light", "dark"]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.labs.results.report import Report
 from app.resolved import resolved
+
+from app.labs.results.report import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """In place of reading everything that can be found, in a browser: the list made at export."""
 
 from app.resolved import resolved
+
 from app.web.search.index import Index
 
 
