@@ -15,7 +15,8 @@ _NAMED = (
     "app.web.home", "app.web.chapter", "app.web.exercise.page", "app.web.exercise.pad",
     "app.web.explore.page", "app.web.reference.formulas", "app.web.search.page",
     "app.web.progress.page", "app.web.reference.errata", "app.web.reference.trust",
-    "app.exporting.addresses", "app.labs.evidence.faults", "app.published.sources",
+    "app.exporting.addresses", "app.exporting.skeletons", "app.labs.evidence.faults",
+    "app.published.sources",
 )  # fmt: skip
 # Packages that list their own modules.
 _LISTED = ("app.formulas", "app.explorers", "app.illustrations", "app.web.exercise.views")

@@ -16,7 +16,7 @@ from app.content.daily import written_questions
 from app.content.errata import errata
 from app.content.glossary import terms
 from app.exporting.addresses import Known
-from app.exporting.browser.packages.math_core import NUMBER, skeleton
+from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
 from app.kinds import Exercise
@@ -103,7 +103,7 @@ def _slotted(latex: str, *, display: bool) -> str:
     except MathematicsError:
         return converted
     for place, mark in enumerate(marks):
-        other = other.replace(mark, f"\N{SYMBOL FOR NULL}{place};")
+        other = other.replace(mark, f"{SLOT}{place};")
     return other
 
 

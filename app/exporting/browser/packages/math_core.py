@@ -8,9 +8,12 @@ import re
 from functools import cache
 from pathlib import Path
 
+from written import UnknownError, written
+
+from app.exporting.skeletons import NUMBER, SLOT, skeleton
+
 FILE = Path(__file__).with_name("mathematics.json")
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_SLOT = re.compile("\N{SYMBOL FOR NULL}(\\d+);")
+_FILLED = re.compile(rf"{SLOT}(\d+);")
 
 
 class LatexError(ValueError):
@@ -27,15 +30,18 @@ class LatexToMathML:
         """*latex* as MathML; as it is written, if nothing like it was converted at export."""
         found = _known().get(f"{int(displaystyle)}{skeleton(latex)}")
         if found is None:
-            text = latex.replace("&", "&amp;").replace("<", "&lt;")
-            return f"<math><mtext>{text}</mtext></math>"
+            return _written(latex)
         numbers = NUMBER.findall(latex)
-        return _SLOT.sub(lambda match: numbers[int(match[1])], found)
+        return _FILLED.sub(lambda match: numbers[int(match[1])], found)
 
 
-def skeleton(latex: str) -> str:
-    """*latex* without the figures of its numbers."""
-    return NUMBER.sub("\N{SYMBOL FOR NULL}", latex)
+def _written(latex: str) -> str:
+    """What no text of the course has: a formula of a learner; else the LaTeX as it is."""
+    try:
+        return written(latex)
+    except UnknownError:
+        text = latex.replace("&", "&amp;").replace("<", "&lt;")
+        return f"<math><mtext>{text}</mtext></math>"
 
 
 @cache

@@ -9,6 +9,15 @@ let worker = null;
 let number = 0;
 let failed = "";
 
+const stored = `wallclock ${base.pathname}`;
+function remember() {
+  try {
+    localStorage.setItem(stored, "rows");
+  } catch {
+    // A private window may refuse to store anything: then pages show no marks.
+  }
+}
+
 function desk() {
   if (worker) return worker;
   worker = new Worker(new URL("desk.js", import.meta.url), { type: "module" });
@@ -18,6 +27,7 @@ function desk() {
     if (data.failed && !data.number) return note((failed = data.failed));
     const { resolve, reject } = asks.get(data.number);
     asks.delete(data.number);
+    if (data.answer?.known) remember();
     if (data.answer) resolve(data.answer);
     else reject(new Error(data.failed));
   };
@@ -154,7 +164,6 @@ async function prepare() {
 async function refresh() {
   if (!("marks" in script.dataset) || location.search) return;
   const answer = await ask("GET", inside(location.href), {}, []);
-  if (!answer.known) return;
   const page = new DOMParser().parseFromString(answer.text, "text/html");
   const kept = document.querySelector("[data-answer]") ? ["#path", ".help"] : ["#main"];
   for (const part of kept) {
@@ -163,10 +172,15 @@ async function refresh() {
   }
 }
 
+for (const begun of document.querySelectorAll("[name=begun]"))
+  begun.value = Math.floor(Date.now() / 1000); // on this device, not at export
 await prepare().catch((error) => note((failed = String(error.message ?? error))));
 await import(new URL(script.dataset.app, location.href));
+// The desk starts where something is computed, or where there is something to mark.
+const computes = document.querySelector("[data-answer], [data-explore], [data-calculator]");
 const rest = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 rest(() => {
-  desk();
-  refresh().catch(() => {});
+  if (computes) desk();
+  else keep();
+  if (localStorage.getItem(stored)) refresh().catch(() => {});
 });
