@@ -1,4 +1,4 @@
-"""Addresses of the site in a text, written anew for wherever the exported files lie."""
+"""Addresses of the site in a text, rewritten for wherever the exported files lie."""
 
 import re
 from collections.abc import Callable, Collection, Iterator

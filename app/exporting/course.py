@@ -28,7 +28,7 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: the number of pages, the exercises among them, and bytes in all.
+    """What was written: the number of pages, the exercises among them, and the total of bytes.
 
     *compressed* are the bytes of what a device fetches that keeps all of it.
     """
@@ -48,7 +48,7 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
     """
     with exported_site(settings) as site:
         pages = list(crawled(site))
-        files = _files(site.catalog, python, pages)
+        files = course_files(site.catalog, python, pages)
     for name in ("course", "static"):  # files of an earlier export, under names of their own
         shutil.rmtree(folder / name, ignore_errors=True)
     for name, content in files.items():
@@ -69,7 +69,7 @@ def _sent(name: str, content: bytes) -> bytes:
     return content if name.endswith((".bin", ".woff2", ".png")) else gzip.compress(content, 9)
 
 
-def _files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:
+def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:
     """Every file, by its path in the folder."""
     paths = frozenset(page.path for page in pages)
     core, packed = _core(catalog, python, paths)

@@ -33,7 +33,7 @@ _POLICY = (
     "'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
     "worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'"
 )
-# Pages that the browser makes anew once a learner has done something; the last, always.
+# Pages that the browser makes again once a learner has done something; the last, always.
 _MARKED = re.compile(r"/(?:chapters/.*|exercises/.*)?")
 _ALWAYS = ("/progress",)
 

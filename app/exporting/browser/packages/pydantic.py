@@ -37,7 +37,7 @@ class FieldInfo:
         self.alias = ""
 
     def value(self) -> object:
-        """The default, made anew for each object; missing if there is none."""
+        """The default, made for each object; missing if there is none."""
         return self.default_factory() if self.default_factory else self.default
 
 

@@ -11,7 +11,7 @@ def from_json(content: bytes, **_: object) -> Any:
     """The value in JSON.
 
     Raises:
-        ValueError: it is not JSON, or has a number that is none.
+        ValueError: it is not JSON, or has NaN or an infinity.
     """
 
     def refuse(word: str) -> NoReturn:

@@ -13,7 +13,3 @@ class Settings:
     answer_limit: int = 20_000
     sandbox_wall: float = 2.0
     address: str = ""
-
-
-class SettingsError(Exception):
-    """Settings are not valid; here, they always are."""

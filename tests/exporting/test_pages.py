@@ -1,0 +1,126 @@
+"""Exported pages lead to each other from wherever they lie; what needs a server says so."""
+
+import json
+import re
+from pathlib import Path
+from posixpath import join, normpath
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.__main__ import main
+from app.content.catalog import Catalog
+from app.errors import InputError, UnavailableError
+from app.exporting import python as browser
+from app.exporting.course import course_files
+from app.exporting.pages import Page
+from app.exporting.python import VERSION, BrowserPython, browser_python
+from app.exporting.reading import SERVER
+from tests.exporting.test_desk import two_of_each_kind
+
+LINK = re.compile(r'\s(?:href|src|action|data-app|data-editor)="([^"#?]*)[^"]*"')
+PATHS = ("/", "/exercises/collectives/ring-all-reduce-time", "/explore/ring", "/errata", "/search")
+
+
+class Nothing:
+    """No Node: modules stay as they are."""
+
+    def compiled(self, archive: bytes) -> bytes:
+        return archive
+
+
+def python() -> BrowserPython:
+    nothing: dict[str, bytes] = dict.fromkeys(("loader", "glue", "wasm", "library"), b"")
+    return BrowserPython(**nothing, lock="{}", compiler=Nothing())  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def files(catalog: Catalog, _client: TestClient) -> dict[str, bytes]:
+    chosen = two_of_each_kind(catalog)[:1]
+    small = Catalog(catalog.topics[:1], {one.id: one for one in chosen})
+    pages = [Page(path, _client.get(path).text) for path in PATHS]
+    pages.append(Page(SERVER, pages[0].html))
+    return dict(course_files(small, python(), pages))
+
+
+def test_every_link_of_a_page_leads_to_a_file(files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        if not name.endswith("index.html"):
+            continue
+        folder = name.removesuffix("index.html")
+        for link in LINK.findall(content.decode()):
+            if not link or "://" in link or link.endswith((".svg", ".csv")):
+                continue  # of figures: the worker draws them
+            assert not link.startswith("/"), f"{name}: {link}"
+            found = normpath(join(folder, link)).removeprefix(".").removeprefix("/")
+            found = f"{found}/index.html".lstrip("/") if link.endswith("/") else found
+            assert found in files, f"{name}: {link}"
+
+
+def test_what_needs_a_server_leads_to_the_page_that_says_so(files: dict[str, bytes]) -> None:
+    page = files["errata/index.html"].decode()
+    assert '<a class="other" href="../server/">Sign in</a>' in page
+    assert '"../search/"' in page
+
+
+def test_another_drawing_is_one_that_the_page_draws(files: dict[str, bytes]) -> None:
+    page = files["exercises/collectives/ring-all-reduce-time/index.html"].decode()
+    assert 'href="./?seed=another"' in page
+
+
+def test_scripts_and_styles_name_each_other_beside_them(files: dict[str, bytes]) -> None:
+    texts = [
+        files[name].decode() for name in files if re.fullmatch(r"static/\w+\..*(js|css)", name)
+    ]
+    assert not any("/static/" in text for text in texts)
+    assert any("./fonts/" in text or '"./' in text for text in texts)
+
+
+def test_a_page_runs_no_script_from_elsewhere(files: dict[str, bytes]) -> None:
+    page = files["index.html"].decode()
+    assert "script-src 'self'" in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"<script(?![^>]*\ssrc=)", page)
+
+
+def test_a_device_that_keeps_the_course_knows_every_file(files: dict[str, bytes]) -> None:
+    listed = files["service.js"].decode()
+    known = json.loads(listed[listed.index("= {") + 2 : listed.index(";\n")])
+    alone = {name for name in files if not name.endswith(".html")} - {"service.js", ".nojekyll"}
+    assert alone - {known["pages"]} == set(known["files"])
+
+
+def test_another_package_than_the_right_one_is_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "pyodide.tgz"
+    wrong.write_bytes(b"something else")
+    with pytest.raises(InputError, match=f"npm pack pyodide@{VERSION}"):
+        browser_python(tmp_path, wrong)
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        browser_python(tmp_path, tmp_path / "missing.tgz")
+
+
+def test_what_the_registry_gives_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = tmp_path / "npm"
+    npm.write_text(f'#!/bin/sh\necho changed > "$5/{browser.PACKAGE}"\n')
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(UnavailableError, match="another digest"):
+        browser_python(tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+    npm.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(UnavailableError, match="--pyodide"):
+        browser_python(tmp_path / "cache")
+
+
+def test_nothing_but_an_export_is_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "thesis.tex"
+    own.write_text("mine")
+    assert main(["export", str(tmp_path)]) == 1
+    assert "name a new folder" in capsys.readouterr().err
+    assert main(["export", str(own)]) == 1
+    assert "is a file" in capsys.readouterr().err
+    assert own.read_text() == "mine"
