@@ -56,7 +56,7 @@ MAY: dict[str, set[str]] = {
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
-    "exporting": SERVER | {"main", "web"},
+    "exporting": SERVER | {"main", "measurements", "web"},
     "commands": SERVER
     | {
         "authoring",

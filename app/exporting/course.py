@@ -13,7 +13,7 @@ from posixpath import relpath
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.exporting.archive import archive, program
-from app.exporting.modules import BROWSER
+from app.exporting.modules import BROWSER, licenses
 from app.exporting.pages import Page, as_file, crawled
 from app.exporting.python import BrowserPython
 from app.exporting.site import exported_site
@@ -76,6 +76,7 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     files = {f"course/{name}": content for name, content in packed.items()}
     files |= {f"static/{name}": content for name, content in _static()}
     files |= {f"course/{name}": (BROWSER / "scripts" / name).read_bytes() for name in _SCRIPTS}
+    files["course/LICENSES.txt"] = licenses().encode()
     files["course/manifest.webmanifest"] = _manifest()
     html = {f"{page.path}/index.html".lstrip("/"): as_file(page, paths, core) for page in pages}
     together = _together(html)

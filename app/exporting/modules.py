@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,6 +23,12 @@ _NAMED = (
 _LISTED = ("app.formulas", "app.explorers", "app.illustrations", "app.web.exercise.views")
 # Pure Python, taken as it is installed.
 _PACKAGES = ("fsrs", "jinja2", "markdown_it", "markupsafe", "mdit_py_plugins", "mdurl", "pygments")
+_DISTRIBUTIONS = {"markdown_it": "markdown-it-py", "mdit_py_plugins": "mdit-py-plugins"}
+_PYTHON_LICENSE = """Pyodide
+-------
+Pyodide is subject to the Mozilla Public License 2.0, https://mozilla.org/MPL/2.0/; its source is at
+https://github.com/pyodide/pyodide. It contains Python, under the license of the Python Software
+Foundation, https://docs.python.org/3/license.html. Some modules of its library are left out."""
 _ROOMS = Path(app.__file__).parent
 
 
@@ -52,6 +59,16 @@ def packages() -> Iterator[tuple[str, Path]]:
             for path in sorted(root.rglob("*.py")):
                 if _is_needed(path.relative_to(root.parent).as_posix()):
                     yield path.relative_to(root.parent).as_posix(), path
+
+
+def licenses() -> str:
+    """The licenses of Python for browsers, and of every package that goes with the course."""
+    texts = [_PYTHON_LICENSE]
+    for package in _PACKAGES:
+        files = metadata.files(_DISTRIBUTIONS.get(package, package)) or ()
+        found = (file.read_text() for file in files if "LICENSE" in file.name.upper())
+        texts.append("\n".join([package, "-" * len(package), *found]))
+    return "\n\n".join(texts)
 
 
 def _is_needed(name: str) -> bool:

@@ -111,3 +111,16 @@ def test_a_new_drawing_reads_as_on_the_server(
         assert here
         assert there
         assert ADDRESS.sub("", here[0]) == ADDRESS.sub("", there[0]), address
+
+
+def test_a_server_reads_the_progress_of_a_browser(folder: Path, client: TestClient) -> None:
+    asked = [
+        ("POST", "/exercises/collectives/bytes-sent-by-a-ring", [("answer", "1 GB")]),
+        ("POST", "/exercises/collectives/bytes-sent-by-a-ring", [("action", "hint")]),
+        ("GET", "/progress/export", []),
+    ]
+    *_, (status, text) = answered(folder, asked)
+    assert status == 200
+    sent = {"file": ("wallclock.json", text, "application/json")}
+    moved = client.post("/progress/import", files=sent, follow_redirects=False)
+    assert moved.headers["location"] == "/progress?added=2&known=0&left=0#notice"
