@@ -8,6 +8,8 @@ const asks = new Map();
 let worker = null;
 let number = 0;
 let failed = "";
+let ready = false;
+const patience = 1000; // milliseconds until a page says what it waits for
 
 const stored = `wallclock ${base.pathname}`;
 function remember() {
@@ -22,7 +24,10 @@ function desk() {
   if (worker) return worker;
   worker = new Worker(new URL("desk.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }) => {
-    if (data.ready) return keep();
+    if (data.ready) {
+      ready = true;
+      return keep();
+    }
     if (data.failed) console.error(data.failed);
     if (data.failed && !data.number) return note((failed = data.failed));
     const { resolve, reject } = asks.get(data.number);
@@ -47,9 +52,10 @@ async function keep() {
 }
 
 // Said beside the content while something waits, and where it cannot work.
-function note(text) {
+const once = "Python is on its way to this device: 6 MB, once. Your answer is checked when it is here.";
+function note(text, place = document.querySelector("#main")) {
   document.querySelector("[data-desk]")?.remove();
-  if (!text) return;
+  if (!text && !failed) return;
   const says = document.createElement("p");
   says.dataset.desk = "";
   says.className = "feedback notice";
@@ -57,7 +63,7 @@ function note(text) {
   says.textContent = failed
     ? `This browser cannot compute here: ${failed}. Reload the page, or update the browser.`
     : text;
-  document.querySelector("#main").prepend(says);
+  place.prepend(says);
 }
 
 // The address as the site knows it: without the folder that the course lies in.
@@ -67,12 +73,21 @@ function inside(address) {
   return `/${found.pathname.slice(base.pathname.length)}`.replace(/(?<=.)\/$/, "") + found.search;
 }
 
-function ask(method, address, headers, fields) {
+async function ask(method, address, headers, fields) {
   const mine = ++number;
-  return new Promise((resolve, reject) => {
-    asks.set(mine, { resolve, reject });
-    desk().postMessage({ number: mine, wish: { method, address, headers, fields } });
-  });
+  const waits = setTimeout(() => {
+    const form = document.querySelector("[data-answer] .verdict");
+    if (!ready && method === "POST" && form) note(once, form);
+  }, patience);
+  try {
+    return await new Promise((resolve, reject) => {
+      asks.set(mine, { resolve, reject });
+      desk().postMessage({ number: mine, wish: { method, address, headers, fields } });
+    });
+  } finally {
+    clearTimeout(waits);
+    note("");
+  }
 }
 
 async function fieldsOf(form) {
@@ -151,13 +166,17 @@ async function prepare() {
     history.replaceState(null, "", `?${query}`);
   }
   if (!location.search && !("always" in script.dataset)) return;
+  // What was exported is for another address: it is not shown while this one is worked out.
+  const exported = [...document.querySelector("#main").children];
+  for (const part of exported) part.hidden = true;
   note("One moment: this page is computed on your device …");
-  const address = inside(location.href);
-  const answer = await ask("GET", address, {}, []);
-  note("");
-  if (answer.headers.location) go(answer.headers.location);
-  else if (answer.headers["content-type"].includes("html")) show(answer.text);
-  else note(answer.text);
+  try {
+    const answer = await ask("GET", inside(location.href), {}, []);
+    if (answer.headers.location) return go(answer.headers.location);
+    if (answer.headers["content-type"].includes("html")) return show(answer.text);
+  } finally {
+    for (const part of exported) part.hidden = false; // without an answer, what was exported
+  }
 }
 
 // The marks of what is done, once the worker is there: on a page whose scripts have begun already.
