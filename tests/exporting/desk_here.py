@@ -6,18 +6,18 @@ Reads wishes as JSON from standard input, and writes its answers.
 import asyncio
 import json
 import sys
+from importlib import import_module
 
 
 async def main(folder: str) -> None:
     """Answer every wish."""
     sys.path[:0] = [f"{folder}/course", f"{folder}/program"]
-    from app.desk import Desk
-    from program import run
+    desk_of, run = import_module("app.desk").Desk, import_module("program").run
 
     async def ask(wish: str) -> str:
         return json.dumps({**json.loads(run(wish)), "seconds": 0.0})
 
-    desk = Desk("/some/where/", ask, lambda *_: None, lambda: None)
+    desk = desk_of("/some/where/", ask, lambda *_: None, lambda: None)
     found = []
     for method, address, fields in json.load(sys.stdin):
         headers = {"x-fragment": "1"} if method == "POST" else {}
