@@ -30,6 +30,7 @@ from app.web.reference.docstrings import documented
 from app.web.search.entries import entries
 
 SERVER = "/server"  # the page about what an export has not
+TROUBLE = "they need a server"  # of labs, on their pages
 _SEEDS = 24  # drawings whose mathematics is converted
 _PROTOCOL = 4
 
@@ -47,6 +48,7 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "runs": lambda: [report.without_samples() for report in recorded()],
         "entries": lambda: list(entries(catalog)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
+        "trouble": lambda: TROUBLE,
         "pages": lambda: Known(sorted(pages), SERVER),
     }
     for name, value in found.items():

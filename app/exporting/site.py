@@ -12,7 +12,8 @@ from starlette.types import Message, Scope
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.exporting.reading import SERVER
+from app.exporting.reading import SERVER, TROUBLE
+from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.runner import Runner
@@ -35,6 +36,15 @@ class _Ready(Runner):
     def health(self) -> SandboxHealth:
         """Always ready."""
         return SandboxHealth("ready", "")
+
+
+class _Elsewhere(Dispatcher):
+    """Labs run on a server."""
+
+    @property
+    def trouble(self) -> str:
+        """Why they cannot run here."""
+        return TROUBLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,9 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
             }
         )
         site = create_site(inside)
-        app = create_app(inside, replace(site, runner=_Ready(inside)))
+        app = create_app(
+            inside, replace(site, runner=_Ready(inside), labs=_Elsewhere(inside, site.engine))
+        )
         app.router.routes.extend(router.routes)
         with asyncio.Runner() as runner:
             yield ExportedSite(site.catalog, lambda path: runner.run(_asked(app, path)))

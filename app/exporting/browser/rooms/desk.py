@@ -86,7 +86,7 @@ class Desk:
             engine=self._shelf,
             writer=Writer(self._shelf),
             runner=Runner(ask),
-            labs=SimpleNamespace(trouble="they need a server"),
+            labs=SimpleNamespace(trouble=resolved("trouble")),
         )
         self._app = SimpleNamespace(state=SimpleNamespace(site=site))
         modules = (import_module(f"app.web.{name}") for name in PARTS)
