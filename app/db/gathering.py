@@ -33,7 +33,7 @@ class Gathered(Generic[K, V]):
         return (await asyncio.shield(self._values))[place]
 
     async def _together(self, keys: list[K]) -> Sequence[V]:
-        await asyncio.sleep(0)  # others of this turn add theirs
+        # Others of the turn in which this task was made have added theirs.
         if self._keys is keys:
             self._values = None
         return self._look_up(keys)

@@ -133,9 +133,10 @@ def test_look_ups_are_bounded_and_an_error_reaches_everyone_who_waits() -> None:
 
     async def ask(*keys: int) -> list[int | BaseException]:
         gathered = Gathered[int, int](look_up, most=2)
-        return await asyncio.gather(*map(gathered.of, keys), return_exceptions=True)
+        together = await asyncio.gather(*map(gathered.of, keys), return_exceptions=True)
+        return [*together, await gathered.of(7)]
 
     answers = asyncio.run(ask(1, 2, 3, 4, 5))
-    assert sizes == [2, 2, 1]
-    assert (answers[:2], answers[4]) == ([2, 4], 10)
+    assert sizes == [2, 2, 1, 1]
+    assert (answers[:2], answers[4:]) == ([2, 4], [10, 14])
     assert all(isinstance(answer, UnavailableError) for answer in answers[2:4])
