@@ -16,11 +16,12 @@ from app.db.platforms import OutboxRow
 from app.db.run_state import State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 
 PATH = "/metrics"
 _PAUSE = 5.0  # seconds between two looks at the queues of a process that shares its counts
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @router.get(PATH, include_in_schema=False)

@@ -44,7 +44,7 @@ class MoodleWriter:
         Raises:
             NotInMoodleError: Moodle could not judge it as we do; the message says why.
         """
-        write = ANSWERS.get(exercise.kind)
+        write = ANSWERS.get(type(exercise))
         if write is None:
             raise NotInMoodleError(f"{exercise.kind_title.lower()}: only a server can judge it")
         answers = write(exercise, seed)

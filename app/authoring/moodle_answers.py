@@ -7,7 +7,7 @@ from html import escape
 from xml.etree.ElementTree import Element, SubElement
 
 from app.errors import AppError
-from app.kinds import Exercise
+from app.kinds import Base, Exercise
 from app.kinds.choice import Choice
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.match import Match
@@ -232,10 +232,10 @@ def _buggy_line(exercise: Exercise, seed: int) -> Answers:
     return Answers("multichoice", [*elements, *answers])
 
 
-ANSWERS: Mapping[str, Callable[[Exercise, int], Answers]] = {
-    "numeric": _numeric,
-    "choice": _choice,
-    "match": _match,
-    "order": _order,
-    "buggy_line": _buggy_line,
+ANSWERS: Mapping[type[Base], Callable[[Exercise, int], Answers]] = {
+    Numeric: _numeric,
+    Choice: _choice,
+    Match: _match,
+    Order: _order,
+    BuggyLine: _buggy_line,
 }

@@ -15,12 +15,13 @@ from app.content.catalog import Catalog
 from app.exporting.reading import SERVER, TROUBLE
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
+from app.network.routes import LazyRoute
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.runner import Runner
 from app.web.frame.rendering import frame, render
 
 _SAYS = "What an exported course leaves to a server, and how to run one."
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @router.get(SERVER)

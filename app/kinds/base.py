@@ -240,6 +240,11 @@ class Base(Strict, ABC):
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
 
     @property
+    def runs_lab(self) -> str:
+        """The lab that measures what is asked; empty if none does."""
+        return ""
+
+    @property
     def draws_mistakes(self) -> bool:
         """Whether some wrong answers are drawn beside the right one."""
         return False

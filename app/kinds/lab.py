@@ -111,6 +111,11 @@ class LabExercise(Base):
         plain = {name: text.replace(",", "") for name, text in drawn.shown.items()}
         return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
 
+    @property
+    def runs_lab(self) -> str:
+        """The lab that measures it."""
+        return self.lab
+
     def question(self, seed: int) -> LabQuestion:
         """The boxes, and the causes in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)

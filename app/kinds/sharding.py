@@ -245,7 +245,7 @@ class Sharding(Asking):
             keys = self.keys(drawn.seed)
             clashes = {name: list(self.clashes(keys, name)) for name in keys}
         except ExpressionError as error:
-            yield Finding(("answers",), str(error))
+            yield Finding(("answers",), str(error), "change the layouts, or the values")
             return
         if abs(keys[self.sent].right - best) > best * _ROUNDED:
             says = f"is {keys[self.sent].shown()}, and the cheapest plan sends {show(best, BYTE)}"

@@ -3,9 +3,9 @@
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from app.network.routes import PlainRoute
 from app.web import chapter, home
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
@@ -145,7 +145,7 @@ def install(app: FastAPI) -> None:
     """
     routes = app.router.routes
     first = [isinstance(route, APIRoute) for route in routes].index(True)
-    routes.insert(first, Route(exercise_page.ANSWERS, exercise_page.answer, methods=["POST"]))
+    routes.insert(first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer, methods=["POST"]))
     for part in PARTS:
         for route in part.router.routes:
             if isinstance(route, APIRoute):

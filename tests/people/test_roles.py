@@ -226,7 +226,9 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
     return {
         (method, route.path.replace(":int}", "}"))
         for route in parts()
-        if isinstance(route, APIRoute) and route.path.startswith(OURS)
+        if isinstance(route, APIRoute)
+        and route.path.startswith(OURS)
+        and not route.path.startswith("/metrics")
         for method in route.methods or ()
     }
 

@@ -50,8 +50,8 @@ class Schedule(Base):
     is_played = True
     keeps_draft = True
     kind: Literal["schedule"]
-    machine: Machine
-    targets: Targets
+    machine: Machine = Field(description="the ranks, what they hold, and what things cost")
+    targets: Targets = Field(description="time, and memory if it matters")
     bound: Markdown = Field(description="why no schedule is faster, shown once it is solved")
     starter: str = Field(min_length=1, description="def program(rank): and a first attempt")
     right: str = Field(min_length=1, description="a program that meets the targets")
@@ -199,10 +199,12 @@ class Schedule(Base):
         right = await self.grade(0, self.right, runner)
         programs = await self._programs(self.right, runner)
         if not right.correct or isinstance(programs, str):
-            return [Finding(("right",), f"misses a target: {' '.join(right.feedback)}")]
+            says = f"misses a target: {' '.join(right.feedback)}"
+            return [Finding(("right",), says, "mend it, or give a target that it meets")]
         keys = {_key(self._played(programs, order)) for order in self._orders()}
         if len(keys) > 1:
-            findings.append(Finding(("right",), "ends otherwise if ranks go in another order"))
+            says = "ends otherwise if ranks go in another order"
+            findings.append(Finding(("right",), says, "report it: the player is at fault"))
         for index, wrong in enumerate(self.wrong):
             verdict = await self.grade(0, wrong.code, runner)
             if verdict.correct:
@@ -212,7 +214,8 @@ class Schedule(Base):
                 findings.append(Finding(("wrong", index), says, "make it differ from the others"))
         for name, code in self.published.items():
             if isinstance(await self.play(code, runner), str):
-                findings.append(Finding(("published", name), "does not run"))
+                says, cure = "does not run", "try it on the page of the exercise"
+                findings.append(Finding(("published", name), says, cure))
         return findings
 
 

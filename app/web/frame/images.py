@@ -9,11 +9,12 @@ from fastapi.concurrency import run_in_threadpool
 
 from app.content.images import read_image
 from app.errors import NotFoundError
+from app.network.routes import LazyRoute
 from app.site import Here
 
 _KEPT = 64  # images in memory, of at most a megabyte each
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @router.get("/images/{chapter}/{name}")

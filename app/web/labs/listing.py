@@ -12,7 +12,6 @@ from app.labs.results.archive import recorded
 from app.labs.spec import Lab, known_labs
 from app.network.routes import LazyRoute
 from app.site import Here, Site
-from app.web.exercise.prediction import lab_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -147,7 +146,7 @@ def _topics(site: Site) -> Mapping[str, Sequence[tuple[float, Hyperlink]]]:
     found: dict[str, dict[str, tuple[float, Hyperlink]]] = {}
     for topic in site.catalog.topics:
         for exercise in topic.exercises:
-            if name := lab_of(exercise):
+            if name := exercise.runs_lab:
                 link = Hyperlink(chapter_url(topic.id), topic.title)
                 found.setdefault(name, {})[topic.id] = (topic.position, link)
     return {name: list(one.values()) for name, one in found.items()}

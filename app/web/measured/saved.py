@@ -24,6 +24,7 @@ from app.formulas.presets import Cluster
 from app.measurements.reading import Report
 from app.measurements.reports import Unread
 from app.measurements.stored import read_stored, stored
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -32,7 +33,7 @@ from app.web.measured.predicted import RECORDS
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of
 
-router = APIRouter(prefix=ADDRESS)
+router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
 _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved
 _STALE = "this page is more than a day old, or was changed: read the file again, then save it"

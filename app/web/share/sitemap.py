@@ -10,8 +10,9 @@ from app.errors import NotFoundError
 from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
-from app.measurements.exhibits import exhibits
+from app.measurements.published import published_logs, published_tests
 from app.measurements.trace.samples import SAMPLES
+from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.measured.traces import TRACES
 from app.web.measured.views import ADDRESS as MEASURED
@@ -36,7 +37,7 @@ _PRIVATE = (
     "/pictures/guess/", "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
 )  # fmt: skip
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-router = APIRouter()
+router = APIRouter(route_class=LazyRoute)
 
 
 @router.get("/robots.txt")
@@ -74,6 +75,6 @@ def public_paths(site: Site) -> Iterator[str]:
     yield from map(formula_url, FORMULAS)
     yield from (erratum_url(erratum.id) for erratum in errata())
     yield from map(lab_url, known_labs())
-    yield from (f"{MEASURED}/{name}" for name in exhibits())
+    yield from (f"{MEASURED}/{name}" for name in (*published_tests(), *published_logs()))
     yield from (f"{TRACES}/{sample.name}" for sample in SAMPLES)
     yield from (f"/docs/{name}" for name in documentation())

@@ -1,5 +1,9 @@
-"""Lab exercises on a page: predict, then compare with what was measured, then explain."""
+"""Lab exercises on a page: predict, then compare with what was measured, then explain.
 
+A prediction is locked in once, and then final.
+"""
+
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,15 +11,18 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from app.db.queries import forget_prediction, prediction_of
+from app.db.session import open_session
+from app.db.tables import Prediction
+from app.errors import AnswerError
 from app.formulas import FORMULAS
-from app.kinds.answers import Answer, PartVerdict
+from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import inline_html
 from app.site import Site
-from app.web.exercise.posted import ActionResult, Posted
-from app.web.exercise.prediction import explained, lock_in, locked_in
+from app.web.exercise.posted import ActionResult, Fields, Posted, first
 from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inline, named, typed
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
@@ -71,7 +78,7 @@ class LabView(KindView[LabExercise]):
         seed, question = filled.seed, exercise.question(filled.seed)
         lab = lab_called(exercise.lab).on(exercise.backend)
         job = read_job(lab, exercise.parameters(seed))
-        locked = locked_in(site, exercise, seed, filled.learner)
+        locked = _locked_in(site, exercise, seed, filled.learner)
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
@@ -109,7 +116,7 @@ class LabView(KindView[LabExercise]):
             return ActionResult()
         if posted.action != "predict":
             return None
-        await lock_in(site, exercise, posted.seed, posted.learner, posted.given)
+        await _lock_in(site, exercise, posted.seed, posted.learner, posted.given)
         return ActionResult()
 
     def answer(self, site: Site, exercise: LabExercise, posted: Posted) -> Answer:
@@ -118,7 +125,7 @@ class LabView(KindView[LabExercise]):
         Raises:
             AnswerError: there is no prediction yet, or no cause is chosen.
         """
-        return explained(site, exercise, posted.seed, posted.learner, posted.given)
+        return _explained(site, exercise, posted.seed, posted.learner, posted.given)
 
     def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
         """What was predicted, and the cause that was chosen."""
@@ -196,6 +203,61 @@ def _hidden(
         if asked.measured == asked_for and name in locked and not asked.at and not asked.over:
             yield "guess", asked.typed(asked.read(locked[name]).value)
             return
+
+
+def _locked_in(site: Site, exercise: LabExercise, seed: int, learner: str) -> dict[str, str]:
+    """The prediction of *learner* for that drawing; empty before there is one."""
+    text = _stored(site, exercise, seed, learner)
+    return json.loads(text) if text and _fits(text, exercise) else {}
+
+
+async def _lock_in(
+    site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields
+) -> None:
+    """Store the prediction of a posted form; an earlier one stays.
+
+    Raises:
+        AnswerError: a number is missing, or cannot be read.
+        TooLongError: it has more characters than the settings allow.
+        UnavailableError: it cannot be stored.
+    """
+    answer = exercise.answer_in(given)
+    refuse_longer(answer, site.settings.answer_limit)
+    exercise.read(answer)
+    stored = _stored(site, exercise, seed, learner)
+    if stored and not _fits(stored, exercise):
+        with open_session(site.engine) as session:
+            forget_prediction(session, learner, exercise.id, seed, stored)
+    texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
+    row = Prediction(learner=learner, exercise=exercise.id, seed=seed, answer=json.dumps(texts))
+    await site.writer.put(row)
+
+
+def _explained(site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields) -> Answer:
+    """The locked prediction, and the cause that a posted form chooses.
+
+    Raises:
+        AnswerError: there is no prediction yet, or no cause is chosen.
+    """
+    locked = _locked_in(site, exercise, seed, learner)
+    chosen = first(given, f"answer.{CAUSE}")
+    if not locked:
+        raise AnswerError("predict first: measurements are shown only after that")
+    if not chosen:
+        raise AnswerError("choose what explains the measurement")
+    return {**locked, CAUSE: chosen}
+
+
+def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str | None:
+    if not learner:
+        return None
+    with open_session(site.engine) as session:
+        return prediction_of(session, learner, exercise.id, seed)
+
+
+def _fits(prediction: str, exercise: LabExercise) -> bool:
+    """Whether *prediction* has the names that *exercise* asks for; its author may change them."""
+    return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
 VIEW = LabView()
