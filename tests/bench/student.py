@@ -95,7 +95,8 @@ class Student:
                 self._outcome.seconds[answer.path.partition("?")[0]].append(
                     time.monotonic() - began
                 )
-            await asyncio.sleep(self._random.expovariate(1 / pause))
+            rest = max(0.0, end - time.monotonic())
+            await asyncio.sleep(min(rest, self._random.expovariate(1 / pause)))
 
     def _answer(self, rights: Sequence[str], *, is_program: bool) -> Sent:
         name = f"{self._number}-{self._sent}"
