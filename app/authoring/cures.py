@@ -30,6 +30,7 @@ _CURES: Mapping[str, str] = {
     r"has the same values as|cannot be told apart": "remove one of them",
     r"does not equal the answer": "correct the answer, or the reference",
     r"does not get its feedback, but": "another has the same values: remove it, or add arguments",
+    r"ranks are not 2 to|reaches the target layout": "change `mesh`, or the layouts",
     r"does not accept its own answer|accepts the mistake|does not get": (
         "try it in wallclock preview; two mistakes may have the same value"
     ),
