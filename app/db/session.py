@@ -21,7 +21,10 @@ from app.errors import InputError, UnavailableError
 
 PATIENCE = 5.0  # seconds that a connection waits for another's lock
 _AGAIN = 0.1  # seconds
-_STARTS = re.compile(r"is (starting up|in recovery mode|not yet accepting connections)")
+# As it starts or recovers; one that is just then terminated only closes the connection.
+_STARTS = re.compile(
+    r"is (starting up|in recovery mode|not yet accepting connections)|server closed the connection"
+)
 BEGIN = "wallclock_begin"  # execution option: the statement that opens a transaction on SQLite
 _POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads: no starvation
 

@@ -16,7 +16,9 @@ ROOM = {  # where the answer is written, by kind
     "order": ".order .seat",
     "buggy_line": ".code input",
     "function": ".editor",
+    "schedule": ".editor",
     "design": ".pair select",
+    "sharding": ".pair select",
     "lab": ".box input",
 }
 SCREEN_ONLY = ".bar, footer, .button, .foot, .grip, .moves, .tools, .readout, [data-turn], .slide"
@@ -62,7 +64,11 @@ def test_a_printed_exercise_has_room_for_the_answer(open_page: MakePage, kind: s
 
 
 def test_what_a_menu_offers_is_written_out_on_paper(open_page: MakePage) -> None:
-    for kind, offered in (("match", "split · slice"), ("design", "one of 0, 1, 2, 3")):
+    for kind, offered in (
+        ("match", "split · slice"),
+        ("design", "one of 0, 1, 2, 3"),
+        ("sharding", "multiply · all-gather C over X"),
+    ):
         page = open_page(SAMPLES[kind])
         expect(page.get_by_text(offered)).to_be_hidden()
         on_paper(page)

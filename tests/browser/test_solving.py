@@ -19,12 +19,21 @@ FUNCTION = "/exercises/collectives/write-ring-time"
 EXPRESSION = "/exercises/collectives/derive-the-volume"
 MATCH = "/exercises/diagnosis/technique-and-lever"
 DESIGN = "/exercises/memory/the-mildest-stage"
+SCHEDULE = "/exercises/puzzles/hide-the-sums"
+SHARDING = "/exercises/algebra/summed-dimension"
 PAIRS = {"dp": "copy", "pp": "slice", "tp": "split", "fsdp": "shard"}
 RIGHT_ORDER = ("cut", "first", "pass", "own", "gather", "done")
 PROGRAM = (
     "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n"
     "return 2 * (n - 1) * (size_gb / n / bw_gb_s * 1e3 + latency_us / 1e3)"
 )
+HIDE_THE_SUMS = """
+def program(rank):
+    out = [("F", layer, rank) for layer in range(4)]
+    for layer in (3, 2, 1, 0):
+        out += [("B", layer, rank), ("reduce", layer)]
+    return out
+"""
 WRONG_PROGRAM = PROGRAM.replace("size_gb / n / bw", "size_gb / bw")
 
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
@@ -385,6 +394,15 @@ WITHOUT_SCRIPTS: dict[str, tuple[str, dict[str, str | None]]] = {
     "order": (ORDER, {f"[name='place.{k}']": str(n) for n, k in enumerate(RIGHT_ORDER, 1)}),
     "buggy_line": (BUG, {"input[value='6']": None}),
     "function": (FUNCTION, {"#source": PROGRAM.replace("\n", "\n    ")}),
+    "schedule": (SCHEDULE, {"#source": HIDE_THE_SUMS}),
+    "sharding": (
+        SHARDING,
+        {
+            "select[name='move.1']": "multiply",
+            "select[name='move.2']": "all-reduce C over X",
+            "#box-1": "100.7 MB",
+        },
+    ),
 }  # fmt: skip
 
 
