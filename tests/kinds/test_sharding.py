@@ -218,7 +218,7 @@ def test_a_plan_and_its_numbers_are_judged_apart(grade: Grade, catalog: Catalog)
         ({"turn": "1"}, "choose the first move"),
         ({"plan": "multiply; gather B"}, "move 2: 'gather B' is not on the list"),
         ({"plan": "; ".join(["multiply"] * 6)}, "at most 5 moves, not 6"),
-        ({"plan": "multiply", "trun": "1"}, "no answer called 'trun'"),
+        ({"plan": "multiply", "tern": "1"}, "no answer called 'tern'"),
         ({"plan": "multiply", "turn": "many"}, "turn: "),
     ],
 )
