@@ -48,7 +48,7 @@ ALL = "out = [('F', l, 0) for l in range(9)]"
     ("source", "score", "says"),
     [
         (listed("return []"), 0, "Rank 0 must end with d[0], which lacks micro-batch 0."),
-        (listed("return [('F', 3, 0)]"), 0, "It stops at 0: rank 0 waits at F 3, 0 for x[3, 0]."),
+        (listed("return [('F', 3, 0)]"), 0, "It stops at 0: rank 0 waits at F[3, 0] for x[3, 0]."),
         (
             listed(ALL, "return out + [('B', l, 0) for l in reversed(range(9))]"),
             0.5,

@@ -141,8 +141,8 @@ def test_what_is_being_made_takes_memory_and_tokens_do_not() -> None:
         ([("drop", 3)], "3 is not a name such as"),
         ([("drop", ())], "is not a name"),
         ([("drop", ("x", "y"))], "is not a name"),
-        ([("F", 1, 0)], "rank 0 waits at F 1, 0 for x[1, 0]"),
-        ([("F", 5, 0)], "waits at F 5, 0 for W[5]"),
+        ([("F", 1, 0)], "rank 0 waits at F[1, 0] for x[1, 0]"),
+        ([("F", 5, 0)], "waits at F[5, 0] for W[5]"),
         ([("drop", ("x", 1, 0))], "waits at drop x[1, 0] for x[1, 0]"),
         ([("B", 1, 0)], "for x[1, 0]"),
         (
@@ -169,7 +169,7 @@ def test_messages_that_do_not_meet_are_named() -> None:
     replicas: Start = tuple({("W", 0): None, ("x", 0, r): None} for r in range(2))
     machine = ScheduleMachine(1, replicas, {"F": 1, "B": 1, "reduce": 1}, {})
     late = play_schedule(machine, [[("F", 0, 0), ("B", 0, 0), ("reduce", 0)], []])
-    assert late.problem == "rank 0 waits at reduce 0 for the other ranks"
+    assert late.problem == "rank 0 waits at reduce[0] for the other ranks"
     assert late.first_wait is None
 
 

@@ -60,8 +60,8 @@ class Instruction:
         if self.op in RECEIVING:
             return f"{self.op} {written(self.name)} from rank {self.peer}"
         if self.op in TOGETHER:
-            return f"{self.op} {self.layer}"
-        return f"{self.op} {self.layer}, {self.batch}"
+            return f"{self.op}[{self.layer}]"
+        return f"{self.op}[{self.layer}, {self.batch}]"
 
 
 def written(name: Name) -> str:
