@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pydantic import AnyUrl, BaseModel
@@ -25,6 +26,7 @@ from app.labs.results.archive import recorded
 from app.labs.spec import known_labs
 from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
+from app.web.exercise.borrowed import published
 from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
 from app.web.search.entries import entries
@@ -38,7 +40,8 @@ _PROTOCOL = 4
 def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Every object that the desk loads, by name, pickled."""
     found: Mapping[str, Callable[[], object]] = {
-        "catalog": lambda: catalog,
+        "catalog": lambda: replace(catalog, images={}),
+        "borrowed": published,
         "labs": known_labs,
         "faults": known_faults,
         "errata": errata,

@@ -61,7 +61,7 @@ from app.config import Settings  # noqa: E402
 from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
-from app.site import Site, Writer  # noqa: E402
+from app.site import Pasts, Site, Writer  # noqa: E402
 
 
 class Desk:
@@ -85,6 +85,7 @@ class Desk:
             catalog=resolved("catalog"),
             engine=self._shelf,
             writer=Writer(self._shelf),
+            pasts=Pasts(self._shelf),
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
@@ -130,7 +131,8 @@ class Desk:
         for route in self._routes:
             match = route.pattern.fullmatch(request.path)
             if match and route.method == request.method:
-                return await route.answer(request, match.groupdict())
+                request.path_params = match.groupdict()
+                return await route.answer(request)
         raise HTTPException(404, "this page needs a server")
 
 
