@@ -49,7 +49,7 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
     with exported_site(settings) as site:
         pages = list(crawled(site))
         files = course_files(site.catalog, python, pages)
-    for name in ("course", "static"):  # files of an earlier export, under names of their own
+    for name in ("course", "images", "static"):  # files of an earlier export, under names of their own
         shutil.rmtree(folder / name, ignore_errors=True)
     for name, content in files.items():
         path = folder / name
@@ -66,7 +66,7 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
 
 def _sent(name: str, content: bytes) -> bytes:
     """*content* as a host sends it that compresses texts."""
-    return content if name.endswith((".bin", ".woff2", ".png")) else gzip.compress(content, 9)
+    return content if name.endswith((".bin", ".woff2", ".png", ".jpg", ".jpeg", ".gif", ".webp")) else gzip.compress(content, 9)
 
 
 def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:
@@ -75,6 +75,7 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     core, packed = _core(catalog, python, paths)
     files = {f"course/{name}": content for name, content in packed.items()}
     files |= {f"static/{name}": content for name, content in _static()}
+    files |= {f"images/{name}": path.read_bytes() for name, path in catalog.images.items()}
     files |= {f"course/{name}": (BROWSER / "scripts" / name).read_bytes() for name in _SCRIPTS}
     files["course/LICENSES.txt"] = licenses().encode()
     files["course/manifest.webmanifest"] = _manifest()

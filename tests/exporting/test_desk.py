@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.exporting.archive import archive, program
+from app.exporting.python import LEFT_OUT
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
 from tests.exporting.chromium import Wish
@@ -24,6 +25,7 @@ from tests.exporting.verdicts import cases, differences, wishes_of
 
 pytestmark = pytest.mark.slow(10)
 
+MISSING = sorted(name.removesuffix(".py") for name in LEFT_OUT)
 PROMPT = re.compile(r'<div class="prompt" id="prompt">.*?</div>', re.DOTALL)
 ADDRESS = re.compile(r' href="[^"]*"')
 CORE = """
@@ -75,7 +77,7 @@ def folder(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answered(folder: Path, wishes: Sequence[Wish]) -> list[tuple[int, str]]:
     """What the desk answers to *wishes*, with no package but those of the archive."""
     script = str(Path(__file__).with_name("desk_here.py"))
-    said = json.loads(alone(script, str(folder), given=json.dumps(wishes)))
+    said = json.loads(alone(script, str(folder), *MISSING, given=json.dumps(wishes)))
     return [(status, text) for status, text in said]
 
 
