@@ -58,9 +58,7 @@ def last_answers(
     return found
 
 
-def standings_by(
-    shelf: Shelf, veils: Mapping[str, object]
-) -> Mapping[str, Mapping[str, Standing]]:
+def standings_by(shelf: Shelf, veils: Mapping[str, object]) -> Mapping[str, Mapping[str, Standing]]:
     """The standings of each learner by exercise."""
     return {learner: standings(shelf, learner) for learner in veils}
 
