@@ -99,3 +99,10 @@ def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient
     sent = {"file": ("wallclock.json", text, "application/json")}
     moved = client.post("/progress/import", files=sent, follow_redirects=False)
     assert moved.headers["location"] == "/progress?added=2&known=0&left=0#notice"
+
+
+def test_a_browser_has_the_formulas_of_packs(desk: Path) -> None:
+    asked = ("GET", "/formulas/mine.sent_time?size=6 GB&bandwidth=2 GB/s", [])
+    ((status, text),) = answered(desk, [asked])
+    assert status == 200
+    assert "3 s" in text

@@ -10,6 +10,7 @@ import pytest
 from app.__main__ import main
 from app.errors import InputError, UnavailableError
 from app.exporting import python as browser
+from app.exporting.addresses import Known
 from app.exporting.python import VERSION, browser_python
 
 LINK = re.compile(r'\s(?:href|src|action|data-app|data-editor)="([^"#?]*)[^"]*"')
@@ -60,6 +61,14 @@ def test_a_device_that_keeps_the_course_knows_every_file(files: dict[str, bytes]
     known = json.loads(listed[listed.index("= {") + 2 : listed.index(";\n")])
     alone = {name for name in files if not name.endswith(".html")} - {"service.js", ".nojekyll"}
     assert alone - {known["pages"]} == set(known["files"])
+
+
+def test_images_are_where_pages_look_for_them(files: dict[str, bytes]) -> None:
+    assert files["images/mine/link.svg"].startswith(b"<svg")
+    known = Known({"/errata"}, "/server")
+    assert (
+        known.rebased('<img src="/images/mine/a.svg">', "/c/") == '<img src="/c/images/mine/a.svg">'
+    )
 
 
 def test_another_package_than_the_right_one_is_refused(tmp_path: Path) -> None:
