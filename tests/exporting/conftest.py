@@ -16,7 +16,7 @@ from app.config import ROOT, Settings
 from app.content.catalog import Catalog
 from app.content.pack_file import CoursePack, read_pack
 from app.content.pack_formulas import loaded, sources_of
-from app.exporting import course
+from app.exporting import course, reading
 from app.exporting.pages import Page
 from app.exporting.python import browser_python
 from app.exporting.reading import SERVER
@@ -74,6 +74,7 @@ def files(
     plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(course, "EFFORT", 1)
+        patch.setattr(reading, "_SEEDS", 8)
         patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))
         FORMULAS.add(loaded(pack, sources_of(pack)))
         return dict(course.course_files(small, plain, pages))

@@ -77,15 +77,17 @@ def test_a_browser_gives_the_verdicts_of_the_server(
 def test_a_new_drawing_reads_as_on_the_server(
     desk: Path, chosen: list[Exercise], client: TestClient
 ) -> None:
-    addresses = [f"/exercises/{exercise.id}?seed=777" for exercise in chosen]
-    for address, (status, text) in zip(
-        addresses, answered(desk, [("GET", address, []) for address in addresses]), strict=True
-    ):
+    drawings = [f"/exercises/{exercise.id}?seed=777" for exercise in chosen]
+    packs = "/formulas/mine.sent_time?size=6 GB&bandwidth=2 GB/s"
+    *texts, formula = answered(desk, [("GET", address, []) for address in (*drawings, packs)])
+    for address, (status, text) in zip(drawings, texts, strict=True):
         here, there = PROMPT.search(text), PROMPT.search(client.get(address).text)
         assert status == 200
         assert here
         assert there
         assert ADDRESS.sub("", here[0]) == ADDRESS.sub("", there[0]), address
+    assert formula[0] == 200
+    assert "3 s" in formula[1]
 
 
 def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient) -> None:
@@ -99,10 +101,3 @@ def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient
     sent = {"file": ("wallclock.json", text, "application/json")}
     moved = client.post("/progress/import", files=sent, follow_redirects=False)
     assert moved.headers["location"] == "/progress?added=2&known=0&left=0#notice"
-
-
-def test_a_browser_has_the_formulas_of_packs(desk: Path) -> None:
-    asked = ("GET", "/formulas/mine.sent_time?size=6 GB&bandwidth=2 GB/s", [])
-    ((status, text),) = answered(desk, [asked])
-    assert status == 200
-    assert "3 s" in text
