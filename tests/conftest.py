@@ -35,6 +35,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Files that share what is slow to start: a browser and its server, a process that has torch.
 TOGETHER = (
     ("browser", "tests/browser/"),
+    ("exporting", "tests/exporting/"),
     *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "limits")),
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip

@@ -18,8 +18,8 @@ from app.kinds.answers import Answer, single
 from app.kinds.base import Embedded
 from app.kinds.lab import LabExercise
 from app.labs.results.archive import recorded
-from app.labs.results.borrowed import LAB, fits, published_runs
-from app.labs.results.match import found_in, is_of
+from app.labs.results.borrowed import published_runs
+from app.labs.results.match import BORROWING, fits, found_in, is_of
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import MathematicsError, html
 from app.sandbox.runner import Runner
@@ -119,7 +119,7 @@ def prove_lab(exercise: Exercise) -> Iterator[Finding]:
 def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]:
     """Each prediction is in a run at hand, where it is what the lab itself predicts."""
     runs = [report for report in recorded() if is_of(report, job)]
-    if job.lab.name == LAB:
+    if job.lab.name == BORROWING:
         published = published_runs().values()
         runs += [run for run in published if fits(run, job, any_ranks=exercise.any_ranks)]
     for name, key in exercise.keys(seed).items():

@@ -17,6 +17,7 @@ from app.errors import ContentError, Problem
 from app.formulas import MODULES
 from app.formulas.signature import formula_of
 
+PACKAGE = "wallclock_packs"  # whose modules have the formulas
 _LARGEST = 200_000  # bytes of a file
 _MOST = 50  # files
 _DIGITS = 32  # of the digest that operators copy
@@ -134,7 +135,7 @@ def _run(
     pack: CoursePack, file: FormulaSource, problems: list[Problem]
 ) -> Mapping[str, FunctionType]:
     """The public functions that *file* defines and that return something."""
-    module = ModuleType(f"wallclock_packs.{namespace(pack)}.{file.path.stem}")
+    module = ModuleType(f"{PACKAGE}.{namespace(pack)}.{file.path.stem}")
     module.__file__ = str(file.path)
     try:
         code = compile(file.source, str(file.path), "exec", dont_inherit=True)

@@ -1,6 +1,7 @@
 """The archive that the desk in a browser runs from: modules, templates, and what was read."""
 
 import io
+import sys
 import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from tempfile import TemporaryDirectory
 from app import sandbox
 from app.content.catalog import Catalog
 from app.exporting.modules import BROWSER, modules, packages
-from app.exporting.reading import mathematics, resolved
+from app.exporting.reading import mathematics, of_packs, resolved
 from app.measurements.exhibits import FILE as EXHIBITS
 from app.web.frame.rendering import templates
 
@@ -44,6 +45,8 @@ def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, b
     for place, path in packages():
         yield place, path.read_bytes()
     yield f"app/measurements/published/{EXHIBITS.name}", EXHIBITS.read_bytes()
+    for module in {module for module, _ in of_packs().values()}:
+        yield f"{module.replace('.', '/')}.py", Path(str(sys.modules[module].__file__)).read_bytes()
     yield "mathematics.json", mathematics(catalog)
     for name, content in resolved(catalog, pages):
         yield f"resolved/{name}.pickle", content

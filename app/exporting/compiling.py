@@ -31,7 +31,7 @@ def short(code):
 
 # Texts of formulas are shown; those of other modules are not.
 def compiled(name, source):
-    level = 0 if name.startswith("app/formulas/") else 2
+    level = 0 if name.startswith(("app/formulas/", "wallclock_packs/")) else 2
     code = compile(source, name, "exec", dont_inherit=True, optimize=level)
     return bytes(_code_to_hash_pyc(short(code), bytes(8), False))
 

@@ -22,6 +22,7 @@ from app.web.frame.assets import by_hashed_name
 _SCRIPTS = ("theme.js", "unpack.js", "desk.js", "program.js", "page.js")
 _STATIC = re.compile(r"/static/([\w./-]+)")
 _SEARCH = re.compile(r'location\.assign\("/search"\)')
+EFFORT = 9  # of compressing, at most 9
 _COLOR = "#fbfaf6"
 Told = Callable[[str], None]
 
@@ -49,7 +50,11 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
     with exported_site(settings) as site:
         pages = list(crawled(site))
         files = course_files(site.catalog, python, pages)
-    for name in ("course", "static"):  # files of an earlier export, under names of their own
+    for name in (
+        "course",
+        "images",
+        "static",
+    ):  # files of an earlier export, under names of their own
         shutil.rmtree(folder / name, ignore_errors=True)
     for name, content in files.items():
         path = folder / name
@@ -66,7 +71,11 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
 
 def _sent(name: str, content: bytes) -> bytes:
     """*content* as a host sends it that compresses texts."""
-    return content if name.endswith((".bin", ".woff2", ".png")) else gzip.compress(content, 9)
+    return (
+        content
+        if name.endswith((".bin", ".woff2", ".png", ".jpg", ".jpeg", ".gif", ".webp"))
+        else gzip.compress(content, 9)
+    )
 
 
 def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:
@@ -75,6 +84,7 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     core, packed = _core(catalog, python, paths)
     files = {f"course/{name}": content for name, content in packed.items()}
     files |= {f"static/{name}": content for name, content in _static()}
+    files |= {f"images/{name}": path.read_bytes() for name, path in catalog.images.items()}
     files |= {f"course/{name}": (BROWSER / "scripts" / name).read_bytes() for name in _SCRIPTS}
     files["course/LICENSES.txt"] = licenses().encode()
     files["course/manifest.webmanifest"] = _manifest()
@@ -99,7 +109,7 @@ def _core(
         "course": python.compiler.compiled(archive(catalog, pages)),
         "program": python.compiler.compiled(program()),
     }
-    packed = {what: gzip.compress(content, 9, mtime=0) for what, content in contents.items()}
+    packed = {what: gzip.compress(content, EFFORT, mtime=0) for what, content in contents.items()}
     names = {what: f"{what}.{_digest(content)}.bin" for what, content in packed.items()}
     names["loader"] = f"loader.{_digest(python.loader)}.js"
     files = {names[what]: content for what, content in packed.items()}
@@ -154,7 +164,7 @@ def _manifest() -> bytes:
 def _together(html: Mapping[str, str]) -> bytes:
     """Every page in one file: what pages have in common is sent once."""
     found = {_address(name): text for name, text in sorted(html.items())}
-    return gzip.compress(json.dumps(found, ensure_ascii=False).encode(), 9, mtime=0)
+    return gzip.compress(json.dumps(found, ensure_ascii=False).encode(), EFFORT, mtime=0)
 
 
 def _service(files: Mapping[str, bytes], names: list[str], bundle: str) -> bytes:

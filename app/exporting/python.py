@@ -32,10 +32,10 @@ _NAMES = (
     "pyodide-lock.json",
 )
 # Of the standard library: what neither the course nor a program of an exercise may use.
-_LEFT_OUT = {
+LEFT_OUT = {
     "__hello__.py", "__phello__", "_pyio.py", "_pyrepl", "_ssl.py",
     "_sysconfigdata__emscripten_wasm32-emscripten.py", "antigravity.py", "argparse.py", "bdb.py",
-    "cmd.py", "code.py", "colorsys.py", "compileall.py", "configparser.py", "cProfile.py", "csv",
+    "cmd.py", "code.py", "colorsys.py", "compileall.py", "configparser.py", "cProfile.py",
     "ctypes", "doctest.py", "email", "filecmp.py", "fileinput.py", "ftplib.py", "getopt.py",
     "getpass.py", "gettext.py", "http", "imaplib.py", "mailbox.py", "mimetypes.py",
     "modulefinder.py", "multiprocessing", "netrc.py", "nturl2path.py", "optparse.py", "pdb.py",
@@ -178,4 +178,4 @@ def _is_needed(name: str) -> bool:
     first, _, rest = name.partition("/")
     if first == "encodings":
         return rest.removesuffix(".py") in _ENCODINGS
-    return first not in _LEFT_OUT and "/__main__" not in name
+    return first not in LEFT_OUT and "/__main__" not in name

@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pydantic import AnyUrl, BaseModel
@@ -15,6 +16,7 @@ from app.content.catalog import Catalog
 from app.content.daily import written_questions
 from app.content.errata import errata
 from app.content.glossary import terms
+from app.content.pack_formulas import PACKAGE
 from app.exporting.addresses import Known
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.expressions import ExpressionError
@@ -25,6 +27,7 @@ from app.labs.results.archive import recorded
 from app.labs.spec import known_labs
 from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
+from app.web.exercise.borrowed import published
 from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
 from app.web.search.entries import entries
@@ -38,7 +41,9 @@ _PROTOCOL = 4
 def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Every object that the desk loads, by name, pickled."""
     found: Mapping[str, Callable[[], object]] = {
-        "catalog": lambda: catalog,
+        "catalog": lambda: replace(catalog, images={}),
+        "borrowed": published,
+        "packs": of_packs,
         "labs": known_labs,
         "faults": known_faults,
         "errata": errata,
@@ -53,6 +58,16 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
     }
     for name, value in found.items():
         yield name, _pickled(value())
+
+
+def of_packs() -> Mapping[str, tuple[str, str]]:
+    """The formulas of course packs: where each of them is, as its module and its own name."""
+    found = {name: formula.function for name, formula in FORMULAS.items()}
+    return {
+        name: (one.__module__, one.__name__)
+        for name, one in found.items()
+        if one.__module__.startswith(f"{PACKAGE}.")
+    }
 
 
 def _pickled(value: object) -> bytes:

@@ -78,6 +78,10 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
                 "database": f"sqlite:///{folder}/empty.db",
                 "runs": Path(folder) / "runs",
                 "lab_queue": 0,
+                "url": "",  # it may lie anywhere
+                "root_path": "",
+                "metrics": "",
+                "access_log": False,
             }
         )
         site = create_site(inside)

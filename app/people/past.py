@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-
-from sqlalchemy import Engine
+from typing import TYPE_CHECKING
 
 from app.db.at_exercise import (
     SHOWN,
@@ -20,6 +19,9 @@ from app.db.session import open_session
 from app.db.tables import Attempt
 from app.people.persons import SignedIn
 from app.people.work import Work, veils, works_at
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 _NOTHING = Revealed(0, solution=False)
 
@@ -77,7 +79,7 @@ class PastAt:
         )
 
 
-def pasts(engine: Engine, secret: str, those: Sequence[LearnerAt]) -> Sequence[PastAt]:
+def pasts(engine: "Engine", secret: str, those: Sequence[LearnerAt]) -> Sequence[PastAt]:
     """The past of each of *those*, in their order.
 
     Raises:

@@ -1,4 +1,6 @@
-"""Runs the desk of an exported course without any package: python -I -S desk_here.py FOLDER.
+"""Runs the desk of an exported course without any package: python -I -S desk_here.py FOLDER NAMES.
+
+NAMES are modules of the standard library that are left out of an export: nothing may import them.
 
 Reads wishes as JSON from standard input, and writes its answers.
 """
@@ -9,8 +11,10 @@ import sys
 from importlib import import_module
 
 
-async def main(folder: str) -> None:
+async def main(folder: str, *missing: str) -> None:
     """Answer every wish."""
+    for name in missing:
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
     sys.path[:0] = [f"{folder}/course", f"{folder}/program"]
     desk_of, run = import_module("app.desk").Desk, import_module("program").run
 
@@ -29,4 +33,4 @@ async def main(folder: str) -> None:
 
 if __name__ == "__main__":
     # A loop of its own: the desk replaces asyncio.run, as a browser has one loop only.
-    asyncio.new_event_loop().run_until_complete(main(sys.argv[1]))
+    asyncio.new_event_loop().run_until_complete(main(*sys.argv[1:]))

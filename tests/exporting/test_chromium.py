@@ -1,104 +1,80 @@
 """An exported course in a browser: it checks answers, runs programs, and needs no connection."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
-from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect, sync_playwright
 
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.exporting.course import course_files
-from app.exporting.pages import Page
-from app.exporting.python import browser_python
-from app.exporting.reading import SERVER
 from tests.browser.browser import launch
-from tests.exporting.chromium import answered, served
-from tests.exporting.test_pages import Nothing
+from tests.exporting.chromium import served
+from tests.exporting.conftest import CODE, NUMBER
 
-pytestmark = pytest.mark.slow(20)
+pytestmark = pytest.mark.slow(12)
 
-NUMBER, CODE = "collectives/ring-all-reduce-time", "collectives/write-ring-time"
-PATHS = (f"/exercises/{NUMBER}", f"/exercises/{CODE}", "/explore/ring", "/progress")
 PATIENCE = 60_000  # milliseconds
+WALL = ("wall = 3000;", "wall = 300;")  # milliseconds that a program may take
 KEPT = """async () => {
   for (const key of await caches.keys())
     for (const { url } of await (await caches.open(key)).keys())
       if (/pages[.]\\w+[.]bin$/.test(url)) return true;
 }"""
-ENDLESS = (
-    "def ring_allreduce_ms(gradient_gb, ranks, bandwidth_gbps, latency_us):\n    while True: pass\n"
+# As the scripts of a page ask.
+ASK = """async ([address, fields]) => {
+  const wish = fields && { method: "POST", body: new URLSearchParams(fields) };
+  return (await fetch(address, { ...wish, headers: { "x-fragment": "1" } })).text();
+}"""
+RIGHT_AWAY = (
+    "def ring_allreduce_ms(gradient_gb, ranks, bandwidth_gbps, latency_us):\n    return 1\n"
 )
+ENDLESS = RIGHT_AWAY.replace("return 1", "while True: pass")
 
 
 @pytest.fixture
-def course(catalog: Catalog, client: TestClient, tmp_path: Path) -> Path:
-    """A few pages of a course, in a folder of a folder."""
-    chosen = {name: catalog.exercise(name) for name in (NUMBER, CODE)}
-    small = Catalog(catalog.topics[:1], chosen)
-    pages = [Page(path, client.get(path).text) for path in PATHS]
-    pages.append(Page(SERVER, pages[0].html))
-    python = browser_python(Settings().cache)
-    plain = type(python)(
-        loader=python.loader,
-        glue=python.glue,
-        wasm=python.wasm,
-        library=python.library,
-        lock=python.lock,
-        compiler=Nothing(),  # type: ignore[arg-type]
-    )
-    for name, content in course_files(small, plain, pages).items():
+def folder(files: Mapping[str, bytes], tmp_path: Path) -> Path:
+    """A folder with the course in a folder of a folder."""
+    for name, content in files.items():
         path = tmp_path / "deep" / "course" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+    desk = tmp_path / "deep" / "course" / "course" / "desk.js"
+    assert WALL[0] in desk.read_text()
+    desk.write_text(desk.read_text().replace(*WALL))
     return tmp_path
 
 
-def check(tab: Tab, answer: str) -> None:
-    tab.fill("input[name=answer]", answer)
-    tab.click("button[value=check]")
-
-
-def test_a_course_without_a_server(course: Path) -> None:
-    with sync_playwright() as play, served(course) as origin:
+def test_a_course_without_a_server(folder: Path) -> None:
+    with sync_playwright() as play, served(folder) as origin:
         browser = launch(play)
         tab = browser.new_context().new_page()
+        tab.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
         complaints: list[str] = []
         tab.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         base = f"{origin}deep/course/"
-        tab.goto(f"{base}exercises/{NUMBER}/")
-        check(tab, "70 ms")
-        expect(tab.locator(".feedback.correct")).to_contain_text("Right", timeout=PATIENCE)
-        tab.wait_for_function("() => localStorage.length")
-
-        expect.set_options(timeout=PATIENCE)
-        for _ in range(120):
+        tab.goto(f"{base}errata/")
+        for _ in range(240):
             if tab.evaluate(KEPT):
                 break
             tab.wait_for_timeout(250)
+
         tab.context.set_offline(True)
         tab.goto(f"{base}exercises/{NUMBER}/?seed=another")
         expect(tab.locator(".more")).to_contain_text("This is variant")
-        check(tab, "1 s")
+        tab.fill("input[name=answer]", "1 s")
+        tab.click("button[value=check]")
         expect(tab.locator(".feedback.incorrect")).to_be_visible()
-        expect(tab.locator("#path .gauge")).to_contain_text("1 of")
-        tab.context.set_offline(False)
 
-        address = f"/exercises/{CODE}"
-        wishes = [
-            ("POST", address, [("answer", ENDLESS), ("action", "check")]),
-            (
-                "POST",
-                address,
-                [("answer", ENDLESS.replace("while True: pass", "return 1")), ("action", "run")],
-            ),
-            ("GET", "/progress/export", []),
-        ]
-        stopped, ran, exported = answered(tab, base, wishes)
-        assert "It did not finish within the time limit" in stopped[1]
-        assert "should return" in ran[1]
-        assert '"attempts": [{' in exported[1]
+        number, code = f"{base}exercises/{NUMBER}", f"{base}exercises/{CODE}"
+        right = tab.evaluate(ASK, [number, [["answer", "70 ms"]]])
+        assert "Right" in right
+        assert "1 of" in right
+        ran = tab.evaluate(ASK, [code, [["answer", RIGHT_AWAY], ["action", "run"]]])
+        assert "should return" in ran
+        stopped = tab.evaluate(ASK, [code, [["answer", ENDLESS], ["action", "check"]]])
+        assert "It did not finish within the time limit" in stopped
+        exported = tab.evaluate(ASK, [f"{base}progress/export", None])
+        assert '"attempts": [{' in exported
         assert complaints == []
         browser.close()

@@ -6,41 +6,14 @@ from pathlib import Path
 from posixpath import join, normpath
 
 import pytest
-from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.content.catalog import Catalog
 from app.errors import InputError, UnavailableError
 from app.exporting import python as browser
-from app.exporting.course import course_files
-from app.exporting.pages import Page
-from app.exporting.python import VERSION, BrowserPython, browser_python
-from app.exporting.reading import SERVER
-from tests.exporting.test_desk import two_of_each_kind
+from app.exporting.addresses import Known
+from app.exporting.python import VERSION, browser_python
 
 LINK = re.compile(r'\s(?:href|src|action|data-app|data-editor)="([^"#?]*)[^"]*"')
-PATHS = ("/", "/exercises/collectives/ring-all-reduce-time", "/explore/ring", "/errata", "/search")
-
-
-class Nothing:
-    """No Node: modules stay as they are."""
-
-    def compiled(self, archive: bytes) -> bytes:
-        return archive
-
-
-def python() -> BrowserPython:
-    nothing: dict[str, bytes] = dict.fromkeys(("loader", "glue", "wasm", "library"), b"")
-    return BrowserPython(**nothing, lock="{}", compiler=Nothing())  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def files(catalog: Catalog, _client: TestClient) -> dict[str, bytes]:
-    chosen = two_of_each_kind(catalog)[:1]
-    small = Catalog(catalog.topics[:1], {one.id: one for one in chosen})
-    pages = [Page(path, _client.get(path).text) for path in PATHS]
-    pages.append(Page(SERVER, pages[0].html))
-    return dict(course_files(small, python(), pages))
 
 
 def test_every_link_of_a_page_leads_to_a_file(files: dict[str, bytes]) -> None:
@@ -88,6 +61,14 @@ def test_a_device_that_keeps_the_course_knows_every_file(files: dict[str, bytes]
     known = json.loads(listed[listed.index("= {") + 2 : listed.index(";\n")])
     alone = {name for name in files if not name.endswith(".html")} - {"service.js", ".nojekyll"}
     assert alone - {known["pages"]} == set(known["files"])
+
+
+def test_images_are_where_pages_look_for_them(files: dict[str, bytes]) -> None:
+    assert files["images/mine/link.svg"].startswith(b"<svg")
+    known = Known({"/errata"}, "/server")
+    assert (
+        known.rebased('<img src="/images/mine/a.svg">', "/c/") == '<img src="/c/images/mine/a.svg">'
+    )
 
 
 def test_another_package_than_the_right_one_is_refused(tmp_path: Path) -> None:

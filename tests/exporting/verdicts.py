@@ -14,8 +14,7 @@ from time import perf_counter
 from playwright.sync_api import Page, sync_playwright
 
 from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.packs import exercise_folders
+from app.content.course import read_course
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.lab import LabExercise
 from app.markdown import html
@@ -93,7 +92,7 @@ def compared(
 def main(folder: str, seeds: str = "10") -> int:
     """Compare, and print what differs."""
     settings = Settings()
-    catalog = Catalog.read(exercise_folders(settings))
+    catalog = read_course(settings)
     began = perf_counter()
     asked = {
         exercise.id: [one for seed in range(int(seeds)) for one in cases(exercise, seed)]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from itertools import product as every
 
 import pytest
+from fastapi.testclient import TestClient
 
 from app.charts.drawing import Drawing
 from app.charts.paper import NARROW, WIDE
@@ -225,3 +226,13 @@ def test_a_plan_and_its_numbers_are_judged_apart(grade: Grade, catalog: Catalog)
 def test_an_answer_that_cannot_be_read_says_why(grade: Grade, answer: Answer, says: str) -> None:
     with pytest.raises(AnswerError, match=says):
         grade(answer)
+
+
+def test_what_a_plan_did_is_drawn_beside_its_verdict(catalog: Catalog, client: TestClient) -> None:
+    exercise = catalog.exercise("algebra/weights-or-tokens")
+    right = exercise.right_answer(0)
+    assert isinstance(right, dict)
+    fields = {f"answer.{name}": text for name, text in right.items()}
+    part = client.post(f"/exercises/{exercise.id}", data=fields, headers={"X-Fragment": "1"})
+    assert "Right" in part.text
+    assert "<svg" in part.text

@@ -9,12 +9,12 @@ from functools import cache
 from app.db.run_state import State
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
+from app.labs.results.match import BORROWING
 from app.labs.results.report import Measure, Report
-from app.labs.spec import RANKS, Job
+from app.labs.spec import RANKS
 from app.measurements.published import published_tests
 from app.measurements.reports import CollectiveTest
 
-LAB = "all-reduce"  # which times collectives as nccl-tests does
 _BACKEND = "nccl"
 _OPERATIONS = {
     "all_reduce": "all_reduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter",
@@ -30,7 +30,7 @@ def borrowed(test: CollectiveTest, name: str, hardware: str = "") -> Report | No
     sizes = tuple(row.size for row in test.rows)
     report = Report(
         id=name,
-        lab=LAB,
+        lab=BORROWING,
         state=State.DONE,
         cause="",
         seconds=None,
@@ -78,10 +78,3 @@ def published_runs() -> Mapping[str, Report]:
         if isinstance(one.report, CollectiveTest)
     }
     return {name: report for name, report in found.items() if report}
-
-
-def fits(report: Report, job: Job, *, any_ranks: bool) -> bool:
-    """Whether *report*, which `borrowed` made, is of what *job* runs, on as many ranks."""
-    if report.lab != job.lab.name or not (any_ranks or report.ranks == job.ranks):
-        return False
-    return job.lab.links == report.links and report.given["operation"] == job.values["operation"]

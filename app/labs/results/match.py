@@ -7,6 +7,8 @@ from app.errors import InputError
 from app.labs.results.report import Held, Measure, Report, held_in
 from app.labs.spec import Job, lab_called
 
+BORROWING = "all-reduce"  # the lab that times collectives as nccl-tests does
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -41,6 +43,13 @@ def is_of(report: Report, job: Job) -> bool:
         )
     except InputError:
         return False  # recorded by another version
+
+
+def fits(report: Report, job: Job, *, any_ranks: bool) -> bool:
+    """Whether *report*, which `borrowed` made, is of what *job* runs, on as many ranks."""
+    if report.lab != job.lab.name or not (any_ranks or report.ranks == job.ranks):
+        return False
+    return job.lab.links == report.links and report.given["operation"] == job.values["operation"]
 
 
 def found_in(

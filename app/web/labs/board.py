@@ -11,7 +11,7 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
-from app.labs.results.borrowed import LAB
+from app.labs.results.match import BORROWING
 from app.labs.results.report import Report
 from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
@@ -155,7 +155,7 @@ def _page(
     groups = groups_of(site, lab)
     on_it = [(n, one) for n, one in enumerate(groups) if runs_on(one, hardware)]
     shown = on_it[:_GROUPS]
-    collectives = lab.name == LAB
+    collectives = lab.name == BORROWING
     known = dict.fromkeys(hardware_of(run.report) for group in groups for run in group.runs)
     page = BoardPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),

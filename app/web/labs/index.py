@@ -13,6 +13,8 @@ from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.expressions import read_answer
 from app.labs.results.borrowed import LAB
+from app.kinds.lab import LabExercise
+from app.labs.results.match import BORROWING
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
 from app.markdown import html
@@ -119,7 +121,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_rows(finished(site, lab.name))),
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
-        exercises=tuple(_exercises(site)) if lab.name == LAB else (),
+        exercises=tuple(_exercises(site)) if lab.name == BORROWING else (),
     )
 
 
@@ -127,6 +129,7 @@ def _exercises(site: Site) -> Iterator[Hyperlink]:
     """The exercises of the lab for which tests of others can be taken."""
     for one in site.catalog.exercises:
         if one.runs_lab == LAB:
+        if isinstance(one, LabExercise) and one.lab == BORROWING:
             yield Hyperlink(exercise_url(one.id), one.title)
 
 

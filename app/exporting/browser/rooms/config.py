@@ -12,4 +12,5 @@ class Settings:
 
     answer_limit: int = 20_000
     sandbox_wall: float = 2.0
-    address: str = ""
+    url: str = ""
+    prefix: str = ""

@@ -32,6 +32,12 @@ def read_at_export() -> None:
         setattr(import_module(module), function, _returning(name))
 
 
+def add_formulas_of_packs() -> None:
+    """Add the formulas that course packs bring."""
+    found = resolved("packs").items()
+    FORMULAS.add({name: getattr(import_module(module), own) for name, (module, own) in found})
+
+
 def _returning(name: str) -> Callable[[], Any]:
     return lambda: resolved(name)
 
@@ -60,8 +66,9 @@ from starlette.exceptions import HTTPException  # noqa: E402
 from app.config import Settings  # noqa: E402
 from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
+from app.formulas import FORMULAS  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
-from app.site import Site, Writer  # noqa: E402
+from app.site import Pasts, Site, Writer  # noqa: E402
 
 
 class Desk:
@@ -78,6 +85,7 @@ class Desk:
         clear: Callable[[], None],
     ) -> None:
         self._base = base
+        add_formulas_of_packs()
         self._known = resolved("pages")
         self._shelf = Shelf(keep, clear)
         site = Site(
@@ -85,6 +93,7 @@ class Desk:
             catalog=resolved("catalog"),
             engine=self._shelf,
             writer=Writer(self._shelf),
+            pasts=Pasts(self._shelf),
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
@@ -130,7 +139,8 @@ class Desk:
         for route in self._routes:
             match = route.pattern.fullmatch(request.path)
             if match and route.method == request.method:
-                return await route.answer(request, match.groupdict())
+                request.path_params = match.groupdict()
+                return await route.answer(request)
         raise HTTPException(404, "this page needs a server")
 
 

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.db.tables import now
+from app.people.past import LearnerAt, PastAt, pasts
 from app.sandbox.runner import Runner
 
 
@@ -25,6 +26,17 @@ class Writer:
         self._shelf.add(row)
 
 
+class Pasts:
+    """What the learner has done, from a *shelf*."""
+
+    def __init__(self, shelf: Any) -> None:
+        self._shelf = shelf
+
+    async def of(self, at: LearnerAt) -> PastAt:
+        """What the learner of this browser has done at a drawing."""
+        return pasts(self._shelf, "", [at])[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """The course, and what is stored in this browser, called engine as on a server."""
@@ -33,6 +45,7 @@ class Site:
     catalog: Catalog
     engine: Any
     writer: Writer
+    pasts: Pasts
     runner: Runner
     labs: Any = None
     secret: str = ""

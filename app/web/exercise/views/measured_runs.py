@@ -3,17 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from app.db.measurements import saved_measurements
-from app.errors import InputError
 from app.kinds.lab import LabExercise
-from app.labs.results.borrowed import LAB, borrowed, fits, published_runs
-from app.labs.results.match import Found, found_in, is_of
+from app.labs.results.match import BORROWING, Found, fits, found_in, is_of
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import Job
-from app.measurements.published import published_tests
-from app.measurements.reports import CollectiveTest
-from app.measurements.stored import read_stored
 from app.site import Site
+from app.web.exercise.borrowed import OWN, borrowed_tests
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled
 from app.web.frame.rendering import Hyperlink
@@ -23,7 +18,6 @@ from app.web.urls import run_url
 
 TAKEN = "taken"  # the field with the name of the test that is taken for the measurement
 _MEASURED = "/measured"
-_OWN = "your own file"
 _SHORT = 24  # characters of a title
 _SHOWN = 3  # tests, where there are no runs
 
@@ -63,39 +57,17 @@ def borrowables(
     site: Site, exercise: LabExercise, filled: Filled, job: Job
 ) -> Iterator[Borrowable]:
     """The published and the learner's own tests that have everything that is asked."""
-    if job.lab.name != LAB:
+    if job.lab.name != BORROWING:
         return
     chosen = first(filled.given, TAKEN)
-    for name, (report, says, whose) in _tests(site, filled.learner).items():
+    for name, (report, says, whose) in borrowed_tests(site, filled.learner).items():
         if fits(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
-            short = f"yours: {says[:_SHORT]}" if whose == _OWN else f"{name}, {report.ranks} ranks"
+            short = f"yours: {says[:_SHORT]}" if whose == OWN else f"{name}, {report.ranks} ranks"
             yield Borrowable(
                 name=name, short=short, says=says, whose=whose, chosen=name == chosen, report=report
             )
-
-
-def _tests(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
-    """Tests as runs, what they are, and whose: the learner's own come first."""
-    found = {}
-    for row in saved_measurements(site.engine, learner):
-        report = _own(row.name, row.report)
-        if report:
-            found[row.name] = (report, row.title, _OWN)
-    for name, report in published_runs().items():
-        one = published_tests()[name]
-        whose = "/".join(one.address.split("/")[2:5])
-        found[name] = (report, f"{one.hardware}: {report.ranks:,} ranks", f"published: {whose}")
-    return found
-
-
-def _own(name: str, text: str) -> Report | None:
-    try:
-        test = read_stored(text)
-    except InputError:
-        return None
-    return borrowed(test, name) if isinstance(test, CollectiveTest) else None
 
 
 def runs_of(

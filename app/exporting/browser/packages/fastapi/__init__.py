@@ -66,6 +66,7 @@ class Request:
     fields: Sequence[tuple[str, Any]]
     app: SimpleNamespace
     cookies: Mapping[str, str] = field(default_factory=dict)
+    path_params: Mapping[str, str] = field(default_factory=dict)
     client: None = None
 
     @property
@@ -115,10 +116,10 @@ class Route:
     pattern: re.Pattern[str]
     handler: Handler
 
-    async def answer(self, request: Request, parts: Mapping[str, str]) -> Response:
+    async def answer(self, request: Request) -> Response:
         """What the handler answers."""
         given = {
-            name: await _argument(name, parameter, request, parts)
+            name: await _argument(name, parameter, request)
             for name, parameter in inspect.signature(self.handler).parameters.items()
         }
         answer: Response = await self.handler(**given)
@@ -150,25 +151,24 @@ class APIRouter:
         return add
 
 
-async def _argument(
-    name: str, parameter: inspect.Parameter, request: Request, parts: Mapping[str, str]
-) -> object:
+async def _argument(name: str, parameter: inspect.Parameter, request: Request) -> object:
     """The value of a handler's argument."""
+    parts = request.path_params
     if parameter.annotation is Request:
         return request
     if name in parts:
         return int(parts[name]) if parameter.annotation is int else parts[name]
     for mark in get_args(parameter.annotation)[1:] if _is_annotated(parameter) else ():
         if isinstance(mark, Depends):
-            return await _depended(mark, request, parts)
+            return await _depended(mark, request)
         if isinstance(mark, Form):
             return str(request.form().get(name, parameter.default))
     return request.query_params.get(name, parameter.default)
 
 
-async def _depended(mark: Depends, request: Request, parts: Mapping[str, str]) -> object:
+async def _depended(mark: Depends, request: Request) -> object:
     found = inspect.signature(mark.function).parameters
-    given = {n: await _argument(n, one, request, parts) for n, one in found.items()}
+    given = {n: await _argument(n, one, request) for n, one in found.items()}
     return await mark.function(**given)
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from app.db.session import Shelf
 from app.db.tables import Attempt
 
+Drawing = tuple[str, int | None]
 SOLUTION = 0  # the number of a reveal that is the worked solution
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -74,13 +75,6 @@ def answers(session: Shelf, _: str) -> Sequence[PastAnswer]:
     return [PastAnswer(row.exercise, row.at, own, own and not row.hints) for row, own in rows]
 
 
-def revealed(session: Shelf, _: str, exercise: str, seed: int) -> Revealed:
-    """The number of hints seen of that drawing, and whether the solution."""
-    rows = session.rows["reveals"]
-    numbers = {row.number for row in rows if row.exercise == exercise and row.seed == seed}
-    return Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers)
-
-
 def prediction_of(session: Shelf, _: str, exercise: str, seed: int) -> str | None:
     """The prediction for that drawing, as JSON."""
     rows = session.rows["predictions"]
@@ -94,17 +88,6 @@ def forget_prediction(session: Shelf, _: str, exercise: str, seed: int, answer: 
     rows[:] = [
         row for row in rows if (row.exercise, row.seed, row.answer) != (exercise, seed, answer)
     ]
-
-
-def solved_drawing(session: Shelf, _: str, exercise: str, seed: int) -> bool:
-    """Whether exactly that drawing was answered correctly."""
-    rows = session.rows["attempts"]
-    return any(row.correct for row in rows if row.exercise == exercise and row.seed == seed)
-
-
-def attempts_at(session: Shelf, _: str, exercise: str, limit: int = 5) -> Sequence[Attempt]:
-    """The last attempts at *exercise*, newest first."""
-    return [row for row in reversed(_attempts(session)) if row.exercise == exercise][:limit]
 
 
 def last_right_answers(session: Shelf, _: str, exercises: Collection[str]) -> Mapping[str, Attempt]:

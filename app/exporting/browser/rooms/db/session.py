@@ -35,6 +35,10 @@ class Shelf:
         self.rows[kind].append(row)
         self._keep(kind, json.dumps(row.stored()))
 
+    def connection(self) -> "Shelf":
+        """Itself: there is no other way to the rows."""
+        return self
+
     def clear(self) -> int:
         """Remove every row, and return how many there were."""
         count = sum(map(len, self.rows.values()))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import Depends
+from fastapi import Depends, Request
 
 from app.sandbox.fair_queue import Client
 
@@ -19,9 +19,10 @@ class Visitor:
     learner: str = LEARNER
     client: Client = Client(LEARNER)
     person: None = None
+    anonymous: str = ""
 
 
-async def visitor() -> Visitor:
+async def visitor(request: Request, site: object = None) -> Visitor:
     """The learner of this browser."""
     return Visitor()
 

@@ -1,0 +1,1 @@
+"""In place of this room of a server, in a browser."""

@@ -1,0 +1,90 @@
+"""One exported course for every test of exports: a few pages, and an exercise of each kind."""
+
+import dataclasses
+import gzip
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.config import ROOT, Settings
+from app.content.catalog import Catalog
+from app.content.pack_file import CoursePack, read_pack
+from app.content.pack_formulas import loaded, sources_of
+from app.exporting import course, reading
+from app.exporting.pages import Page
+from app.exporting.python import browser_python
+from app.exporting.reading import SERVER
+from app.formulas import FORMULAS
+from app.kinds import Exercise
+
+NUMBER, CODE = "collectives/ring-all-reduce-time", "collectives/write-ring-time"
+PATHS = ("/", f"/exercises/{NUMBER}", f"/exercises/{CODE}", "/explore/ring", "/errata", "/search")
+FORMULA = '''
+from app.units import Bytes, BytesPerSecond, Seconds
+
+def sent_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
+    """Time to send."""
+    return size / bandwidth
+'''
+
+
+class Nothing:
+    """No Node: modules stay as they are."""
+
+    def compiled(self, archive: bytes) -> bytes:
+        return archive
+
+
+@pytest.fixture(scope="session")
+def chosen(catalog: Catalog) -> list[Exercise]:
+    """One exercise of each kind, and those with pages of their own."""
+    ordered = sorted(catalog.exercises, key=lambda one: (one.kind, one.id not in (NUMBER, CODE)))
+    return [next(found) for _, found in groupby(ordered, key=lambda one: one.kind)]
+
+
+@pytest.fixture(scope="session")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> CoursePack:
+    """A pack with a formula."""
+    folder = tmp_path_factory.mktemp("pack")
+    (folder / "exercises").mkdir()
+    (folder / "formulas").mkdir()
+    (folder / "formulas" / "links.py").write_text(FORMULA)
+    (folder / "pack.yaml").write_text('name: mine\ntitle: Mine\nversion: "1"\n')
+    return read_pack(folder)
+
+
+@pytest.fixture(scope="session")
+def files(
+    catalog: Catalog, chosen: list[Exercise], pack: CoursePack, _client: TestClient
+) -> Mapping[str, bytes]:
+    """Every file of the course, by its path."""
+    ids = {one.id for one in chosen}
+    topics = tuple(topic for topic in catalog.topics if ids & {e.id for e in topic.exercises})
+    image = ROOT / "templates" / "starters" / "pack" / "exercises" / "link.svg"
+    small = Catalog(topics, {one.id: one for one in chosen}, images={"mine/link.svg": image})
+    pages = [Page(path, _client.get(path).text) for path in PATHS]
+    pages.append(Page(SERVER, pages[0].html))
+    python = browser_python(Settings().cache)
+    plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(course, "EFFORT", 1)
+        patch.setattr(reading, "_SEEDS", 8)
+        patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))
+        FORMULAS.add(loaded(pack, sources_of(pack)))
+        return dict(course.course_files(small, plain, pages))
+
+
+@pytest.fixture(scope="session")
+def desk(files: Mapping[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a browser unpacks of the course, in a folder."""
+    made = tmp_path_factory.mktemp("desk")
+    for name in ("course", "program"):
+        (packed,) = (c for n, c in files.items() if re.fullmatch(rf"course/{name}\.\w+\.bin", n))
+        zipfile.ZipFile(io.BytesIO(gzip.decompress(packed))).extractall(made / name)
+    return made
