@@ -249,6 +249,25 @@ def best_size(runs):
     return exp(-q / 2 / p)
 """,
     ],
+    "rl/write-the-advantages": [
+        """
+from math import isclose, sqrt
+def advantages(rewards):
+    n, total, squares = len(rewards), sum(rewards), sum(r * r for r in rewards)
+    variance = squares / n - (total / n) ** 2
+    if all(isclose(r, rewards[0]) for r in rewards):
+        return [0] * n
+    return [(r - total / n) / sqrt(variance) for r in rewards]
+""",
+        """
+import statistics
+def advantages(rewards):
+    if max(rewards) == min(rewards):
+        return [0.0 for _ in rewards]
+    mean, spread = statistics.mean(rewards), statistics.pstdev(rewards)
+    return [(r - mean) / spread for r in rewards]
+""",
+    ],
 }
 
 CHECK = """
