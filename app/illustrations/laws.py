@@ -48,7 +48,11 @@ def _isoflop(times: Ratio | None = None) -> Sketch:
         for at, says in marks:
             x, y = place(at)
             rects.append(box(x - 4, y - 4, 8, 8, "", Tone.OPTIMIZER))
-            words.append(Words(x, y + 22, says, anchor="middle", strong=True))
+            if at:  # inside the curve
+                side, gap = ("end", -10) if at > 0 else ("start", 10)
+                words.append(Words(x + gap, y - 4, says, anchor=side))
+            else:
+                words.append(Words(x, y + 22, says, anchor="middle", strong=True))
         return Sheet(
             height=_FOOT + 24, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words)
         )
