@@ -72,6 +72,17 @@ def test_optimum_grows_as_the_papers_say() -> None:
     assert optimum(6e20, EVEN) == pytest.approx((1e10, 1e10))
 
 
+@pytest.mark.parametrize(
+    ("law", "flops", "ratio"),
+    [(PRINTED, 1e21, 50.1), (PRINTED, 5.76e23, 92.6), (REFITTED, 5.76e23, 18.4)],
+)
+def test_optimum_in_tokens_per_parameter_as_worked_out_elsewhere(
+    law: ScalingLaw, flops: float, ratio: float
+) -> None:
+    parameters, tokens = optimum(flops, law)
+    assert tokens / parameters == pytest.approx(ratio, abs=0.051)
+
+
 @laws
 @given(flops=budgets)
 def test_least_flops_for_loss_undoes_the_optimum(law: ScalingLaw, flops: float) -> None:
