@@ -1,6 +1,7 @@
 """Figures that exercises show with their own numbers: what is given and its shape, no results."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
@@ -60,11 +61,16 @@ def listed_inputs(found: Illustration) -> str:
 def _input_text(one: Input) -> str:
     if one.choices:
         return f"{one.name}: {' or '.join(map(str, one.choices))}"
+    if one.many:
+        return f"{one.name}, separated by commas"
     return f"{one.name} in {one.unit.symbol}" if one.unit and one.unit.symbol else one.name
 
 
 def _value(taken: Input, given: str | int | float, drawn: Draw) -> Argument:
     """The argument that *given* stands for: an expression of drawn values, or a word."""
+    if taken.many:
+        one = replace(taken, many=False)
+        return [_value(one, part, drawn) for part in str(given).split(",")]  # type: ignore[return-value]
     if taken.unit is None:
         read: Argument = taken.read(fill(str(given), drawn.names, drawn.shown))
         return read

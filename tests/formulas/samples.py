@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.formulas import Argument, Formula, Input, Record
-from app.formulas.presets import Cluster, Layout, Recipe, model
+from app.formulas.presets import Cluster, Layout, Recipe, ScalingLaw, model
 from app.units import (
     BYTE,
     BYTE_PER_SECOND,
@@ -78,6 +78,7 @@ LEGAL: dict[str, Argument] = {
     "duration": 6.6e6,
     "element_bytes": 2,
     "elements": 10**9,
+    "epochs": 4,
     "expert": 4,
     "experts": 64,
     "exposed_time": 0.35,
@@ -115,6 +116,7 @@ LEGAL: dict[str, Argument] = {
     "large_tokens": 1.4e12,
     "latency": 5e-6,
     "latent": 512,
+    "law": ScalingLaw.named("Besiroglu"),
     "layer_communication_time": 0.006,
     "layer_compute_time": 0.005,
     "layer_parameters": 855654400,
@@ -181,6 +183,7 @@ LEGAL: dict[str, Argument] = {
     "top_k": 2,
     "total_steps": 1000,
     "training_tokens": 15e12,
+    "unique": 100e9,
     "update": 1e-4,
     "utilization": 0.4,
     "value": 0.02,
@@ -255,9 +258,11 @@ MAY_BE_ZERO = {
     "latency",
     "layer_communication_time",
     "optimizer_bytes",
+    "probability",
     "reserved",
     "restart_time",
     "rope",
+    "scorers",
     "serial_fraction",
     "served_tokens",
     "stage",

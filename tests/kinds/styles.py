@@ -204,6 +204,70 @@ def pass_at_k(n, c, k):
     return 1 - exp(log(n - c, k) - log(n, k))
 """,
     ],
+    "scaling/write-the-optimum": [
+        """
+from math import exp, log
+def optimum(flops, A, B, alpha, beta):
+    low, high = 0.0, log(flops / 6)
+    for _ in range(200):  # where the slopes of both terms are equal, by halving
+        middle = (low + high) / 2
+        n = exp(middle)
+        if alpha * A / n**alpha > beta * B / (flops / 6 / n)**beta:
+            low = middle
+        else:
+            high = middle
+    return [exp(low), flops / 6 / exp(low)]
+""",
+        """
+def optimum(flops, A, B, alpha, beta):
+    G = (alpha * A / beta / B) ** (1 / (alpha + beta))
+    a, b = beta / (alpha + beta), alpha / (alpha + beta)
+    return [G * (flops / 6) ** a, (flops / 6) ** b / G]
+""",
+    ],
+    "scaling/write-the-isoflop": [
+        """
+import math
+def best_size(runs):
+    x1, x2, x3 = (math.log2(n) for n, _ in runs)
+    y1, y2, y3 = (y for _, y in runs)
+    first = (y2 - y1) / (x2 - x1)
+    second = (y3 - y2) / (x3 - x2)
+    p = (second - first) / (x3 - x1)
+    q = first - p * (x1 + x2)
+    return 2 ** (-q / (2 * p))
+""",
+        """
+from math import exp, log
+def best_size(runs):
+    points = sorted((log(n), y) for n, y in runs)
+    p = q = 0.0
+    for i, (x, y) in enumerate(points):
+        u, v = (points[j][0] for j in range(3) if j != i)
+        p += y / (x - u) / (x - v)
+        q -= y * (u + v) / (x - u) / (x - v)
+    return exp(-q / 2 / p)
+""",
+    ],
+    "rl/write-the-advantages": [
+        """
+from math import isclose, sqrt
+def advantages(rewards):
+    n, total, squares = len(rewards), sum(rewards), sum(r * r for r in rewards)
+    variance = squares / n - (total / n) ** 2
+    if all(isclose(r, rewards[0]) for r in rewards):
+        return [0] * n
+    return [(r - total / n) / sqrt(variance) for r in rewards]
+""",
+        """
+import statistics
+def advantages(rewards):
+    if max(rewards) == min(rewards):
+        return [0.0 for _ in rewards]
+    mean, spread = statistics.mean(rewards), statistics.pstdev(rewards)
+    return [(r - mean) / spread for r in rewards]
+""",
+    ],
 }
 
 CHECK = """

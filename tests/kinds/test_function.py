@@ -25,6 +25,7 @@ WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
     "checkpoints/write-the-interval",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
+    "rl/write-the-advantages", "scaling/write-the-isoflop", "scaling/write-the-optimum",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from app.content.errata import errata
 from app.content.glossary import terms
 from app.formulas import FORMULAS, MODULES
-from app.formulas.presets import CLUSTERS, GPUS, LAYOUTS, LINKS, MODELS, RECIPES
+from app.formulas.presets import CLUSTERS, GPUS, LAWS, LAYOUTS, LINKS, MODELS, RECIPES
 
 
 def test_formulas_are_grouped_by_chapter_and_all_are_there(client: TestClient) -> None:
@@ -138,7 +138,7 @@ def test_an_exercise_links_to_the_errata_that_touch_it(client: TestClient) -> No
 
 def test_hardware_and_models_are_all_there_with_their_sources(client: TestClient) -> None:
     page = client.get("/hardware").text
-    for known in (GPUS, LINKS, CLUSTERS, MODELS, LAYOUTS, RECIPES):
+    for known in (GPUS, LINKS, CLUSTERS, MODELS, LAYOUTS, RECIPES, LAWS):
         for record in known.values():
             assert record.name in page
     assert "2.25 PFLOP/s" in page

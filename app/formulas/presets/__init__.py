@@ -2,6 +2,7 @@
 
 from app.formulas.presets.clusters import CLUSTERS, Cluster
 from app.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
+from app.formulas.presets.laws import LAWS, ScalingLaw
 from app.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
 from app.formulas.presets.links import LINKS, Link
 from app.formulas.presets.models import MODELS, ModelShape
@@ -11,6 +12,7 @@ __all__ = [
     "CLUSTERS",
     "GIVEN",
     "GPUS",
+    "LAWS",
     "LAYOUTS",
     "LINKS",
     "MODELS",
@@ -22,6 +24,7 @@ __all__ = [
     "Link",
     "ModelShape",
     "Recipe",
+    "ScalingLaw",
     "Shares",
     "cluster",
     "gpu",

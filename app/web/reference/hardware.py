@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from app.formulas.presets import (
     CLUSTERS,
     GPUS,
+    LAWS,
     LAYOUTS,
     LINKS,
     MODELS,
@@ -37,6 +38,12 @@ TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
         "Bytes of a weight, its gradient and its optimizer state, of an element of an activation,"
         " of a gradient while it is reduced, and of a logit with its gradient.",
         RECIPES,
+    ),
+    (
+        "Scaling laws",
+        "The loss is the floor, plus a scale over the parameters to an exponent, plus the same of"
+        " the training tokens.",
+        LAWS,
     ),
 )
 
