@@ -23,6 +23,7 @@ from app.formulas import (
     pipeline,
     precision,
     sampling,
+    serving,
     sharding,
     throughput,
     transformer,
@@ -66,6 +67,7 @@ MODULES = (
     throughput,
     cost,
     sampling,
+    serving,
     layout,
 )
 

@@ -34,6 +34,7 @@ _TITLES = {
     "throughput": "Throughput",
     "cost": "Cost",
     "sampling": "Sampling",
+    "serving": "Serving",
     "layout": "Layouts",
 }
 _LONGEST = 200  # characters of an argument
