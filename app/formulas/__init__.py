@@ -24,6 +24,7 @@ from app.formulas import (
     precision,
     sampling,
     scaling,
+    serving,
     sharding,
     throughput,
     transformer,
@@ -68,6 +69,7 @@ MODULES = (
     cost,
     sampling,
     scaling,
+    serving,
     layout,
 )
 

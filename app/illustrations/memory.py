@@ -4,7 +4,7 @@ from app.charts.color import Color, Tone
 from app.charts.drawing import Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import ZeroStage, positive, whole
-from app.illustrations.base import Illustration, Piece, Sketch, box, row, sketch
+from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, row, sketch
 from app.units import BYTE, Bytes, Count, show
 
 _ROW, _STEP = 24, 50
@@ -83,5 +83,24 @@ def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None
     )
 
 
+def _batch(batch: Count, context: Count) -> Sketch:
+    sequences, tokens = whole("batch", batch), whole("context", context)
+    shown = few(sequences, 6)
+
+    def on(paper: Paper) -> Sheet:
+        across = [Piece(1, GAP if one is None else str(one + 1), Tone.ACTIVATIONS) for one in shown]
+        rects = row([Piece(1, "weights", Tone.WEIGHTS)], 0, paper.width, 20, _ROW)
+        rects += row(across, 0, paper.width, 76, _ROW)
+        words = [
+            Words(0, 13, "read once for the whole batch", quiet=True),
+            Words(0, 69, f"read for each sequence: a cache of {tokens:,} tokens", quiet=True),
+            *gaps(across, 0, paper.width, 76, _ROW),
+        ]
+        return Sheet(height=80 + _ROW, rects=tuple(rects), words=tuple(words))
+
+    return sketch("What a step reads, not to scale", f"the weights, and {sequences:,} caches", on)
+
+
 STATE = Illustration("state", "bytes of model state per parameter, and ZeRO's shards", _state)
 MEMORY = Illustration("memory", "the memory of a GPU, and what is already in it", _memory)
+BATCH = Illustration("batch", "what a decoding step reads: weights, and caches", _batch)

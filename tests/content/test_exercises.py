@@ -31,6 +31,7 @@ CURRICULUM = {
     *(f"puz-{n:02}" for n in range(1, 10)),
     *(f"scl-{n:02}" for n in range(1, 7)),
     *(f"rl-{n:02}" for n in range(1, 9)),
+    *(f"srv-{n:02}" for n in range(1, 20)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.

@@ -44,6 +44,7 @@ OF_ITS_UNIT: dict[Unit, float] = {
 }
 
 LEGAL: dict[str, Argument] = {
+    "acceptance": 0.8,
     "accumulation": 4,
     "all_reduce_time": 0.05,
     "backoff": 0.5,
@@ -123,7 +124,9 @@ LEGAL: dict[str, Argument] = {
     "layers": 96,
     "layout": LAYOUT,
     "limit": 0.07,
+    "lengths": (100, 700, 1500, 61),
     "loads": (3.0, 5.0, 4.0),
+    "longest": 2048,
     "loss": 2.3,
     "m": 4096,
     "memory": 192e9,
@@ -238,6 +241,7 @@ HUGE: dict[str, Argument] = LEGAL | {
 }
 
 MAY_BE_ZERO = {
+    "acceptance",
     "all_reduce_time",
     "backward_weight",
     "boundary_bytes",
@@ -248,6 +252,8 @@ MAY_BE_ZERO = {
     "cost",
     "dollars_per_gpu_hour",
     "dollars_per_kwh",
+    "draft_cost",
+    "drafted",
     "exposed_time",
     "floor",
     "gather_time",
@@ -257,6 +263,7 @@ MAY_BE_ZERO = {
     "intra_latency",
     "latency",
     "layer_communication_time",
+    "load",
     "optimizer_bytes",
     "probability",
     "reserved",

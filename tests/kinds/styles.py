@@ -144,6 +144,52 @@ def rank_to_coords(rank, tp, cp, pp, dp):
     return tuple(coords)
 """,
     ],
+    "serving/write-best-draft": [
+        """
+def best_draft(acceptance, cost, longest):
+    speeds = []
+    for drafted in range(longest + 1):
+        powers = [acceptance ** i for i in range(drafted + 1)]
+        speeds.append(sum(powers) / (1 + drafted * cost))
+    return speeds.index(max(speeds))
+""",
+        """
+def best_draft(acceptance, cost, longest):
+    def speed(g):
+        tokens = g + 1 if acceptance == 1 else (1 - acceptance ** (g + 1)) / (1 - acceptance)
+        return tokens / (1 + g * cost)
+    return max(range(longest + 1), key=speed)
+""",
+    ],
+    "serving/write-the-queue": [
+        """
+def steps(lengths, slots):
+    static = 0
+    group = []
+    for length in lengths:
+        group.append(length)
+        if len(group) == slots:
+            static += max(group)
+            group = []
+    static += max(group, default=0)
+    waiting, running, clock = list(lengths), [], 0
+    while waiting or running:
+        while waiting and len(running) < slots:
+            running.append(waiting.pop(0))
+        running = [left - 1 for left in running if left > 1]
+        clock += 1
+    return [static, clock]
+""",
+        """
+import heapq
+def steps(lengths, slots):
+    groups = [lengths[i:i + slots] for i in range(0, len(lengths), slots)]
+    free = [0] * slots
+    for length in lengths:
+        heapq.heappush(free, heapq.heappop(free) + length)
+    return [sum(map(max, groups)), max(free)]
+""",
+    ],
     "algebra/write-the-collective": [
         """
 def collective(have, want):

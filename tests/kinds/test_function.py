@@ -26,6 +26,8 @@ WITHOUT_REFERENCE = (
     "checkpoints/write-the-interval",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
     "rl/write-the-advantages", "scaling/write-the-isoflop", "scaling/write-the-optimum",
+    "meshes/write-the-coordinates", "precision/write-loss-scale", "serving/write-best-draft",
+    "serving/write-the-queue", "tensor/write-the-split",
 )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ _TITLES = {
     "cost": "Cost",
     "sampling": "Sampling",
     "scaling": "Scaling laws",
+    "serving": "Serving",
     "layout": "Layouts",
 }
 _LONGEST = 200  # characters of an argument
