@@ -28,6 +28,8 @@ CURRICULUM = {
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
     *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),
     *(f"alg-{n:02}" for n in range(1, 9)),
+    *(f"bnd-{n:02}" for n in range(1, 6)),
+    *(f"ctx-{n:02}" for n in range(1, 6)),
     *(f"puz-{n:02}" for n in range(1, 10)),
     *(f"scl-{n:02}" for n in range(1, 7)),
     *(f"rl-{n:02}" for n in range(1, 9)),

@@ -190,6 +190,7 @@ NEEDS_PROSE = {
     "transformer.layer_flops",
     "transformer.layer_parameters",
     "transformer.model_parameters",
+    "transformer.packed_flops",
 }
 
 

@@ -214,6 +214,29 @@ def collective(have, want):
     return "none" if have == want else TABLE.get(have[:1] + want[:1], "impossible")
 """,
     ],
+    "context/write-the-ring-time": [
+        """
+def ring_time(owner, ranks):
+    steps = [[0] * ranks for _ in range(ranks)]
+    for i, r in enumerate(owner):
+        for j, k in enumerate(owner[: i + 1]):
+            steps[(r - k) % ranks][r] += 1 if j < i else 1 / 2
+    return sum(map(max, steps))
+""",
+        """
+def cost(queries, keys):
+    return sum((j < i) + (j <= i) for i in queries for j in keys) / 2
+def ring_time(owner, ranks):
+    mine = {r: [] for r in range(ranks)}
+    for i, r in enumerate(owner):
+        mine[r].append(i)
+    time, keys = 0, dict(mine)
+    for _ in range(ranks):
+        time += max(cost(mine[r], keys[r]) for r in mine)
+        keys = {(r + 1) % ranks: held for r, held in keys.items()}
+    return time
+""",
+    ],
     "attention/write-online-softmax": [
         """
 import math

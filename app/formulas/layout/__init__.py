@@ -4,5 +4,6 @@ The record itself, Layout, is among the presets, with the layouts of published r
 """
 
 from app.formulas.layout.fitting import *
+from app.formulas.layout.mixing import *
 from app.formulas.layout.timing import *
 from app.formulas.presets import Layout as Layout

@@ -1,7 +1,7 @@
 """How much of the communication computation hides."""
 
 from app.formulas.checks import at_least, positive, whole
-from app.units import Count, FlopsPerSecond, Ratio, Seconds
+from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 
 def communication_compute_ratio(communication_time: Seconds, compute_time: Seconds) -> Ratio:
@@ -135,3 +135,35 @@ def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPer
     """
     work = at_least("gather_time", gather_time, 0) * positive("rate", rate)
     return work / (2 * whole("layer_parameters", layer_parameters))
+
+
+def fsdp_tokens_to_hide(
+    peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
+) -> Ratio:
+    """Tokens on a GPU from which computation hides the traffic of fully sharded data parallelism.
+
+    Forward, a layer of P parameters gathers element_bytes * P bytes and computes two FLOP per
+    parameter and token. P cancels out. Backward, both are twice as much: a gather and a
+    reduce-scatter beside four FLOP.
+
+        T = element_bytes * peak / (2 FLOP * bandwidth)
+
+    Convention:
+        For one GPU, with (n - 1) / n taken as 1, and gradients in as many bytes as weights. In a
+        group with one GPU of each node, the bandwidth is that of one network adapter. A ring over
+        all GPUs enters each node once, so the adapters of a node carry it together. At less than
+        the peak, fewer tokens suffice.
+
+    Args:
+        peak: FLOP per second of the GPU.
+        bandwidth: bytes per second at which a GPU receives what it gathers.
+        element_bytes: bytes of a weight on its way.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Austin et al., How to Scale Your Model, 2025, section "Training" (B / X > C / W).
+    """
+    moved = positive("element_bytes", element_bytes) * positive("peak", peak)
+    return moved / (2 * positive("bandwidth", bandwidth))

@@ -4,8 +4,10 @@ Tensor parallelism splits matrices, context parallelism the sequence, expert par
 experts. *size* is the whole activation of one micro-batch.
 """
 
+from app.formulas.sharding.bounds import *
 from app.formulas.sharding.context import *
 from app.formulas.sharding.experts import *
 from app.formulas.sharding.meshes import *
+from app.formulas.sharding.rings import *
 from app.formulas.sharding.shapes import *
 from app.formulas.sharding.tensor import *

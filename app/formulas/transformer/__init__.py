@@ -7,4 +7,5 @@ backward pass of twice its cost.
 from app.formulas.transformer.budget import *
 from app.formulas.transformer.caches import *
 from app.formulas.transformer.flops import *
+from app.formulas.transformer.lengths import *
 from app.formulas.transformer.parameters import *
