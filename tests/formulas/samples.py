@@ -77,6 +77,7 @@ LEGAL: dict[str, Argument] = {
     "dollars_per_kwh": 0.05,
     "duration": 6.6e6,
     "element_bytes": 2,
+    "element_bits": 4,
     "elements": 10**9,
     "expert": 4,
     "experts": 64,
@@ -266,6 +267,7 @@ MAY_BE_ZERO = {
     "training_tokens",
     "update",
     "value",
+    "values",
     "warmup",
     "weight",
     "writes",
@@ -274,6 +276,7 @@ MAY_BE_ZERO = {
 MAY_BE_NEGATIVE = {
     "update",
     "value",
+    "values",
     "weight",
 }
 
