@@ -18,7 +18,7 @@ CURRICULUM = {
     *(f"pipe-{n:02}" for n in range(1, 7)), *(f"pipe-x{n}" for n in (*range(1, 11), 12, 13, 14)),
     *(f"tp-{n:02}" for n in range(1, 6)), *(f"tp-x{n}" for n in range(1, 13)),
     *(f"ckpt-{n:02}" for n in range(1, 6)), *(f"ckpt-x{n}" for n in (*range(1, 8), 9, 10, 11)),
-    *(f"mp-{n:02}" for n in range(1, 7)), *(f"mp-x{n}" for n in range(1, 10)),
+    *(f"mp-{n:02}" for n in range(1, 7)), *(f"mp-x{n}" for n in range(1, 17)),
     *(f"cap-{n:02}" for n in range(1, 10)), *(f"cap-x{n}" for n in range(1, 13)),
     *(f"hw-{n:02}" for n in (*range(1, 14), 15, 17, 18)),
     *(f"fsdp-{n:02}" for n in (*range(1, 9), 11)),

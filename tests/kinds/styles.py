@@ -109,6 +109,36 @@ def dynamic_loss_scale(overflows, init, interval):
     return init * 2 ** power
 """,
     ],
+    "precision/write-mxfp4": [
+        """
+import math
+def quantize(block):
+    top = max(map(abs, block))
+    e = math.floor(math.log2(top)) - 2 if top else 0
+    out = []
+    for v in block:
+        x = abs(v) / 2.0 ** e
+        step = 0.5 if x < 2 else 1 if x < 4 else 2
+        out.append(math.copysign(min(6, step * round(x / step)) * 2.0 ** e, v))
+    return e, out
+""",
+        """
+EDGES = [(0.25, 0), (0.75, 0.5), (1.25, 1), (1.75, 1.5), (2.5, 2), (3.5, 3), (5, 4)]
+def quantize(block):
+    biggest, power = max(abs(v) for v in block), 0
+    while biggest and biggest / 2.0 ** power >= 8:
+        power += 1
+    while biggest and biggest / 2.0 ** power < 4:
+        power -= 1
+    def element(x):
+        for place, (edge, value) in enumerate(EDGES):
+            if x < edge or x == edge and place % 2 == 0:
+                return value
+        return 6
+    signs = [1 if v >= 0 else -1 for v in block]
+    return [power, [s * element(s * v / 2.0 ** power) * 2.0 ** power for s, v in zip(signs, block)]]
+""",
+    ],
     "capstone/write-a-check": [
         """
 def problems(gpus, tp, cp, pp, dp, kv_heads, tokens, batch, sequence):
