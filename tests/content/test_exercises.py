@@ -28,6 +28,7 @@ CURRICULUM = {
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
     *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),
     *(f"alg-{n:02}" for n in range(1, 9)),
+    *(f"opt-{n:02}" for n in range(1, 8)),
     *(f"puz-{n:02}" for n in range(1, 10)),
 }  # fmt: skip
 

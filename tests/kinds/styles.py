@@ -109,6 +109,29 @@ def dynamic_loss_scale(overflows, init, interval):
     return init * 2 ** power
 """,
     ],
+    "optimizers/write-the-noise-scale": [
+        """
+def noise_scale(gradients, batch):
+    n, places = len(gradients), range(len(gradients[0]))
+    means = [sum(g[i] for g in gradients) / n for i in places]
+    variance = sum((g[i] - means[i]) ** 2 for g in gradients for i in places) / (n - 1)
+    noise = variance * batch
+    signal = sum(m ** 2 for m in means) - noise / (batch * n)
+    if signal <= 0:
+        return None
+    return noise / signal
+""",
+        """
+def noise_scale(gradients, batch):
+    n = len(gradients)
+    dot = lambda a, b: sum(x * y for x, y in zip(a, b))
+    own = sum(dot(g, g) for g in gradients) / n
+    pairs = [dot(a, b) for i, a in enumerate(gradients) for b in gradients[:i]]
+    signal = sum(pairs) / len(pairs)
+    if signal > 0:
+        return batch * (own - signal) / signal
+""",
+    ],
     "precision/write-mxfp4": [
         """
 import math

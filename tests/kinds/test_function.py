@@ -25,7 +25,7 @@ WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
     "checkpoints/write-the-interval",
     "meshes/write-the-coordinates", "precision/write-loss-scale",
-    "precision/write-mxfp4", "tensor/write-the-split",
+    "optimizers/write-the-noise-scale", "precision/write-mxfp4", "tensor/write-the-split",
 )  # fmt: skip
 
 

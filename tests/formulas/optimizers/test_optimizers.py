@@ -47,8 +47,7 @@ def test_newton_schulz_flops_are_those_of_the_products(rows: int, columns: int, 
     assert newton_schulz_flops(columns, rows, steps) == counted
 
 
-def test_newton_schulz_flops_are_within_the_bound_of_the_author() -> None:
-    # "at most T m / B" of the step, for T rounds, the shorter side m and B tokens a step.
+def test_newton_schulz_flops_are_at_most_three_products_of_n_n_m_a_round() -> None:
     for rows, columns in [(8192, 28672), (4096, 4096), (10, 10_000)]:
         share = newton_schulz_flops(rows, columns) / (6 * rows * columns)
         assert share <= 5 * min(rows, columns) * (1 + 1e-12)
@@ -75,7 +74,7 @@ def test_newton_schulz_lifts_what_is_small_by_the_first_coefficient_alone() -> N
     assert newton_schulz(1.0, 1) == pytest.approx(0.701)
 
 
-def test_newton_schulz_ends_between_0_7_and_1_2_as_its_author_says() -> None:
+def test_newton_schulz_flattens_what_is_not_tiny_to_about_0_7_to_1_2() -> None:
     ends = [newton_schulz(place / 1000) for place in range(3, 1001)]
     assert min(ends) > 0.67
     assert max(ends) < 1.21
@@ -119,8 +118,7 @@ def test_state_bytes_per_parameter_of_adam_are_the_12_of_zero() -> None:
     assert state_bytes_per_parameter("adafactor", 8192, 28672) == pytest.approx(4.00063, abs=1e-5)
 
 
-def test_muon_traffic_ratio_is_in_the_range_of_moonlight() -> None:
-    # Section 2.3: between 1 and 1.25 times AdamW, the upper end with everything else in FP32.
+def test_muon_traffic_ratio_is_at_most_a_quarter_more_with_all_else_in_fp32() -> None:
     assert muon_traffic_ratio(4, 4) == 1.25
     assert muon_traffic_ratio(4, 4, 1e-9) == pytest.approx(1)
 
