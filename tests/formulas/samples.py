@@ -78,6 +78,7 @@ LEGAL: dict[str, Argument] = {
     "dollars_per_kwh": 0.05,
     "duration": 6.6e6,
     "element_bytes": 2,
+    "element_bits": 4,
     "elements": 10**9,
     "epochs": 4,
     "expert": 4,
@@ -278,6 +279,7 @@ MAY_BE_ZERO = {
     "training_tokens",
     "update",
     "value",
+    "values",
     "warmup",
     "weight",
     "writes",
@@ -286,6 +288,7 @@ MAY_BE_ZERO = {
 MAY_BE_NEGATIVE = {
     "update",
     "value",
+    "values",
     "weight",
 }
 

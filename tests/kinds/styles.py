@@ -109,6 +109,59 @@ def dynamic_loss_scale(overflows, init, interval):
     return init * 2 ** power
 """,
     ],
+    "optimizers/write-the-noise-scale": [
+        """
+def noise_scale(gradients, batch):
+    n, places = len(gradients), range(len(gradients[0]))
+    means = [sum(g[i] for g in gradients) / n for i in places]
+    variance = sum((g[i] - means[i]) ** 2 for g in gradients for i in places) / (n - 1)
+    noise = variance * batch
+    signal = sum(m ** 2 for m in means) - noise / (batch * n)
+    if signal <= 0:
+        return None
+    return noise / signal
+""",
+        """
+def noise_scale(gradients, batch):
+    n = len(gradients)
+    dot = lambda a, b: sum(x * y for x, y in zip(a, b))
+    own = sum(dot(g, g) for g in gradients) / n
+    pairs = [dot(a, b) for i, a in enumerate(gradients) for b in gradients[:i]]
+    signal = sum(pairs) / len(pairs)
+    if signal > 0:
+        return batch * (own - signal) / signal
+""",
+    ],
+    "precision/write-mxfp4": [
+        """
+import math
+def quantize(block):
+    top = max(map(abs, block))
+    e = math.floor(math.log2(top)) - 2 if top else 0
+    out = []
+    for v in block:
+        x = abs(v) / 2.0 ** e
+        step = 0.5 if x < 2 else 1 if x < 4 else 2
+        out.append(math.copysign(min(6, step * round(x / step)) * 2.0 ** e, v))
+    return e, out
+""",
+        """
+EDGES = [(0.25, 0), (0.75, 0.5), (1.25, 1), (1.75, 1.5), (2.5, 2), (3.5, 3), (5, 4)]
+def quantize(block):
+    biggest, power = max(abs(v) for v in block), 0
+    while biggest and biggest / 2.0 ** power >= 8:
+        power += 1
+    while biggest and biggest / 2.0 ** power < 4:
+        power -= 1
+    def element(x):
+        for place, (edge, value) in enumerate(EDGES):
+            if x < edge or x == edge and place % 2 == 0:
+                return value
+        return 6
+    signs = [1 if v >= 0 else -1 for v in block]
+    return [power, [s * element(s * v / 2.0 ** power) * 2.0 ** power for s, v in zip(signs, block)]]
+""",
+    ],
     "capstone/write-a-check": [
         """
 def problems(gpus, tp, cp, pp, dp, kv_heads, tokens, batch, sequence):

@@ -28,6 +28,9 @@ WITHOUT_REFERENCE = (
     "rl/write-the-advantages", "scaling/write-the-isoflop", "scaling/write-the-optimum",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "serving/write-best-draft",
     "serving/write-the-queue", "tensor/write-the-split",
+    "checkpoints/write-the-interval",
+    "meshes/write-the-coordinates", "precision/write-loss-scale",
+    "optimizers/write-the-noise-scale", "precision/write-mxfp4", "tensor/write-the-split",
 )  # fmt: skip
 
 

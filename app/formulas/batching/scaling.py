@@ -1,8 +1,8 @@
-"""How the learning rate, the steps and the examples of a run change with the batch."""
+"""How the rate, the decay of moments, the steps and the examples change with the batch."""
 
 import math
 
-from app.formulas.checks import positive
+from app.formulas.checks import fraction, positive
 from app.units import Ratio
 
 
@@ -57,6 +57,32 @@ def square_root_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -
         arXiv:2205.10287.
     """
     return positive("base_rate", base_rate) * math.sqrt(_growth(base_batch, batch))
+
+
+def scaled_decay(decay: Ratio, base_batch: Ratio, batch: Ratio) -> Ratio:
+    """Decay of a moving average for another batch, with the same memory in tokens.
+
+    A step multiplies what is remembered by the decay. One step of the tuned batch and the smaller
+    or larger steps over the same tokens should leave the same share.
+
+        D = decay^(batch / base_batch)
+
+    Convention:
+        For Adam's beta 2, at least where the batch shrinks. Its half-life stays the same in
+        tokens.
+
+    Args:
+        decay: tuned decay per step.
+        base_batch: batch that it was tuned for.
+        batch: batch to train with.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Marek et al., Small Batch Size Training for Language Models, arXiv:2507.07101.
+    """
+    return float(fraction("decay", decay) ** _growth(base_batch, batch))
 
 
 def steps_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio) -> Ratio:

@@ -1,10 +1,12 @@
-"""Number formats: their range, rounding, loss scaling, and the memory that fewer bits save.
+"""Number formats: their range, rounding, scales and sums, and the memory that fewer bits save.
 
 Spacing is relative: a format has as many steps between 1 and 2 as between 1024 and 2048.
 """
 
+from app.formulas.precision.blocks import *
 from app.formulas.precision.formats import *
 from app.formulas.precision.limits import *
 from app.formulas.precision.rounding import *
 from app.formulas.precision.scaling import *
 from app.formulas.precision.storage import *
+from app.formulas.precision.sums import *

@@ -25,6 +25,7 @@ _TITLES = {
     "collectives": "Collectives",
     "memory": "Memory",
     "batching": "Batches and rates",
+    "optimizers": "Optimizers",
     "overlap": "Overlap",
     "pipeline": "Pipeline parallelism",
     "sharding": "Splitting layers",

@@ -5,6 +5,7 @@ import pytest
 from app.formulas.batching import (
     examples_to_target,
     linear_scaled_rate,
+    scaled_decay,
     square_root_scaled_rate,
     steps_to_target,
 )
@@ -51,3 +52,24 @@ def test_steps_to_target_far_below_and_far_above_the_critical_batch() -> None:
 
     assert ratio(1 / 4, 1 / 2) == pytest.approx(5 / 3, rel=1e-12)
     assert ratio(4, 8) == pytest.approx(1.25 / 1.125, rel=1e-12)
+
+
+@pytest.mark.parametrize(("decay", "parts"), [(0.95, 8), (0.98, 4), (0.9, 3)])
+def test_scaled_decay_forgets_as_much_over_the_same_tokens(decay: float, parts: int) -> None:
+    left, scaled = 1.0, scaled_decay(decay, 512 * parts, 512)
+    for _ in range(parts):  # small batches that have the tokens of a large one
+        left *= scaled
+    assert left == pytest.approx(decay, rel=1e-12)
+
+
+def test_scaled_decay_keeps_the_half_life_in_tokens() -> None:
+    def half_life(decay: float, batch: int) -> int:
+        left, tokens = 1.0, 0
+        while left > 0.5:
+            left, tokens = left * decay, tokens + batch
+        return tokens
+
+    scaled = scaled_decay(0.95, 4194304, 524288)
+    assert half_life(scaled, 524288) == pytest.approx(half_life(0.95, 4194304), abs=4194304)
+    assert scaled == pytest.approx(0.99361, abs=5e-6)
+    assert scaled_decay(0.7, 100, 100) == 0.7
