@@ -19,6 +19,7 @@ from app.formulas import (
     faults,
     layout,
     memory,
+    networks,
     overlap,
     pipeline,
     precision,
@@ -55,6 +56,7 @@ __all__ = [
 
 MODULES = (
     collectives,
+    networks,
     memory,
     batching,
     overlap,

@@ -163,6 +163,8 @@ NEEDS_PROSE = {
     "memory.zero_smallest_ranks",
     "memory.zero_state_bytes",
     "memory.zero_traffic_bytes",
+    "networks.expected_busiest",
+    "networks.separate_links_probability",
     "pipeline.in_flight_microbatches",
     "pipeline.layers_per_stage",
     "pipeline.microbatches_for_fraction",
