@@ -29,6 +29,7 @@ CURRICULUM = {
     *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),
     *(f"alg-{n:02}" for n in range(1, 9)),
     *(f"puz-{n:02}" for n in range(1, 10)),
+    *(f"net-{n:02}" for n in range(1, 8)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.

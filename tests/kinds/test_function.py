@@ -24,7 +24,8 @@ REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused"
 WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
     "checkpoints/write-the-interval",
-    "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
+    "meshes/write-the-coordinates", "networks/write-the-crossings", "precision/write-loss-scale",
+    "tensor/write-the-split",
 )  # fmt: skip
 
 

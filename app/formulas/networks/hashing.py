@@ -67,7 +67,7 @@ def separate_links_probability(flows: Count, links: Count) -> Ratio:
         (birthdays).
     """
     count, among = _few("flows", flows), _few("links", links)
-    return math.perm(among, count) / among**count
+    return math.prod(max(0, among - taken) / among for taken in range(count))
 
 
 def _few(name: str, value: Count) -> int:

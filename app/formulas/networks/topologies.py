@@ -78,7 +78,7 @@ def torus_bisection(side: Count, dimensions: Count, bandwidth: BytesPerSecond) -
     many = whole("dimensions", dimensions)
     if many > _MOST_DIMENSIONS:
         raise ValueError(f"dimensions must be at most {_MOST_DIMENSIONS}, not {dimensions!r}")
-    return 2.0 * along ** (many - 1) * positive("bandwidth", bandwidth)
+    return 2 * float(along) ** (many - 1) * positive("bandwidth", bandwidth)
 
 
 def torus_all_to_all_time(side: Count, size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
