@@ -30,6 +30,7 @@ CURRICULUM = {
     *(f"alg-{n:02}" for n in range(1, 9)),
     *(f"puz-{n:02}" for n in range(1, 10)),
     *(f"net-{n:02}" for n in range(1, 8)),
+    *(f"krn-{n:02}" for n in range(1, 5)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.
