@@ -20,6 +20,7 @@ from app.formulas import (
     layout,
     memory,
     optimizers,
+    networks,
     overlap,
     pipeline,
     precision,
@@ -58,6 +59,7 @@ __all__ = [
 
 MODULES = (
     collectives,
+    networks,
     memory,
     batching,
     optimizers,

@@ -35,6 +35,8 @@ CURRICULUM = {
     *(f"scl-{n:02}" for n in range(1, 7)),
     *(f"rl-{n:02}" for n in range(1, 9)),
     *(f"srv-{n:02}" for n in range(1, 20)),
+    *(f"net-{n:02}" for n in range(1, 8)),
+    *(f"krn-{n:02}" for n in range(1, 5)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.

@@ -165,6 +165,8 @@ NEEDS_PROSE = {
     "memory.zero_traffic_bytes",
     "optimizers.newton_schulz",
     "optimizers.state_bytes_per_parameter",
+    "networks.expected_busiest",
+    "networks.separate_links_probability",
     "pipeline.in_flight_microbatches",
     "pipeline.layers_per_stage",
     "pipeline.microbatches_for_fraction",

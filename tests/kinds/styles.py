@@ -18,6 +18,22 @@ def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):
 """,
         "ring_allreduce_ms = lambda s, n, b, l: sum(s / n / b * 1e3 + l / 1e3 for _ in range(2 * n - 2))",
     ],
+    "networks/write-the-crossings": [
+        """
+def crossings(order, per_node):
+    found = 0
+    for place in range(len(order)):
+        if order[place - 1] // per_node != order[place] // per_node:
+            found += 1
+    return found
+""",
+        """
+from itertools import cycle, islice
+def crossings(order, per_node):
+    after = islice(cycle(order), 1, len(order) + 1)
+    return len([1 for a, b in zip(order, after) if int(a / per_node) != int(b / per_node)])
+""",
+    ],
     "memory/write-zero-memory": [
         """
 def zero_memory_gb(params_b, n, stage, bytes=(2, 2, 12)):

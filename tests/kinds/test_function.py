@@ -31,6 +31,9 @@ WITHOUT_REFERENCE = (
     "checkpoints/write-the-interval",
     "meshes/write-the-coordinates", "precision/write-loss-scale",
     "optimizers/write-the-noise-scale", "precision/write-mxfp4", "tensor/write-the-split",
+    "checkpoints/write-the-interval",
+    "meshes/write-the-coordinates", "networks/write-the-crossings", "precision/write-loss-scale",
+    "tensor/write-the-split",
 )  # fmt: skip
 
 

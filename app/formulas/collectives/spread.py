@@ -59,6 +59,55 @@ def all_to_all_time(
     return rounds_time(size, ranks, bandwidth, latency)
 
 
+def hierarchical_all_to_all_time(
+    size: Bytes,
+    nodes: Count,
+    gpus_per_node: Count,
+    intra_bandwidth: BytesPerSecond,
+    inter_bandwidth: BytesPerSecond,
+    intra_latency: Seconds = 0.0,
+    inter_latency: Seconds = 0.0,
+) -> Seconds:
+    """Time of an all-to-all in two stages: inside the nodes first, then between them.
+
+    In the first stage, GPU i of a node collects what its node has for the GPUs i of all nodes: an
+    all-to-all in the node. In the second, the GPUs i exchange one message per pair of nodes. So
+    each GPU sends its array twice, in far fewer and larger messages.
+
+        T_1 = (gpus_per_node - 1) * (intra_latency + size / (gpus_per_node * intra_bandwidth))
+        T_2 = (nodes - 1) * (inter_latency + size / (nodes * inter_bandwidth))
+        T = T_1 + T_2
+
+    Convention:
+        The messages of a stage are sent one after another, as in all_to_all_time, and the second
+        stage begins after the first. Both bandwidths are one direction of one GPU.
+
+    Args:
+        size: bytes of the whole input array of each GPU.
+        nodes: number of nodes.
+        gpus_per_node: GPUs in each node.
+        intra_bandwidth: bytes per second that one GPU sends inside its node.
+        inter_bandwidth: bytes per second that one GPU sends to another node.
+        intra_latency: seconds added to each message inside a node.
+        inter_latency: seconds added to each message between nodes.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Rajbhandari et al., DeepSpeed-MoE, arXiv:2201.05596 (hierarchical all-to-all);
+        NVIDIA, Doubling all2all performance with NCCL 2.12 (PXN).
+    """
+    whole("gpus_per_node", gpus_per_node)
+    whole("nodes", nodes)
+    positive("intra_bandwidth", intra_bandwidth)
+    positive("inter_bandwidth", inter_bandwidth)
+    at_least("intra_latency", intra_latency, 0)
+    at_least("inter_latency", inter_latency, 0)
+    inside = rounds_time(size, gpus_per_node, intra_bandwidth, intra_latency)
+    return inside + rounds_time(size, nodes, inter_bandwidth, inter_latency)
+
+
 def broadcast_time(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> Seconds:

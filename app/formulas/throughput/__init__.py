@@ -5,6 +5,7 @@ which training does not use.
 """
 
 from app.formulas.throughput.attention import *
+from app.formulas.throughput.limits import *
 from app.formulas.throughput.matmul import *
 from app.formulas.throughput.roofline import *
 from app.formulas.throughput.utilization import *

@@ -1,6 +1,6 @@
 """Collectives, simulated chunk by chunk until every rank has what it should have."""
 
-from app.simulators.collectives.exchange import all_to_all
+from app.simulators.collectives.exchange import all_to_all, hierarchical_all_to_all
 from app.simulators.collectives.hierarchy import hierarchical_all_reduce
 from app.simulators.collectives.network import CollectiveResult
 from app.simulators.collectives.pipelined import broadcast, in_network_all_reduce
@@ -18,6 +18,7 @@ __all__ = [
     "broadcast",
     "double_binary_tree_all_reduce",
     "hierarchical_all_reduce",
+    "hierarchical_all_to_all",
     "in_network_all_reduce",
     "naive_all_reduce",
     "ring_all_gather",

@@ -2,5 +2,15 @@
 
 from app.simulators.throughput.machine import Machine, run
 from app.simulators.throughput.moving import fused_attention, multiply, unfused_attention
+from app.simulators.throughput.waiting import last_batch, launched, time_of_tiles
 
-__all__ = ["Machine", "fused_attention", "multiply", "run", "unfused_attention"]
+__all__ = [
+    "Machine",
+    "fused_attention",
+    "last_batch",
+    "launched",
+    "multiply",
+    "run",
+    "time_of_tiles",
+    "unfused_attention",
+]

@@ -23,6 +23,7 @@ from app.web.urls import erratum_url, exercise_url, formula_url
 router = APIRouter(prefix="/formulas", route_class=LazyRoute)
 _TITLES = {
     "collectives": "Collectives",
+    "networks": "Networks",
     "memory": "Memory",
     "batching": "Batches and rates",
     "optimizers": "Optimizers",
