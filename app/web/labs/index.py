@@ -12,8 +12,6 @@ from app.db.lab_runs import enqueue
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.expressions import read_answer
-from app.labs.results.borrowed import LAB
-from app.kinds.lab import LabExercise
 from app.labs.results.match import BORROWING
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
@@ -128,8 +126,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
 def _exercises(site: Site) -> Iterator[Hyperlink]:
     """The exercises of the lab for which tests of others can be taken."""
     for one in site.catalog.exercises:
-        if one.runs_lab == LAB:
-        if isinstance(one, LabExercise) and one.lab == BORROWING:
+        if one.runs_lab == BORROWING:
             yield Hyperlink(exercise_url(one.id), one.title)
 
 
