@@ -177,6 +177,8 @@ NEEDS_PROSE = {
     "precision.update_survives",
     "sampling.pass_at_k",
     "sharding.context_ring_hides",
+    "sharding.expected_nodes",
+    "sharding.expert_idle",
     "sharding.expert_imbalance",
     "sharding.parallelism_order",
     "throughput.matmul_intensity",
