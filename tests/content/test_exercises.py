@@ -23,7 +23,7 @@ CURRICULUM = {
     *(f"hw-{n:02}" for n in (*range(1, 14), 15, 17, 18)),
     *(f"fsdp-{n:02}" for n in (*range(1, 9), 11)),
     *(f"mesh-{n:02}" for n in (*range(1, 9), 10, 11, 12)),
-    *(f"moe-{n:02}" for n in (*range(1, 10), 11)),
+    *(f"moe-{n:02}" for n in (*range(1, 10), *range(11, 18))),
     *(f"io-{n:02}" for n in (*range(1, 10), 11)),
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
     *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),

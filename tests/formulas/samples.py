@@ -142,7 +142,7 @@ LEGAL: dict[str, Argument] = {
     "mtbf": 86400.0,
     "n": 2048,
     "node_bandwidth": 100e9,
-    "nodes": 5,
+    "nodes": 4,
     "on_chip_bytes": 102400,
     "operations": 3,
     "optimizer_bytes": 12,

@@ -190,6 +190,8 @@ NEEDS_PROSE = {
     "serving.expected_longest",
     "serving.static_batch_idle",
     "sharding.context_ring_hides",
+    "sharding.expected_nodes",
+    "sharding.expert_idle",
     "sharding.expert_imbalance",
     "sharding.parallelism_order",
     "throughput.matmul_intensity",

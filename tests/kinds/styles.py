@@ -306,6 +306,29 @@ def ring_time(owner, ranks):
     return time
 """,
     ],
+    "experts/write-the-bias": [
+        """
+def route(scores, bias, k):
+    left, chosen = list(range(len(scores))), []
+    for _ in range(k):
+        best = max(left, key=lambda e: scores[e] + bias[e])
+        left.remove(best)
+        chosen.append(best)
+    chosen.sort()
+    kept = [scores[e] for e in chosen]
+    return (chosen, [score / sum(kept) for score in kept])
+""",
+        """
+import heapq
+def route(scores, bias, k):
+    pairs = [(-s - b, e) for e, (s, b) in enumerate(zip(scores, bias))]
+    chosen = {e for _, e in heapq.nsmallest(k, pairs)}
+    total = 0
+    for e in chosen:
+        total += scores[e]
+    return [sorted(chosen), [scores[e] / total for e in sorted(chosen)]]
+""",
+    ],
     "attention/write-online-softmax": [
         """
 import math

@@ -23,7 +23,7 @@ Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
-    "checkpoints/write-the-interval", "context/write-the-ring-time",
+    "checkpoints/write-the-interval", "context/write-the-ring-time", "experts/write-the-bias",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
     "rl/write-the-advantages", "scaling/write-the-isoflop", "scaling/write-the-optimum",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "serving/write-best-draft",

@@ -9,5 +9,6 @@ from app.formulas.sharding.context import *
 from app.formulas.sharding.experts import *
 from app.formulas.sharding.meshes import *
 from app.formulas.sharding.rings import *
+from app.formulas.sharding.routing import *
 from app.formulas.sharding.shapes import *
 from app.formulas.sharding.tensor import *
