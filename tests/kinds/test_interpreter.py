@@ -17,7 +17,8 @@ SEEDS = range(400)
 NAMES = (
     "accumulation/a-gradient-off", "checkpoints/a-waste-estimate",
     "collectives/estimate-off-by-a-factor", "meshes/a-check-that-forgets",
-    "overlap/a-hook-that-waits", "pipelines/fraction-line",
+    "kernels/a-sampler-that-repeats", "optimizers/a-norm-of-parts", "overlap/a-hook-that-waits",
+    "pipelines/fraction-line", "precision/scales-from-memory", "rl/a-loss-that-drifts",
 )  # fmt: skip
 
 

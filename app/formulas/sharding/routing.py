@@ -139,7 +139,7 @@ def dispatch_bytes(
         ValueError: an argument is outside its domain.
 
     Source:
-        DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, README
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, legacy.md
         (low-latency mode).
     """
     wide = whole("hidden", hidden)
