@@ -191,6 +191,7 @@ LEGAL: dict[str, Argument] = {
     "weight": 0.02,
     "weight_bytes": 2,
     "weight_bytes_total": 14e9,
+    "work": 240000.0,
     "writers": 64,
     "writes": 1,
 }
