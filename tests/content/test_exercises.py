@@ -11,7 +11,7 @@ from app.sandbox.runner import Runner
 
 CURRICULUM = {
     *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17))),
-    *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 14)),
+    *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 17)),
     *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in range(1, 6)),
     *(f"lr-{n:02}" for n in range(1, 6)), *(f"lr-x{n}" for n in range(1, 6)),
     *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3, 5, 6, 7, 8)),
