@@ -152,6 +152,7 @@ LEGAL: dict[str, Argument] = {
     "passes": 2,
     "peak": 989e12,
     "pipeline": 4,
+    "prefetched": 2,
     "query_heads": 96,
     "ranks": 12,
     "rate": 494.5e12,
@@ -200,6 +201,7 @@ LEGAL: dict[str, Argument] = {
     "weight": 0.02,
     "weight_bytes": 2,
     "weight_bytes_total": 14e9,
+    "work": 240000.0,
     "writers": 64,
     "writes": 1,
 }
@@ -268,6 +270,7 @@ MAY_BE_ZERO = {
     "layer_communication_time",
     "load",
     "optimizer_bytes",
+    "prefetched",
     "probability",
     "reserved",
     "restart_time",

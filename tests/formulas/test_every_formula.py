@@ -147,6 +147,7 @@ NEEDS_PROSE = {
     "batching.cosine_rate",
     "collectives.bus_bandwidth",
     "faults.exact_interval",
+    "faults.spare_nodes",
     "layout.fits",
     "layout.projected_utilization",
     "layout.step_time",

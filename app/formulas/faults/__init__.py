@@ -4,7 +4,9 @@
 between two checkpoints, without the time to write one.
 """
 
+from app.formulas.faults.chances import *
 from app.formulas.faults.checkpoints import *
 from app.formulas.faults.failures import *
 from app.formulas.faults.intervals import *
+from app.formulas.faults.silent import *
 from app.formulas.faults.waste import *

@@ -96,6 +96,35 @@ def exact_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
     return between * _best_share(positive("checkpoint_time", checkpoint_time) / between)
 
 
+def asynchronous_interval(copy_time: Seconds, write_time: Seconds, mtbf: Seconds) -> Seconds:
+    """Best computing time between checkpoints that are written while training goes on.
+
+    Only the copy out of the GPUs' memory blocks the run, so it takes the place of the checkpoint
+    in Young's formula. The next checkpoint cannot start before the last one is written.
+
+        T = max(sqrt(2 * copy_time * mtbf), write_time)
+
+    Convention:
+        To first order, and for a write that takes nothing from training. Between its copy and the
+        end of its write a checkpoint is of no use yet: a failure then loses the interval before
+        as well, which is not counted here.
+
+    Args:
+        copy_time: seconds of the copy, during which nothing is computed.
+        write_time: seconds of the write that follows in the background.
+        mtbf: mean seconds between failures of the whole cluster.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Young, CACM 17(9), 1974, with the copy for the checkpoint; Mohan et al., CheckFreq, FAST
+        2021 (copies and writes in the background).
+    """
+    blocked, between = positive("copy_time", copy_time), positive("mtbf", mtbf)
+    return max(math.sqrt(2 * blocked * between), positive("write_time", write_time))
+
+
 def _best_share(written: float) -> float:
     """The u from 0 to 1 with -log(1 - u) - u = *written*, by Newton's method from above."""
     share = min(math.sqrt(2 * written), -math.expm1(-1 - written))

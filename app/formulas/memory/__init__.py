@@ -7,6 +7,7 @@ are bytes per parameter, 2 + 2 + 12 = 16 for mixed precision with Adam.
 from app.formulas.memory.activations import *
 from app.formulas.memory.budget import *
 from app.formulas.memory.fitting import *
+from app.formulas.memory.gathered import *
 from app.formulas.memory.placing import *
 from app.formulas.memory.split import *
 from app.formulas.memory.states import *

@@ -49,7 +49,8 @@ def optimum(flops: Flops, law: ScalingLaw) -> Optimum:
     Along 6 N D = C the loss is lowest where a part more of parameters lowers one term as much as
     it raises the other: a A / N^a = b B / D^b.
 
-        parameters = (size_exponent * size_scale / (data_exponent * data_scale))^(1 / (size_exponent + data_exponent)) * (flops / 6 FLOP)^(data_exponent / (size_exponent + data_exponent))
+        ratio = size_exponent * size_scale / (data_exponent * data_scale)
+        parameters = (ratio * (flops / 6 FLOP)^data_exponent)^(1 / (size_exponent + data_exponent))
         tokens = flops / 6 FLOP / parameters
 
     Convention:
@@ -65,7 +66,7 @@ def optimum(flops: Flops, law: ScalingLaw) -> Optimum:
 
     Source:
         Hoffmann et al., arXiv:2203.15556, equation 4.
-    """  # noqa: E501
+    """
     product = positive("flops", flops) / 6
     found = recorded("law", law, ScalingLaw)
     total = found.size_exponent + found.data_exponent
