@@ -23,8 +23,9 @@ Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
-    "checkpoints/write-the-interval",
+    "checkpoints/write-the-interval", "collectives/write-the-fit",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
+    "tensor/write-vocabulary-loss",
 )  # fmt: skip
 
 
