@@ -10,13 +10,13 @@ from app.kinds.lab import LabExercise
 from app.sandbox.runner import Runner
 
 CURRICULUM = {
-    *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17))),
+    *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17), 18, 19)),
     *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 17)),
-    *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in range(1, 6)),
+    *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in range(1, 7)),
     *(f"lr-{n:02}" for n in range(1, 6)), *(f"lr-x{n}" for n in range(1, 6)),
     *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3, 5, 6, 7, 8)),
     *(f"pipe-{n:02}" for n in range(1, 7)), *(f"pipe-x{n}" for n in (*range(1, 11), 12, 13, 14)),
-    *(f"tp-{n:02}" for n in range(1, 6)), *(f"tp-x{n}" for n in range(1, 13)),
+    *(f"tp-{n:02}" for n in range(1, 6)), *(f"tp-x{n}" for n in range(1, 14)),
     *(f"ckpt-{n:02}" for n in range(1, 6)), *(f"ckpt-x{n}" for n in (*range(1, 8), *range(9, 20))),
     *(f"mp-{n:02}" for n in range(1, 7)), *(f"mp-x{n}" for n in range(1, 17)),
     *(f"cap-{n:02}" for n in range(1, 10)), *(f"cap-x{n}" for n in range(1, 13)),

@@ -348,6 +348,51 @@ def attend(scores, values, block):
     return sum(w * v for w, v in zip(weights, values)) / sum(weights)
 """,
     ],
+    "collectives/write-the-fit": [
+        """
+def fit(runs):
+    weights = [1 / t**2 for _, t in runs]
+    whole = sum(weights)
+    s = sum(w * size for w, (size, _) in zip(weights, runs)) / whole
+    m = sum(w * t for w, (_, t) in zip(weights, runs)) / whole
+    across = sum(w * (size - s) * (t - m) for w, (size, t) in zip(weights, runs))
+    along = sum(w * (size - s) ** 2 for w, (size, _) in zip(weights, runs))
+    return m - across / along * s, along / across
+""",
+        """
+from fractions import Fraction as F
+def fit(runs):
+    rows = [(1 / F(t), F(s) / F(t)) for s, t in runs]
+    a, b, d = sum(x * x for x, y in rows), sum(x * y for x, y in rows), sum(y * y for x, y in rows)
+    e, f = sum(x for x, y in rows), sum(y for x, y in rows)
+    return [float((e * d - f * b) / (a * d - b * b)), float((a * d - b * b) / (a * f - b * e))]
+""",
+    ],
+    "tensor/write-vocabulary-loss": [
+        """
+import math
+def loss(shards, target):
+    logits = sum(shards, [])
+    top = max(logits)
+    return math.log(math.fsum(math.exp(z - top) for z in logits)) - (logits[target] - top)
+""",
+        """
+from math import exp, log, log1p
+def loss(shards, target):
+    so_far = None
+    for part in shards:
+        for z in part:
+            if so_far is None:
+                so_far = z
+            else:
+                high, low = max(so_far, z), min(so_far, z)
+                so_far = high + log1p(exp(low - high))
+    for part in shards:
+        if target < len(part):
+            return so_far - part[target]
+        target -= len(part)
+""",
+    ],
     "testtime/write-pass-at-k": [
         """
 def pass_at_k(n, c, k):
