@@ -23,23 +23,11 @@ Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
-<<<<<<< HEAD
-    "checkpoints/write-the-interval", "context/write-the-ring-time", "experts/write-the-bias",
-    "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
-    "rl/write-the-advantages", "scaling/write-the-isoflop", "scaling/write-the-optimum",
-    "meshes/write-the-coordinates", "precision/write-loss-scale", "serving/write-best-draft",
-    "serving/write-the-queue", "tensor/write-the-split",
-    "checkpoints/write-the-interval",
-    "meshes/write-the-coordinates", "precision/write-loss-scale",
-    "optimizers/write-the-noise-scale", "precision/write-mxfp4", "tensor/write-the-split",
-    "checkpoints/write-the-interval",
-    "meshes/write-the-coordinates", "networks/write-the-crossings", "precision/write-loss-scale",
-    "tensor/write-the-split",
-=======
-    "checkpoints/write-the-interval", "collectives/write-the-fit",
-    "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
-    "tensor/write-vocabulary-loss",
->>>>>>> c-faults
+    "checkpoints/write-the-interval", "collectives/write-the-fit", "context/write-the-ring-time",
+    "experts/write-the-bias", "meshes/write-the-coordinates", "networks/write-the-crossings",
+    "optimizers/write-the-noise-scale", "precision/write-loss-scale", "rl/write-the-advantages",
+    "scaling/write-the-isoflop", "scaling/write-the-optimum", "serving/write-best-draft",
+    "serving/write-the-queue", "tensor/write-the-split", "tensor/write-vocabulary-loss",
 )  # fmt: skip
 
 
