@@ -27,9 +27,9 @@ ADMITS = {
     "GB/s": {*DATA, "GiB/s", "direction"}, "MB/s": {*DATA, "MiB/s", "direction"},
     "TB/s": {*DATA, "TiB/s", "direction"},
     "ms": {"prefixes"}, "s": {"prefixes"}, "µs": {"prefixes"}, "us": {"prefixes"},
-    "FLOP": {"prefixes"}, "TFLOP/s": {"prefixes"}, "EFLOP/s": {"prefixes"}, "FLOP/B": {"prefixes"},
+    "FLOP": {"prefixes"}, "GFLOP": {"prefixes"}, "TFLOP/s": {"prefixes"}, "EFLOP/s": {"prefixes"}, "FLOP/B": {"prefixes"},
     "MW": {"prefixes"}, "GWh": {"prefixes"}, "kW": {"prefixes"}, "MWh": {"prefixes"},
-    "%": {"per cent"}, "": set(), "million": set(), "$": set(), "days": set(), "h": set(), "min": set(), "years": set(),
+    "%": {"per cent"}, "": set(), "million": set(), "nodes": set(), "steps": set(), "$": set(), "days": set(), "h": set(), "min": set(), "years": set(),
     "tokens": set(), "sequences/s": set(), "tokens/s": set(), "PF-days": set(), "FLOP/s": {"prefixes"},
 }  # fmt: skip
 CLAIMS = {
