@@ -26,7 +26,7 @@ CURRICULUM = {
     *(f"moe-{n:02}" for n in (*range(1, 10), 11)),
     *(f"io-{n:02}" for n in (*range(1, 10), 11)),
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
-    *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 21))),
+    *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 22))),
     *(f"alg-{n:02}" for n in range(1, 9)),
     *(f"puz-{n:02}" for n in range(1, 10)),
 }  # fmt: skip
