@@ -17,7 +17,7 @@ CURRICULUM = {
     *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3, 5, 6, 7, 8)),
     *(f"pipe-{n:02}" for n in range(1, 7)), *(f"pipe-x{n}" for n in (*range(1, 11), 12, 13, 14)),
     *(f"tp-{n:02}" for n in range(1, 6)), *(f"tp-x{n}" for n in range(1, 14)),
-    *(f"ckpt-{n:02}" for n in range(1, 6)), *(f"ckpt-x{n}" for n in (*range(1, 8), *range(9, 20))),
+    *(f"ckpt-{n:02}" for n in range(1, 6)), *(f"ckpt-x{n}" for n in (*range(1, 8), *range(9, 22))),
     *(f"mp-{n:02}" for n in range(1, 7)), *(f"mp-x{n}" for n in range(1, 10)),
     *(f"cap-{n:02}" for n in range(1, 10)), *(f"cap-x{n}" for n in range(1, 13)),
     *(f"hw-{n:02}" for n in (*range(1, 14), 15, 17, 18)),

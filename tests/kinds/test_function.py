@@ -23,7 +23,8 @@ Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
-    "checkpoints/write-the-interval", "collectives/write-the-fit",
+    "checkpoints/write-the-interval", "checkpoints/write-the-replay", "checkpoints/write-the-spares",
+    "collectives/write-the-fit",
     "meshes/write-the-coordinates", "precision/write-loss-scale", "tensor/write-the-split",
     "tensor/write-vocabulary-loss",
 )  # fmt: skip
