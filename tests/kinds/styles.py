@@ -348,6 +348,55 @@ def attend(scores, values, block):
     return sum(w * v for w, v in zip(weights, values)) / sum(weights)
 """,
     ],
+    "checkpoints/write-the-spares": [
+        """
+from math import exp, lgamma, log
+def spares(mean, chance):
+    below, count = 0.0, 0
+    while True:
+        below += exp(count * log(mean) - mean - lgamma(count + 1)) if mean else 1.0
+        if below >= chance:
+            return count
+        count += 1
+""",
+        """
+from decimal import Decimal
+def spares(mean, chance):
+    term = total = (-Decimal(mean)).exp()
+    out = 0
+    while total < Decimal(chance):
+        out += 1
+        term = term * Decimal(mean) / out
+        total += term
+    return out
+""",
+    ],
+    "checkpoints/write-the-replay": [
+        """
+def finish(work, interval, cost, restart, failures):
+    now, done, coming = 0, 0, list(failures)
+    while done < work:
+        piece = min(interval, work - done)
+        end = now + piece + (cost if done + piece < work else 0)
+        if coming and coming[0] < end:
+            now = coming.pop(0) + restart
+        else:
+            now, done = end, done + piece
+    return now
+""",
+        """
+def finish(work, interval, cost, restart, failures):
+    pieces = [interval + cost] * (-(-work // interval) - 1)
+    pieces.append(work - interval * len(pieces))
+    start, waiting = 0, sorted(failures, reverse=True)
+    while pieces:
+        if waiting and waiting[-1] < start + pieces[0]:
+            start = waiting.pop() + restart
+        else:
+            start += pieces.pop(0)
+    return start
+""",
+    ],
     "collectives/write-the-fit": [
         """
 def fit(runs):
