@@ -15,7 +15,7 @@ from tests.kinds.test_mutation import CALLS
 
 SEEDS = range(400)
 NAMES = (
-    "accumulation/a-gradient-off", "checkpoints/a-waste-estimate",
+    "accumulation/a-gradient-off", "accumulation/a-mean-of-means", "checkpoints/a-waste-estimate",
     "collectives/estimate-off-by-a-factor", "meshes/a-check-that-forgets",
     "kernels/a-sampler-that-repeats", "optimizers/a-norm-of-parts", "overlap/a-hook-that-waits",
     "pipelines/fraction-line", "precision/scales-from-memory", "rl/a-loss-that-drifts",
