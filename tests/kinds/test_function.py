@@ -26,7 +26,8 @@ WITHOUT_REFERENCE = (
     "checkpoints/write-the-interval", "checkpoints/write-the-replay",
     "checkpoints/write-the-spares", "collectives/write-the-fit", "context/write-the-ring-time",
     "experts/write-the-bias", "meshes/write-the-coordinates", "networks/write-the-crossings",
-    "optimizers/write-the-noise-scale", "precision/write-loss-scale", "rl/write-the-advantages",
+    "optimizers/write-the-noise-scale", "precision/write-loss-scale", "precision/write-mxfp4",
+    "rl/write-the-advantages",
     "scaling/write-the-isoflop", "scaling/write-the-optimum", "serving/write-best-draft",
     "serving/write-the-queue", "tensor/write-the-split", "tensor/write-vocabulary-loss",
 )  # fmt: skip
