@@ -30,6 +30,13 @@ def sent_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
 Make = Callable[..., Path]
 
 
+@pytest.fixture(autouse=True)
+def _no_formula_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {name: one for name, one in FORMULAS._functions.items() if not name.startswith("mine.")}
+    monkeypatch.setattr(FORMULAS, "_functions", own)
+    monkeypatch.setattr(FORMULAS, "_known", {})
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """Writes a pack with a chapter called my-week, and returns its folder."""

@@ -183,11 +183,16 @@ class Place:
         return self.client.request(method, self.path(pattern), headers=headers, **sent).status_code
 
     def stored(self) -> Mapping[str, object]:
-        """Every row of every table, but for when a session was used last."""
+        """Every row of every table, but for when a session was used last.
+
+        Of the outbox, the numbers of its rows: their delivery goes on meanwhile.
+        """
+        tables = dict(SQLModel.metadata.tables)
         with self.site.engine.connect() as connection:
-            return {
+            queued = connection.execute(select(tables.pop("outbox").c.id)).all()
+            return {"outbox": sorted(map(repr, queued))} | {
                 name: sorted(map(repr, connection.execute(select(table))))
-                for name, table in SQLModel.metadata.tables.items()
+                for name, table in tables.items()
                 if name not in ("lab_run", SessionRow.__tablename__)
             }
 
