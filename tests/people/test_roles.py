@@ -185,11 +185,12 @@ class Place:
     def stored(self) -> Mapping[str, object]:
         """Every row of every table, but for when a session was used last.
 
-        Of the outbox, the numbers of its rows: their delivery goes on meanwhile.
+        Of the outbox, whose row is for which cell: the delivery goes on meanwhile.
         """
         tables = dict(SQLModel.metadata.tables)
+        cells = tables.pop("outbox").c
         with self.site.engine.connect() as connection:
-            queued = connection.execute(select(tables.pop("outbox").c.id)).all()
+            queued = connection.execute(select(cells.link, cells.person)).all()
             return {"outbox": sorted(map(repr, queued))} | {
                 name: sorted(map(repr, connection.execute(select(table))))
                 for name, table in tables.items()
