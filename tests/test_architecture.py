@@ -27,6 +27,7 @@ MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
     "metrics": set(),
+    "translation": set(),
     "config": {"errors"},
     "network": {"config", "errors", "metrics"},
     "markdown": set(),

@@ -1,0 +1,62 @@
+"""The languages of the interface.
+
+Sentences are written in English where they are used and serve as the keys of one catalog for each
+other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gettext import NullTranslations
+
+SOURCE = "en"
+LANGUAGES = {SOURCE: "English"}  # code: the language's name for itself
+CATALOGS = Path(__file__).parent / "catalogs"
+
+_spoken = ContextVar("spoken", default=SOURCE)
+
+
+def language() -> str:
+    """The code of the language that the current request is answered in."""
+    return _spoken.get()
+
+
+@contextmanager
+def speaking(code: str) -> Iterator[None]:
+    """Answer in the language *code* inside the block; one that is not offered means English."""
+    token = _spoken.set(code if code in LANGUAGES else SOURCE)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def translate(sentence: str, /, **values: object) -> str:
+    """*sentence* in the current language, its `{names}` filled in with *values*."""
+    code = _spoken.get()
+    found = sentence if code == SOURCE else catalog(code).gettext(sentence)
+    return found.format(**values) if values else found
+
+
+def plural(one: str, many: str, number: int, /, **values: object) -> str:
+    """*one* or *many* for *number*, in the current language; `{number}` is filled in as well."""
+    code = _spoken.get()
+    if code == SOURCE:
+        found = one if number == 1 else many
+    else:
+        found = catalog(code).ngettext(one, many, number)
+    return found.format(number=number, **values)
+
+
+@cache
+def catalog(code: str) -> "NullTranslations":
+    """The sentences of the language *code*, read once."""
+    from gettext import GNUTranslations
+
+    with (CATALOGS / f"{code}.mo").open("rb") as file:
+        return GNUTranslations(file)
