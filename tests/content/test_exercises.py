@@ -81,8 +81,6 @@ KEYS = {
     "ga-02": ("3.15 s", ("3.2 s", "50 ms")),
     "ga-05": ("b-third", ("b-half", "same", "b-double")),
     "ga-x1": ("if-equal", ("always", "never")),
-    "ga-x3": ("28 GB", ("14 GB", "112 GB")),
-    "ga-x4": ("64", ("1", "512")),
     "pipe-05": ("3", ("1", "2", "4")),
     "pipe-x1": ("75 %", ("25 %",)),
     "pipe-x2": ("8.57 %", ("9.4 %",)),
@@ -167,6 +165,9 @@ PARTS = {
     "ovl-04": {"compute": "242.4 ms", "left": "20.5 %"},
     "ovl-x2": {"gather": "33.7 ms", "forward": "28.3 ms", "exposed": "5.3 ms", "enough": "9736"},
     "ga-03": {"step": "7730", "rate": "264.94", "share": "0.647 %", "without": "29.4 %"},
+    "ga-x3": {"buffer": "28 GB", "state": "126 GB", "growth": "12.5 %"},
+    # 100,000 / 32 = 3,125 passes; 48 x 64 = 3,072
+    "ga-x4": {"steps": "48", "left": "53", "scale": "0.828"},
     "zero-x4": {"dp": "1600", "stage3": "25", "share": "31.25 %"},
     "pipe-01": {"ratio": "25 %", "fraction": "20 %", "working": "80 %"},
     "pipe-02": {"one": "8", "all": "24", "times": "3", "last": "2"},

@@ -132,7 +132,7 @@ def test_every_formula_may_be_spelled_in_many_ways(catalog: Catalog, grade: Grad
         ("testtime/derive-the-breakeven", "(c-C)/(2*(N-n))"), ("testtime/derive-the-breakeven", "(c-C)/(2(N-n))"),
         ("testtime/derive-the-breakeven", "(c-C)/(2 FLOP*(N-n))"),
         ("tensor/derive-the-traffic", "8bshe(T-1)/T"), ("tensor/derive-the-traffic", "8bshe(1 - 1/T)"),
-        ("accumulation/derive-the-share", "c/(At+c)"), ("accumulation/derive-the-share", "1 - At/(At+c)"),
+        ("accumulation/derive-the-share", "c(1-s)/(st)"), ("accumulation/derive-the-share", "(c/s - c)/t"),
         ("checkpoints/derive-the-optimum", "√(2C/M)"), ("checkpoints/derive-the-optimum", "(2C/M)^(1/2)"),
         ("precision/derive-the-spacing", "exp2(floor(log(x,2)) - f)"),
         ("collectives/derive-the-volume", "V = 2S(N-1)/N"),
