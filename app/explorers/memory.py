@@ -189,7 +189,7 @@ STATE = Explorer(
     ),
     explore=_state,
     asks="How much state does each GPU hold at ZeRO stage 3?",
-    foreseen=Foreseen(exercise="memory/llama-405b-stage-3", others=_not_stage_three),
+    foreseen=Foreseen(exercise="memory/stage-3", others=_not_stage_three),
 )
 HYBRID = Explorer(
     name="hybrid-sharding",

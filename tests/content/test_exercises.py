@@ -53,16 +53,13 @@ KEYS = {
     "zero-02": ("29.3125 GB", ("28 GB", "28.875 GB", "1.75 GB")),
     "zero-03": ("15.53125 GB", ("29.3 GB", "15.09 GB", "14.0 GB")),
     "zero-04": ("1.75 GB", ("1.3125 GB", "14 GB", "15.5 GB")),
-    "zero-x2": ("1.3125 GB", ("1.75 GB",)),
-    "zero-x3": ("50 GB", ("37.5 GB",)),
-    "zero-x5": ("6.33 GB", ("4.75 GB",)),
     "zero-x6": ("1624.7 GB", ("815.5 GB",)),
     "zero-x7": ("108", ("81",)),
     "zero-x9": ("9", ("2",)),
     "ring-04": ("depends", ("ring", "tree", "equal")),
     "ring-06": ("6", ("2", "3", "4")),
     "ring-x7": ("weights", ("linear",)),
-    "zero-06": ("stage3-8", ("stage2-16", "stage1-64")),
+    "zero-06": ("stage3-16", ("stage2-8", "stage2-64", "stage1-64")),
     "zero-x8": ("barely", ("label",)),
     "zero-x11": ("stage3", ("stage2",)),
     "ovl-x1": ("1.67", ("1.4", "2.5")),
@@ -156,7 +153,11 @@ KEYS = {
 PARTS = {
     "ring-03": {"bus": "38.89", "share": "77.8 %"},
     "zero-05": {"stage3": "41.34", "dp": "27.56", "extra": "13.78", "ratio": "1.5", "time": "413.4"},
-    "zero-x1": {"total": "7168", "redundant": "7056", "share": "98.4 %"},
+    "zero-x1": {"total": "7168", "redundant": "7056", "removed": "75 %"},
+    # 0.65625 of 28 + 1.3125 GB; 64 GB / 4.1875, / 2.21875, / 0.25 and / 2 bytes
+    "zero-x2": {"shard": "1.3125", "freed": "0.65625", "share": "2.24 %"},
+    "zero-x3": {"one": "15.28e9", "two": "28.85e9", "three": "256e9", "limit": "32e9"},
+    "zero-x5": {"counted": "12", "usual": "6.33", "run": "7.12"},
     "lr-03": {"warmup": "8000", "share": "8 %"},
     # 65.625 ms x 400 TFLOP/s / 40 GFLOP; 380 ms - 2/3 x 242 ms, and 9 x 218.67 / 242 = 8.13
     "ovl-01": {"time": "65.6 ms", "tokens": "656"},
@@ -169,7 +170,7 @@ PARTS = {
     "ga-x3": {"buffer": "28 GB", "state": "126 GB", "growth": "12.5 %"},
     # 100,000 / 32 = 3,125 passes; 48 x 64 = 3,072
     "ga-x4": {"steps": "48", "left": "53", "scale": "0.828"},
-    "zero-x4": {"dp": "1600", "stage3": "25", "share": "31.25 %"},
+    "zero-x4": {"state": "25", "few": "4", "more": "5", "times": "2.5"},  # 50 and 62.5 GB, 12 GB a sequence
     "pipe-01": {"ratio": "25 %", "fraction": "20 %", "working": "80 %"},
     "pipe-02": {"one": "8", "all": "24", "times": "3", "last": "2"},
     "pipe-03": {"ratio": "6.25 %", "fraction": "5.88 %", "peak": "9.5"},
