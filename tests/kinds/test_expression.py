@@ -176,7 +176,7 @@ def test_a_formula_that_cannot_be_read_is_told_where_it_stopped(
 
 
 def test_latency_needs_a_unit(grade: Grade) -> None:
-    assert grade("2*(N-1)*(a + S/(N*B))", TIME).correct
+    assert grade("2*(N-1)*(a + S/(N*B)) + S/R - S/(N*R)", TIME).correct
     assert "of another" not in grade("2*(N-1)*a", TIME).feedback[0]
     with pytest.raises(AnswerError, match="no value"):
         grade("2*(N-1)*(a + S/N)", TIME)
