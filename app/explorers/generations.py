@@ -142,6 +142,7 @@ GENERATIONS = Explorer(
     asks="How many times the peak of the first GPU is the peak of a B300?",
     foreseen=Foreseen(
         exercise="hardware/a-decade",
+        answer="compute",
         given=lambda _: {"peak": GPUS[_LATEST].peak},
         others=_not_the_growth,
     ),
