@@ -88,7 +88,7 @@ def test_a_number_by_keyboard(open_page: MakePage, theme: str, width: int) -> No
 @over_screens
 def test_a_choice_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(CHOICE, theme, width))
-    page.get_by_text("The ring always wins for training").click()
+    page.get_by_text("The ring wins for all large messages").click()
     page.get_by_role("button", name="Check").click()
     verdict(page, "incorrect", "Bandwidth-optimal is not the same as time-optimal")
     page.get_by_text("The ring wins when the message is large").click()

@@ -66,7 +66,7 @@ TOLD: list[tuple[str, Answer, str]] = [
     (RING, "70 ms", "70 ms"),
     ("pipelines/bubble-two-ways", {"ratio": "25 %", "fraction": "1/5"},
      "Idle time divided by ideal compute time: 25 %; Idle time divided by the whole step: 1/5"),
-    ("collectives/ring-or-tree", "ring", "The ring always wins for training, because it is bandwidth-optimal."),
+    ("collectives/ring-or-tree", "ring", "The ring wins for all large messages, on any number of ranks, because it is bandwidth-optimal."),
     ("diagnosis/technique-and-lever", {"dp": "copy", "pp": "slice"},
      "Data parallelism → copy; Pipeline parallelism → slice"),
     ("memory/the-mildest-stage", {"stage": "2", "gpus": "64"}, "ZeRO stage: 2; GPUs: 64"),
