@@ -84,13 +84,9 @@ KEYS = {
     "ga-x3": ("28 GB", ("14 GB", "112 GB")),
     "ga-x4": ("64", ("1", "512")),
     "pipe-05": ("3", ("1", "2", "4")),
-    "pipe-x1": ("75 %", ("25 %",)),
-    "pipe-x2": ("8.57 %", ("9.4 %",)),
     "pipe-x4": ("17.9 %", ("25 %",)),
     "pipe-x6": ("memory", ("bubble", "both")),
-    "pipe-x8": ("7.5 %", ("22.6 %", "0 %")),
-    "pipe-x9": ("sea", ("deepseek", "updates")),
-    "pipe-x10": ("20", ("80", "21")),
+    "pipe-x8": ("8.86 %", ("7.53 %", "22.6 %", "0 %")),  # 7 / (72 + 7)
     "tp-x2": ("nonlinear", ("same",)),
     "tp-x3": ("469.8 MB", ("234.9 MB",)),
     "tp-x4": ("504", ("8064",)),
@@ -173,8 +169,11 @@ PARTS = {
     "pipe-03": {"ratio": "6.25 %", "fraction": "5.88 %", "peak": "9.5"},
     "pipe-04": {"boundaries": "15", "total": "180", "plain": "36", "growth": "5", "one": "12"},
     "pipe-06": {"ratio1": "141", "ratio2": "71", "fraction1": "134", "fraction4": "34"},
-    "pipe-x3": {"first": "27.3", "second": "8.6", "third": "65.2", "fourth": "19.0"},
-    "pipe-x7": {"plain": "21 s", "zero": "7 s", "dual": "6 s"},
+    "pipe-x1": {"idle": "75 %", "faster": "1"},
+    "pipe-x2": {"each": "200 ms", "bubble": "28.6 %", "rest": "300 ms"},  # 3.2 s / 16; 1.4 of 4.9 s
+    "pipe-x3": {"first": "31.9", "second": "30.4", "third": "27.3", "fourth": "20"},  # 15/47, 7/23, 3/11, 1/5
+    "pipe-x7": {"plain": "21 s", "zero": "7 s", "dual": "6 s", "chunks": "3"},
+    "pipe-x10": {"largest": "4", "lost": "4.69 %"},  # 3 of 64 places
     "tp-01": {"height": "8192", "width": "1024", "parameters": "8388608", "mine": "8"},
     "tp-02": {"array": "64", "sent": "117.44", "forward": "18.79", "fast": "0.261", "slow": "1.174"},
     "tp-03": {"each": "805.3e6", "layer": "1.611", "gpu": "16.11"},
