@@ -72,11 +72,8 @@ KEYS = {
     "lr-02": ("8.485e-4", ("2.4e-3", "1.06e-4", "6e-4")),
     "lr-04": ("saves-below", ("both-half", "generalizes")),
     "lr-05": ("half", ("same", "quarter", "longer")),
-    "lr-x1": ("3.79e6", ()),
     "lr-x2": ("1154406", ("1154343",)),
-    "lr-x3": ("0.6667 %", ()),
     "lr-x4": ("slower", ("diverges",)),
-    "lr-x5": ("16777216", ("2048", "131072")),
     "ga-01": ("64", ("512", "256", "63")),
     "ga-02": ("3.15 s", ("3.2 s", "50 ms")),
     "ga-05": ("b-third", ("b-half", "same", "b-double")),
@@ -157,6 +154,9 @@ PARTS = {
     "zero-05": {"stage3": "41.34", "dp": "27.56", "extra": "13.78", "ratio": "1.5", "time": "413.4"},
     "zero-x1": {"total": "7168", "redundant": "7056", "share": "98.4 %"},
     "lr-03": {"warmup": "8000", "share": "8 %"},
+    "lr-x1": {"critical": "3.79e6", "reached": "1.70"},  # 12.5 ^ 0.21
+    "lr-x3": {"steps": "0.6667 %", "tokens_seen": "0.41 %"},  # 64 billion of 15.6 trillion
+    "lr-x5": {"batch": "16777216", "steps": "929832", "off": "45168"},  # 15.6e12 / 2^24; 975,000
     "ovl-02": {"hidden": "97.5 %", "exposed": "1.5 ms", "added": "0.75 %"},
     "ovl-03": {"across": "333.3 ms", "within": "116.7 ms", "rails": "83.3 ms"},
     "ovl-04": {"compute": "242.4 ms", "left": "20.5 %"},
