@@ -85,7 +85,6 @@ KEYS = {
     "pipe-x6": ("memory", ("bubble", "both")),
     "pipe-x8": ("8.86 %", ("7.53 %", "22.6 %", "0 %")),  # 7 / (72 + 7)
     "tp-x2": ("nonlinear", ("same",)),
-    "tp-x3": ("469.8 MB", ("234.9 MB",)),
     "tp-x4": ("504", ("8064",)),
     "tp-x8": ("partly", ("never",)),
     "tp-x9": ("different", ("same",)),
@@ -178,6 +177,7 @@ PARTS = {
     "tp-03": {"each": "805.3e6", "layer": "1.611", "gpu": "16.11"},
     "tp-04": {"queries": "8", "keys": "1", "group": "8", "copies": "2"},
     "tp-05": {"count": "320", "time": "62.6", "compute_share": "20.9", "step_share": "17.3", "across": "125"},
+    "tp-x3": {"tensor": "469.8 MB", "sharded": "4228 MB", "even": "36864"},  # 3 * 7/8 * 24 * 8192^2; 4.5 * 8192
     "tp-x5": {"group": "131072", "sent": "236.8", "time": "0.526", "share": "8.5"},
     "tp-x6": {"tensor": "436.2", "both": "142.6"},
     "ckpt-02": {"alone": "98", "together": "1.53", "needed": "640"},
