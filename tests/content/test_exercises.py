@@ -154,7 +154,7 @@ PARTS = {
     "lr-03": {"warmup": "8000", "share": "8 %"},
     "lr-x1": {"critical": "3.79e6", "reached": "1.70"},  # 12.5 ^ 0.21
     "lr-x3": {"steps": "0.6667 %", "tokens_seen": "0.41 %"},  # 64 billion of 15.6 trillion
-    "lr-x5": {"batch": "16777216", "steps": "929832", "off": "45168"},  # 15.6e12 / 2^24; 975,000
+    "lr-x5": {"batch": "16777216", "steps": "929832", "excess": "45168"},  # 15.6e12 / 2^24; 975,000
     "ovl-02": {"hidden": "97.5 %", "exposed": "1.5 ms", "added": "0.75 %"},
     "ovl-03": {"across": "333.3 ms", "within": "116.7 ms", "rails": "83.3 ms"},
     "ovl-04": {"compute": "242.4 ms", "left": "20.5 %"},
