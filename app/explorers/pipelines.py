@@ -201,6 +201,8 @@ SCHEDULES_SHOWN = Explorer(
     ),
     explore=_schedules,
     asks="What share of the step is bubble?",
-    foreseen=Foreseen(exercise="pipelines/fraction-of-a-step", others=_not_the_bubble),
+    foreseen=Foreseen(
+        exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble
+    ),
     open=(0,),
 )

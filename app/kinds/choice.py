@@ -67,6 +67,11 @@ class Choice(Base):
         return not isinstance(self.correct, str)
 
     @property
+    def minutes(self) -> int:
+        """About how long it takes: where each option has to be judged, half a minute for each."""
+        return super().minutes + (len(self.options) // 2 if self.many else 0)
+
+    @property
     def variation(self) -> str:
         """What another seed changes."""
         return super().variation or "Shuffles the options again."

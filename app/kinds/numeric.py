@@ -74,6 +74,11 @@ class Numeric(Asking):
         """The quantities by name."""
         return self._asked
 
+    @property
+    def minutes(self) -> int:
+        """About how long it takes: half a minute more for each box after the first."""
+        return super().minutes + (len(self._asked) - 1) // 2
+
     def question(self, seed: int) -> NumericQuestion:
         """The boxes to fill in."""
         return NumericQuestion(self.boxes(seed))

@@ -67,39 +67,29 @@ KEYS = {
     "lr-02": ("8.485e-4", ("2.4e-3", "1.06e-4", "6e-4")),
     "lr-04": ("saves-below", ("both-half", "generalizes")),
     "lr-05": ("half", ("same", "quarter", "longer")),
-    "lr-x1": ("3.79e6", ()),
     "lr-x2": ("1154406", ("1154343",)),
-    "lr-x3": ("0.6667 %", ()),
     "lr-x4": ("slower", ("diverges",)),
-    "lr-x5": ("16777216", ("2048", "131072")),
     "ga-01": ("64", ("512", "256", "63")),
     "ga-02": ("3.15 s", ("3.2 s", "50 ms")),
     "ga-05": ("b-third", ("b-half", "same", "b-double")),
     "ga-x1": ("if-equal", ("always", "never")),
     "pipe-05": ("3", ("1", "2", "4")),
-    "pipe-x1": ("75 %", ("25 %",)),
-    "pipe-x2": ("8.57 %", ("9.4 %",)),
     "pipe-x4": ("17.9 %", ("25 %",)),
     "pipe-x6": ("memory", ("bubble", "both")),
-    "pipe-x8": ("7.5 %", ("22.6 %", "0 %")),
-    "pipe-x9": ("sea", ("deepseek", "updates")),
-    "pipe-x10": ("20", ("80", "21")),
+    "pipe-x8": ("8.86 %", ("7.53 %", "22.6 %", "0 %")),  # 7 / (72 + 7)
     "tp-x2": ("nonlinear", ("same",)),
-    "tp-x3": ("469.8 MB", ("234.9 MB",)),
     "tp-x4": ("504", ("8064",)),
     "tp-x8": ("partly", ("never",)),
     "tp-x9": ("different", ("same",)),
     "ckpt-01": ("980 GB", ("1120 GB", "840 GB", "140 GB")),
-    "ckpt-x1": ("201", ("205.5",)),
     "ckpt-x3": ("2112", ("16384",)),
     "ckpt-x6": ("16.7 min", ("167 min",)),
     "ckpt-x7": ("gpu", ("memory",)),
     "mp-01": ("6.1035e-5", ("5.96e-8", "3.05e-5", "1.18e-38")),
-    "mp-02": ("16384", ("32768", "131072", "65536")),
+    "mp-02": ("16384", ("32768", "65536")),  # never 2,000 clean steps in a row
     "mp-04": ("hybrid", ("swapped", "range")),
     "mp-x3": ("0.0078125", ("0.00390625",)),
     "mp-x4": ("8192", ("8",)),
-    "mp-x5": ("229376", ("56",)),
     "mp-x6": ("theory", ("doubled",)),
     "mp-x7": ("18 B", ("16 B",)),
     "cap-01": ("128", ("192", "1024", "2048")),
@@ -159,6 +149,9 @@ PARTS = {
     # 65.625 ms x 400 TFLOP/s / 40 GFLOP; 380 ms - 2/3 x 242 ms, and 9 x 218.67 / 242 = 8.13
     "ovl-01": {"time": "65.6 ms", "tokens": "656"},
     "ovl-x3": {"exposed": "218.67 ms", "count": "9"},
+    "lr-x1": {"critical": "3.79e6", "reached": "1.70"},  # 12.5 ^ 0.21
+    "lr-x3": {"steps": "0.6667 %", "tokens_seen": "0.41 %"},  # 64 billion of 15.6 trillion
+    "lr-x5": {"batch": "16777216", "steps": "929832", "excess": "45168"},  # 15.6e12 / 2^24; 975,000
     "ovl-02": {"hidden": "97.5 %", "exposed": "1.5 ms", "added": "0.75 %"},
     "ovl-03": {"across": "333.3 ms", "within": "116.7 ms", "rails": "83.3 ms"},
     "ovl-04": {"compute": "242.4 ms", "left": "20.5 %"},
@@ -173,25 +166,31 @@ PARTS = {
     "pipe-03": {"ratio": "6.25 %", "fraction": "5.88 %", "peak": "9.5"},
     "pipe-04": {"boundaries": "15", "total": "180", "plain": "36", "growth": "5", "one": "12"},
     "pipe-06": {"ratio1": "141", "ratio2": "71", "fraction1": "134", "fraction4": "34"},
-    "pipe-x3": {"first": "27.3", "second": "8.6", "third": "65.2", "fourth": "19.0"},
-    "pipe-x7": {"plain": "21 s", "zero": "7 s", "dual": "6 s"},
+    "pipe-x1": {"idle": "75 %", "faster": "1"},
+    "pipe-x2": {"each": "200 ms", "bubble": "28.6 %", "rest": "300 ms"},  # 3.2 s / 16; 1.4 of 4.9 s
+    "pipe-x3": {"first": "31.9", "second": "30.4", "third": "27.3", "fourth": "20"},  # 15/47, 7/23, 3/11, 1/5
+    "pipe-x7": {"plain": "21 s", "zero": "7 s", "dual": "6 s", "chunks": "3"},
+    "pipe-x10": {"largest": "4", "lost": "4.69 %"},  # 3 of 64 places
     "tp-01": {"height": "8192", "width": "1024", "parameters": "8388608", "mine": "8"},
     "tp-02": {"array": "64", "sent": "117.44", "forward": "18.79", "fast": "0.261", "slow": "1.174"},
     "tp-03": {"each": "805.3e6", "layer": "1.611", "gpu": "16.11"},
     "tp-04": {"queries": "8", "keys": "1", "group": "8", "copies": "2"},
     "tp-05": {"count": "320", "time": "62.6", "compute_share": "20.9", "step_share": "17.3", "across": "125"},
+    "tp-x3": {"tensor": "469.8 MB", "sharded": "4228 MB", "even": "36864"},  # 3 * 7/8 * 24 * 8192^2; 4.5 * 8192
     "tp-x5": {"group": "131072", "sent": "236.8", "time": "0.526", "share": "8.5"},
     "tp-x6": {"tensor": "436.2", "both": "142.6"},
     "ckpt-02": {"alone": "98", "together": "1.53", "needed": "640"},
     "ckpt-03": {"interval": "68.59", "steps": "411", "overhead": "2.38", "lost": "34.3"},
     "ckpt-04": {"hour": "1024", "failure": "608.14", "several": "18244", "saving": "585"},
     "ckpt-x2": {"machine": "3.09", "gpu": "50677", "smaller": "99"},
-    "ckpt-x4": {"interval": "19.3", "waste": "10.4 %"},
-    "ckpt-x5": {"sustained_time": "32.8", "peak_time": "9.4"},
+    "ckpt-x1": {"stopped": "201", "background": "612"},  # 45,000 - 109 * 411, and - 108 * 411
+    "ckpt-x4": {"interval": "18.97", "waste": "10.5 %", "needed": "15"},  # M = 3 h, C = 60 s
+    "ckpt-x5": {"time": "32.8", "enough": "400", "unlimited": "0.8"},
     "mp-03": {"mixed": "182", "full": "156", "ratio": "1.167", "mixed_all": "208", "full_all": "208"},
-    "mp-05": {"half": "42.95", "quarter": "21.47", "saved": "21.47"},
+    "mp-05": {"plain": "365.1", "mixed": "289.9", "saved": "75.16"},  # 34, 27 and 7 times 10.737e9
     "mp-x1": {"spacing": "1.22e-4", "moved": "0", "least": "4.88e-4"},
-    "mp-x2": {"short": "0.0200195", "exact": "0.0300024"},
+    "mp-x2": {"alone": "0.5", "first": "20", "copy": "0.69921875"},  # 179 / 256; half of 2^-8 is 19.5 updates
+    "mp-x5": {"scales": "229376", "single": "2^-9", "own": "2^-16"},  # 896 = 2 * 448 and 7 = 448 / 64
     "cap-02": {"full": "8", "how_many": "14", "ends": "7"},
     "cap-03": {"layer": "3.1877 billion", "model": "405.85 billion", "weights": "6.375"},
     "cap-05": {"days": "67.7", "window_mfu": "50.1", "card": "78.4", "card_mfu": "34.5"},

@@ -12,6 +12,7 @@ from app.content.catalog import Catalog
 from app.expressions import Quantity, evaluate
 from app.kinds import Answer, Exercise
 from app.kinds.design import Design
+from app.kinds.expression import Expression
 from app.sandbox.runner import Runner
 
 # exercise, seed, answer, whether it is right, what is said of it
@@ -31,7 +32,7 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("rates/steps-of-a-ramp", 0, "1154406.5", True, ""),
     ("rates/steps-of-a-ramp", 0, "1154343.5", False, "first stage"),
     ("rates/steps-of-a-ramp", 7, "1437400", False, "first stage"),
-    ("rates/share-of-the-warm-up", 0, "0.00667 %", False, "a hundred times"),
+    ("rates/share-of-the-warm-up", 0, {"steps": "0.00667 %"}, False, "a hundred times"),
     # 8,192 · 16,384 · 34 / 8 bytes, 16 micro-batches of 7 layers.
     ("capstone/activations-of-stage-zero", 0, "63.9 GB", True, ""),
     ("capstone/activations-of-stage-zero", 0, "71.9 GB", False, "holds 7, not 7.875"),
@@ -52,10 +53,14 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("experts/capacity", 0, {"share": "128", "capacity": "160", "dropped": "32"}, True, ""),
     ("hardware/smallest-product", 0, "885", False, "Round up"),
     ("hardware/days-on-a-cluster", 0, {"cost": "7 %"}, False, "inverse of the ratio"),
-    # 7/(32 + 7) of the step, and 8 GB: each micro-batch of 8 sequences holds 8 GB, and there are 4.
+    # Each micro-batch of 8 sequences holds 8 GB, and there are 4. Of those that fit, (2, 4) is fastest:
+    # (16 * 4 + 7) * 25.5 ms = 1,810.5 ms against (16 * 8 + 7) * 14.25 ms = 1,923.75 ms.
     ("pipelines/a-bubble-that-fits", 0, {"micro": "8", "chunks": "1"}, False, "keeps 32 GB"),
-    ("pipelines/a-bubble-that-fits", 0, {"micro": "2", "chunks": "4"}, False, "perhaps with another micro-batch"),
-    ("pipelines/a-third-of-the-bubble", 7, "0.0598", False, "percentage"),
+    ("pipelines/a-bubble-that-fits", 0, {"micro": "2", "chunks": "8"}, False, "perhaps with another micro-batch"),
+    # A sentence with three faults: what fills the gaps, who found it, and that nothing is left.
+    ("pipelines/who-found-it", 0, ["updates", "sea", "remains"], True, "one per step"),
+    ("pipelines/who-found-it", 0, ["sea", "remains", "split"], False, "1 more option is right"),
+    ("pipelines/a-third-of-the-bubble", 7, "0.0680", False, "percentage"),
 )  # fmt: skip
 
 # exercise, seed, what its page says since
@@ -138,6 +143,29 @@ def test_false_and_unidiomatic_phrases_do_not_return(catalog: Catalog, says: str
         texts += [exercise.title, exercise.solution, *(text for _, text in exercise.texts())]
         texts += [str(values) for values in exercise.cases]
     assert says not in on_one_line(texts)
+
+
+def passed_through(stages: list[float], microbatches: int) -> float:
+    """When the last of *microbatches* leaves the last of *stages*, played one by one."""
+    free = [0.0] * len(stages)
+    for _ in range(microbatches):
+        ready = 0.0
+        for place, takes in enumerate(stages):
+            ready = free[place] = max(ready, free[place]) + takes
+    return free[-1]
+
+
+@pytest.mark.parametrize("slow", [0, 3, 6])
+def test_the_idle_share_beside_a_slow_stage_is_played(catalog: Catalog, slow: int) -> None:
+    exercise = found(catalog, "pipelines/derive-the-fraction")
+    assert isinstance(exercise, Expression)
+    for m, x in ((1, 0.25), (12, 0.0), (40, 0.25)):
+        forward = [1.0 + x * (place == slow) for place in range(7)]
+        backward = [2 * takes for takes in reversed(forward)]
+        step = passed_through(forward, m) + passed_through(backward, m)
+        names = {"p": Quantity(7), "m": Quantity(m), "x": Quantity(x)}
+        idle = evaluate(exercise.answer, names)
+        assert idle.value == pytest.approx(1 - 3 * m / step, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 5))

@@ -122,7 +122,7 @@ def test_each_seed_draws_one_bug_for_ever(catalog: Catalog) -> None:
     exercise = catalog.exercise("pipelines/fraction-line")
     assert isinstance(exercise, BuggyLine)
     shown = [exercise.bug(seed).shown for seed in range(40)]
-    assert len(set(shown)) > 10
+    assert len(set(shown)) > 8
     assert shown == [exercise.bug(seed).shown for seed in range(40)]
     assert exercise.bug(0) is exercise.bugs[0]
 

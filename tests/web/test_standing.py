@@ -76,9 +76,22 @@ def test_the_path_of_a_chapter_without_core_exercises_is_all_of_it(catalog: Cata
 def test_a_harder_exercise_takes_longer_and_a_program_longer_than_a_choice(
     catalog: Catalog,
 ) -> None:
-    minutes = {(one.kind, one.level): one.minutes for one in catalog.exercises}
+    short = [one for one in catalog.exercises if len(getattr(one, "answers", "")) < 2]
+    minutes = {
+        (one.kind, one.level): one.minutes for one in short if not getattr(one, "many", False)
+    }
     assert minutes["numeric", 1] < minutes["numeric", 3] < minutes["numeric", 4]
     assert minutes["choice", 2] < minutes["numeric", 2] < minutes["function", 2]
+
+
+def test_an_exercise_that_asks_for_more_takes_longer(catalog: Catalog) -> None:
+    five, two = (
+        catalog.exercise(f"precision/{one}") for one in ("mixed-or-full", "rounded-by-chance")
+    )
+    assert five.level == two.level
+    assert five.minutes == two.minutes + 1  # two boxes more
+    many = catalog.exercise("tensor/seventy-one-seconds")
+    assert many.minutes > 4
 
 
 def test_the_first_variant_has_the_plain_address(topic: Topic) -> None:
