@@ -128,7 +128,6 @@ KEYS = {
     "fsdp-05": ("10.5", ("3",)),
     "fsdp-07": ("stage1", ("full",)),
     "fsdp-08": ("two", ("three",)),
-    "mesh-03": ("16384", ("152", "2048")),
     "mesh-06": ("impossible", ("tensor",)),
     "mesh-08": ("2", ("1", "3", "4")),
     "mesh-10": ("more", ("half", "same")),
@@ -211,8 +210,10 @@ PARTS = {
     "fsdp-04": {"sent": "41.34", "one": "826.9", "node": "103.4"},
     "fsdp-06": {"state": "810", "least": "128", "then": "50.6"},
     "mesh-01": {"tensor": "1", "context": "2", "stage": "4", "data": "8"},
-    "mesh-04": {"data": "4", "state": "50.6"},
-    "mesh-05": {"twelve": "84", "sixteen": "112", "sharded": "14"},
+    "mesh-03": {"gpus": "2048", "copies": "2"},
+    "mesh-04": {"data": "4", "state": "50.6", "stage1": "88.6"},  # 405e9 / 32 * (4 + 12 / 4)
+    # 3 * 14 GB * 7/8; 4 * 32 rings of 8,192 B that send 7/4 of it; 36.75e9 / 1.835e6
+    "mesh-05": {"state": "14", "sharded": "36.75", "token": "1.835", "tokens": "20027"},
     "moe-02": {"dollars": "5.576e6", "days": "54.2"},
     "moe-03": {"flops": "3.286e24", "rate": "342.6", "share": "34.6 %"},
     "moe-04": {"rate": "341.4", "hours": "11.1", "work": "11.5"},
