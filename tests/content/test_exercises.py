@@ -131,7 +131,6 @@ KEYS = {
     "mesh-06": ("impossible", ("tensor",)),
     "mesh-08": ("2", ("1", "3", "4")),
     "mesh-10": ("more", ("half", "same")),
-    "moe-01": ("5.51 %", ("18.1 %",)),
     "moe-08": ("memory", ("mla", "moe")),
     "moe-09": ("weights", ("updates",)),
     "io-01": ("8.59 GB", ("4.29 GB",)),
@@ -212,6 +211,8 @@ PARTS = {
     "mesh-04": {"data": "4", "state": "50.6", "stage1": "88.6"},  # 405e9 / 32 * (4 + 12 / 4)
     # 3 * 14 GB * 7/8; 4 * 32 rings of 8,192 B that send 7/4 of it; 36.75e9 / 1.835e6
     "mesh-05": {"state": "14", "sharded": "36.75", "token": "1.835", "tokens": "20027"},
+    # 32 * 8 and 32 * 2 experts of 176.2 million, and 1.6 billion
+    "moe-01": {"total": "46.7e9", "active": "12.87e9", "share": "27.6 %"},
     "moe-02": {"dollars": "5.576e6", "days": "54.2"},
     "moe-03": {"flops": "3.286e24", "rate": "342.6", "share": "34.6 %"},
     "moe-04": {"rate": "341.4", "hours": "11.1", "work": "11.5"},
