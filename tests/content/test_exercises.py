@@ -136,8 +136,8 @@ KEYS = {
     "tts-05": ("none", ("tests",)),
     "tts-06": ("548.6 days", ("219.4 days",)),
     "tts-07": ("smaller", ("larger",)),
-    "diag-05": ("1382.40 $", ("1689.6 $",)),
     "diag-06": ("no", ("yes",)),
+    "diag-07": ("logits", ("scores", "inner", "embedding")),  # 16,384 * 128,256 * 4 B are 7.83 GiB
     "diag-08": ("split", ("shard", "slice", "copy")),
     # Read off the last rows of the tables: 2 / (2 - 386.56 / 195.31), and so on.
     "ring-x12": ("96", ("1.979", "48")),
@@ -232,7 +232,7 @@ PARTS = {
     "tts-01": {"points": "12.9", "relative": "30.4"},
     "tts-03": {"less": "75.99", "more": "94.24"},
     "tts-04": {"train_large": "5.88e23", "train_small": "7.2e23", "tokens": "1.0645e12"},
-    "diag-07": {"plain": "1600", "one": "418.75", "two": "221.9", "three": "25"},
+    "diag-05": {"idle": "1382.40 $", "saved": "512 $", "days": "19.53"},  # 3,072 $ * (1 - 55/66)
     "diag-14": {"share": "82.2 %", "one": "161.06 ms"},  # 328.9 / 400; 8.59 GB * 15/16 / 50 GB/s
     "diag-18": {"waiting": "20.96 ms", "speedup": "3.626"},  # 435.588 / (435.588 - 315.457)
     "diag-20": {"straggler": "2", "waiting": "80 ms"},  # 4 x (79 - 59) ms
