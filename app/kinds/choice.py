@@ -53,6 +53,11 @@ class Choice(Base):
     )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
 
+    @property
+    def minutes(self) -> int:
+        """About how long it takes: twice as long where the drawn values decide what is right."""
+        return super().minutes * (2 if self.correct == FIRST else 1)
+
     @model_validator(mode="after")
     def _names_options(self) -> Self:
         named = [self.correct] if isinstance(self.correct, str) else self.correct
