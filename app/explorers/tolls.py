@@ -20,11 +20,11 @@ class Technique:
 
 
 _TOLLS = {
-    "state": ("the state shelf", "weights, gradients, optimizer"),
-    "scratchpad": ("the scratchpad", "activations"),
-    "cable": ("the cable", "traffic between GPUs"),
-    "bubble": ("the bubble", "waiting for a stage"),
-    "inch": ("the last inch", "memory to cores"),
+    "state": ("model state", "weights, gradients, optimizer"),
+    "scratchpad": ("activation memory", "kept for the backward pass"),
+    "cable": ("communication", "traffic between GPUs"),
+    "bubble": ("pipeline bubble", "waiting for a stage"),
+    "inch": ("memory bandwidth", "memory to cores"),
 }
 TECHNIQUES = (
     Technique("ZeRO", ("state",), "memory", "1910.02054"),

@@ -68,8 +68,13 @@ class Choice(Base):
 
     @property
     def minutes(self) -> int:
-        """About how long it takes: where each option has to be judged, half a minute for each."""
-        return super().minutes + (len(self.options) // 2 if self.many else 0)
+        """About how long it takes: where several options are right, half a minute for each option.
+
+        Twice as long where the drawn values decide which one is right.
+        """
+        if self.many:
+            return super().minutes + len(self.options) // 2
+        return super().minutes * (2 if self.correct == FIRST else 1)
 
     @property
     def variation(self) -> str:

@@ -37,7 +37,7 @@ VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
     ("capstone/activations-of-stage-zero", 0, "63.9 GB", True, ""),
     ("capstone/activations-of-stage-zero", 0, "71.9 GB", False, "holds 7, not 7.875"),
     # 16,384 GPUs are 5.33 pods of 3,072.
-    ("capstone/pipelines-in-a-pod", 0, {"copies": "24", "pods": "6"}, True, ""),
+    ("capstone/pipelines-in-a-pod", 0, {"copies": "24", "pods": "6", "in_order": "6", "dealt": "128"}, True, ""),
     ("capstone/pipelines-in-a-pod", 0, {"pods": "5"}, False, "need a pod too"),
     # 30.84 million GPU-hours on 16,384 GPUs are 78.4 days.
     ("capstone/energy-and-dollars", 0, {"energy": "21.58 GWh", "rental": "61.66e6 $"}, False, "Right: 21.58 GWh"),

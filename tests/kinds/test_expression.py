@@ -127,8 +127,8 @@ def test_every_formula_may_be_spelled_in_many_ways(catalog: Catalog, grade: Grad
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("capstone/derive-the-days", "6*N*D/(G*P*u)"), ("capstone/derive-the-days", "6ND/(GPu)"),
-        ("capstone/derive-the-days", "(6*FLOP)*N*D/(G*P*u)"), ("capstone/derive-the-days", "6 FLOP*N*D/(G*P*u)"),
+        ("capstone/derive-the-days", "6*N*D*r/(P*u)"), ("capstone/derive-the-days", "6NDr/(Pu)"),
+        ("capstone/derive-the-days", "(6*FLOP)*N*D*r/(P*u)"), ("capstone/derive-the-days", "6 FLOP*N*D/(G*P*u)*G*r"),
         ("testtime/derive-the-breakeven", "(c-C)/(2*(N-n))"), ("testtime/derive-the-breakeven", "(c-C)/(2(N-n))"),
         ("testtime/derive-the-breakeven", "(c-C)/(2 FLOP*(N-n))"),
         ("tensor/derive-the-traffic", "8bshe(T-1)/T"), ("tensor/derive-the-traffic", "8bshe(1 - 1/T)"),
@@ -145,8 +145,8 @@ def test_the_formula_of_the_worked_solution_is_right(grade: Grade, name: str, an
 @pytest.mark.parametrize(
     ("name", "answer", "says"),
     [
-        ("capstone/derive-the-days", "6*N*D*P/(G*u)", "multiply by something in s^2"),
-        ("capstone/derive-the-days", "6*N*D/(G*u)", "plain number, but the answer is a value in s: multiply by"),
+        ("capstone/derive-the-days", "6*N*D*P*r/(G*u)", "multiply by something in s^2"),
+        ("capstone/derive-the-days", "6*N*D/(G*u)", "plain number, but the answer is a value in $: multiply by"),
         ("tensor/derive-the-traffic", "8bshe^2(T-1)/T", "a value in B^2"),
         ("testtime/derive-the-breakeven", "(c-C)/(N-n)", ""),
     ],
