@@ -16,6 +16,8 @@ PAGES = {
     "chapter": "/chapters/tensor",
     **{f"chapter {name}": f"/chapters/{name}" for name in ("collectives", "memory", "rates", "overlap", "hardware")},
     **SAMPLES,
+    "map": "/map",
+    "map of a route": "/map?route=serve",
     "ring or tree": "/exercises/collectives/ring-or-tree",
     "traffic of stage 3": "/exercises/memory/traffic-of-stage-3",
     "cut by columns": "/exercises/tensor/column-split",

@@ -7,6 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
 from app.web import chapter, home
+from app.web.course import map as course_map
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
@@ -57,6 +58,7 @@ from app.web.share.studio import Studio
 PARTS = (
     home,
     chapter,
+    course_map,
     exercise_page,
     pad,
     explorer_page,

@@ -64,7 +64,9 @@ def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Eng
         own = entry_of(session, "l", "p/e")
         assert own is not None
         assert (own.time, own.memory) == (10, 5)
-        enter(session, "l", "p/e", 12, 4)  # slower, in less memory: neither is better, the last stays
+        enter(
+            session, "l", "p/e", 12, 4
+        )  # slower, in less memory: neither is better, the last stays
         for learner in ("m", "n"):
             enter(session, learner, "p/e", 10, 5)
         enter(session, "m", "p/other", 1, 1)
