@@ -7,6 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
 from app.web import chapter, home
+from app.web.course import final, placement
 from app.web.course import map as course_map
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
@@ -59,6 +60,8 @@ PARTS = (
     home,
     chapter,
     course_map,
+    placement,
+    final,
     exercise_page,
     pad,
     explorer_page,

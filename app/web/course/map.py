@@ -154,7 +154,7 @@ def _mark(site: Site, learner: str, chapters: list[str]) -> None:
 
 
 def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:
-    for name, text in {"": _ALL, **ROUTES}.items():
+    for name, text in (("", _ALL), *ROUTES.items()):
         topics = topics_on(catalog, name)
         if not topics:
             continue  # a course pack has no chapter on it
