@@ -1,7 +1,7 @@
 """The placement: which chapter to ask about next, and what the answers say about the others.
 
-Those who can answer on a chapter know what it builds on; those who cannot do not know what builds on
-it. So each question is about a chapter that decides many others, whichever way it is answered, and
+Those who can answer on a chapter know what it builds on; those who cannot do not know what builds
+on it. So each question is about a chapter that decides many others, whichever the answer is, and
 more so the way that is likelier by the answers so far.
 Source of the idea: Doignon, Falmagne, "Spaces for the assessment of knowledge", 1985.
 """

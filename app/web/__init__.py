@@ -7,6 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
 from app.web import chapter, home
+from app.web.course import board as schedule_board
 from app.web.course import final, placement
 from app.web.course import map as course_map
 from app.web.daily import page as daily_page
@@ -63,6 +64,7 @@ PARTS = (
     placement,
     final,
     exercise_page,
+    schedule_board,
     pad,
     explorer_page,
     layouts,

@@ -18,6 +18,7 @@ from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
 from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, assigned, rules_of
+from app.web.exercise.entered import enter_on_board
 from app.web.exercise.posted import (
     ActionResult,
     Fields,
@@ -150,6 +151,7 @@ async def _check(site: Site, exercise: Exercise, posted: Posted, before: PastAt)
         revealed=before.seen.solution,
         seconds=seconds_on(posted.given),
     )
+    await enter_on_board(site, exercise, posted, checked.verdict, before)
     return Acted(ActionResult(verdict=checked.verdict), before.answered(checked.attempt))
 
 
