@@ -12,7 +12,6 @@ _TOP, _ROW, _HIGHEST = 34, 34, 300  # pixels: above the rows, of a row, of all r
 _WIDEST, _TALLEST, _SMALLEST = 34, 24, 4  # pixels of a box
 _LEFT, _EDGE, _FOOT = 12, 8, 46
 _FEW = 12  # values that an axis names
-_NOTE = "Only values that occur are listed. Boxes show how many learners have both."
 Place = tuple[int, int]
 
 
@@ -100,7 +99,7 @@ def _sheet(board: Board, paper: Paper) -> Sheet:
     left = _LEFT + widest([str(memory) for memory in memories])
     grid = _Grid(times, memories, left, paper.width - _EDGE, _TOP + height)
     return Sheet(
-        height=grid.bottom + _FOOT + 20,
+        height=grid.bottom + _FOOT,
         rects=tuple(_boxes(board, grid)),
         arrows=tuple(_lines(board, grid)),
         words=tuple(_words(grid)),
@@ -149,4 +148,3 @@ def _words(grid: _Grid) -> Iterator[Words]:
         _, y = grid.middle((grid.times[0], memory))
         yield Words(grid.left - 6, y + 4, str(memory), anchor="end", quiet=True)
     yield Words(grid.right, grid.bottom + 36, "Time, in units", anchor="end", quiet=True)
-    yield Words(0, grid.bottom + 58, _NOTE, quiet=True)

@@ -149,12 +149,12 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
 def test_lint_names_a_need_and_a_placement_question_that_do_not_exist(exercise_file: Write) -> None:
     topic = exercise_file(GOOD).parent / "topic.yaml"
     own, text = topic.parent.name, topic.read_text()
-    topic.write_text(f"{text}needs: [colectives, {own}]\nroutes: [train]\nplacement: frist\n")
+    topic.write_text(f"{text}needs: [colectives, {own}]\nroutes: [train]\nplacement: no-such\n")
     says = [problem.says for problem in lint_topic(topic).problems]
     assert [one.partition(":")[0] for one in says] == ["needs.0", "needs.1", "placement"]
     assert "no other chapter is called 'colectives'; did you mean 'collectives'?" in says[0]
     assert f"no other chapter is called {own!r}" in says[1]
-    assert "no exercise of it is called 'frist'" in says[2]
+    assert "no exercise of it is called 'no-such'" in says[2]
     topic.write_text(f"{text}routes: [training]\n")
     (problem,) = lint_topic(topic).problems
     assert "train" in f"{problem.says} {problem.cure}"
