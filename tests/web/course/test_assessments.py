@@ -10,13 +10,15 @@ from app.db.assessments import Assessed, assessed_in
 from app.db.queries import latest_attempts
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
-from app.db.tables import Reveal
+from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds import Exercise
 from app.learning.finals import final_questions
 from app.learning.placing import placement_question
+from app.people.policy import Policy
 from app.site import Site
 from app.web.frame.visitor import COOKIE
+from tests.people.school import DAY, School
 from tests.web.course.test_map import words
 
 
@@ -160,3 +162,20 @@ def test_who_only_looks_gets_no_cookie(client: TestClient) -> None:
         assert "set-cookie" not in client.get(address).headers
     answer = client.post("/final/45/1", data={"action": "skip"})
     assert COOKIE in answer.headers["set-cookie"]
+
+
+def test_an_exam_is_not_answered_in_a_final(
+    client: TestClient, site: Site, catalog: Catalog
+) -> None:
+    """Another drawing would tell how to solve one's own."""
+    school, one = School(site), final_questions(catalog, 46)[0]
+    person = school.student(client)
+    around = Policy(opens=now() - DAY, due=now() + DAY, closes=now() + DAY, sitting=45)
+    assignment = school.assign(around, [one.exercise.id])
+    client.post(f"/assignments/{assignment.id}/begin")
+    refused = client.post("/final/46/1", data=right(one.exercise, one.seed))
+    assert refused.status_code == 403
+    assert "in an assignment of yours" in words(refused.text)
+    assert outcomes(site, person.learner, "final", 46) == []
+    client.post("/final/46/1", data={"action": "skip"})
+    assert outcomes(site, person.learner, "final", 46) == ["skipped"]

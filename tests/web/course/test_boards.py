@@ -10,11 +10,13 @@ from app.db.boards import board_points, enter
 from app.db.personal import delete_everything
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
-from app.db.tables import Reveal
+from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds.code.schedule import Schedule
+from app.people.policy import Policy
 from app.site import Site
 from app.web.frame.visitor import COOKIE
+from tests.people.school import DAY, School
 from tests.web.course.test_map import words
 
 PUZZLE = "puzzles/hide-the-sums"
@@ -72,3 +74,12 @@ def test_only_schedules_have_a_board(client: TestClient) -> None:
     assert "only exercises on schedules have one" in words(refused.text)
     assert client.get("/exercises/puzzles/nothing/board").status_code == 404
     assert "set-cookie" not in client.get(BOARD).headers
+
+
+def test_a_hidden_verdict_gets_no_place(client: TestClient, site: Site, puzzle: Schedule) -> None:
+    school = School(site)
+    person = school.student(client)
+    assignment = school.assign(Policy(due=now() + DAY, show_points=False), [PUZZLE])
+    sent = client.post(school.address(assignment, person, PUZZLE), data={"answer": puzzle.right})
+    assert "Your answer is stored." in words(sent.text)
+    assert "Solve it first" in words(client.get(BOARD).text)
