@@ -22,8 +22,9 @@ from app.authoring.proofs import (
 )
 from app.authoring.prose import prove_shape_of
 from app.config import ROOT
-from app.content.catalog import TOPIC_FILE, Catalog, TopicFile, read_exercise, read_topic, topic_of
+from app.content.catalog import Catalog, read_exercise, read_topic, topic_of
 from app.content.pack_file import PACK_FILE, chapters_in, read_pack
+from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.errors import ContentError, InputError, Problem, nearest
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
@@ -119,7 +120,7 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
         return Linted(0, error.problems, ())
     findings = [
         *prove_characters(document.values),
-        *_prove_chapter(topic, places or _places((), (file,))),
+        *_prove_chapter(topic, topic_of(file), places or _places((), (file,))),
     ]
     for index, figure in enumerate(topic.figures):
         state = {name: str(text) for name, text in figure.state.items()}
@@ -142,8 +143,22 @@ def _prove_facts(topic: TopicFile, places: Places) -> Iterator[Finding]:
                 yield Finding(where, says, cure)
 
 
-def _prove_chapter(topic: TopicFile, places: Places) -> Iterator[Finding]:
+def _prove_place(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:
+    """Needs without a chapter, and a placement question without an exercise in this one."""
+    others = sorted(places.chapters - {own})
+    for index, name in enumerate(topic.needs):
+        if name not in others:
+            says = f"no other chapter is called {name!r}{nearest(name, others)}"
+            yield Finding(("needs", index), says)
+    if topic.placement and f"{own}/{topic.placement}" not in places.exercises:
+        mine = [one.partition("/")[2] for one in places.exercises if one.startswith(f"{own}/")]
+        says = f"no exercise of it is called {topic.placement!r}{nearest(topic.placement, mine)}"
+        yield Finding(("placement",), says, "write the name of its file without .yaml")
+
+
+def _prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:
     yield from _prove_facts(topic, places)
+    yield from _prove_place(topic, own, places)
     yield from _prove_text(("opening",), topic.opening, places)
     yield from _prove_text(("closing",), topic.closing, places)
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from app.content.images import images_in, with_images
+from app.content.topic_file import TOPIC_FILE, ChapterFact, Route, TopicFile
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
-from app.kinds.base import Embedded, Strict
+from app.kinds.base import Embedded
 from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument, read_document
 
-TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
@@ -24,32 +24,6 @@ _NEW_CHAPTER = (
     "write one with title, position, summary and opening, or give the folder the name of an "
     "existing chapter"
 )
-
-
-class ChapterFact(Strict):
-    """A formula or a constant that a chapter uses, with the page that explains it."""
-
-    name: str = Field(min_length=2, max_length=40, description="what it is: 2 to 40 characters")
-    says: str = Field(min_length=1, max_length=60, description="its value: 1 to 60 characters")
-    formula: str = Field(default="", description="the formula that it is, by name")
-    see: str = Field(default="", description="the page of this site that explains it")
-
-
-class TopicFile(Strict):
-    """The content of `topic.yaml`."""
-
-    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
-    summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
-    opening: str = Field(min_length=1, description="Markdown, above the exercises")
-    closing: str = Field(
-        default="",
-        description="Markdown: what one can now compute, shown when the path is finished",
-    )
-    facts: list[ChapterFact] = Field(
-        default=[], description="formulas and constants, shown beside the exercises"
-    )
-    figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +39,9 @@ class Topic:
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
     figures: tuple[Embedded, ...] = ()
+    needs: tuple[str, ...] = ()
+    routes: tuple[Route, ...] = ()
+    placement: str = ""  # the id of the exercise that the placement asks; empty: none
 
     @property
     def path(self) -> tuple[Exercise, ...]:
@@ -75,6 +52,11 @@ class Topic:
     def extras(self) -> tuple[Exercise, ...]:
         """The exercises beside its path."""
         return self.exercises[len(self.path) :]
+
+    @property
+    def minutes(self) -> int:
+        """Minutes that its opening and its path take."""
+        return self.reading + sum(one.minutes for one in self.path)
 
     @property
     def reading(self) -> int:
@@ -261,6 +243,9 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         exercises=tuple(exercises),
         facts=tuple(file.facts),
         figures=tuple(file.figures),
+        needs=tuple(file.needs),
+        routes=tuple(file.routes),
+        placement=f"{folder.name}/{file.placement}" if file.placement else "",
     )
 
 

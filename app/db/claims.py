@@ -9,6 +9,8 @@ from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from app.db.assessments import AssessedRow, KnownChapterRow
+from app.db.boards import BoardRow
 from app.db.measurements import MeasurementRow
 from app.db.tables import (
     AttemptRow,
@@ -18,12 +20,17 @@ from app.db.tables import (
     RevealRow,
 )
 
-_FirstStays = type[RevealRow | PredictionRow | DailyGuessRow]
+_FirstStays = type[
+    RevealRow | PredictionRow | DailyGuessRow | AssessedRow | KnownChapterRow | BoardRow
+]
 # Tables in which a learner has one row at most with these fields.
 _FIRST_STAYS: Sequence[tuple[_FirstStays, tuple[str, ...]]] = (
     (RevealRow, ("exercise", "seed", "number")),
     (PredictionRow, ("exercise", "seed")),
     (DailyGuessRow, ("day",)),
+    (AssessedRow, ("assessment", "draw", "number")),
+    (KnownChapterRow, ("chapter",)),
+    (BoardRow, ("exercise",)),
 )
 
 

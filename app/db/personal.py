@@ -10,6 +10,8 @@ from sqlalchemy import Connection, CursorResult, Engine, delete, func, insert, t
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, select
 
+from app.db.assessments import Assessed, AssessedRow, KnownChapter, KnownChapterRow
+from app.db.boards import BoardRow
 from app.db.errors import connected
 from app.db.lab_runs import SENT, SENT_LIMIT
 from app.db.measurements import MOST as MOST_MEASUREMENTS
@@ -34,7 +36,15 @@ _NOT_OF_A_FILE = {"id", "learner", "carried"}
 T = TypeVar("T")
 Key = tuple[object, ...]
 _PersonalTable = type[
-    AttemptRow | RevealRow | PredictionRow | DailyGuessRow | LabRunRow | MeasurementRow
+    AttemptRow
+    | RevealRow
+    | PredictionRow
+    | DailyGuessRow
+    | LabRunRow
+    | MeasurementRow
+    | AssessedRow
+    | KnownChapterRow
+    | BoardRow
 ]
 _TABLES: Mapping[str, _PersonalTable] = {
     "attempts": AttemptRow,
@@ -43,6 +53,9 @@ _TABLES: Mapping[str, _PersonalTable] = {
     "guesses": DailyGuessRow,
     "runs": LabRunRow,
     "measurements": MeasurementRow,
+    "assessed": AssessedRow,
+    "known_chapters": KnownChapterRow,
+    "boards": BoardRow,
 }
 
 
@@ -56,13 +69,16 @@ class Personal:
     guesses: Sequence[DailyGuess]
     runs: Sequence[LabRunRow]
     measurements: Sequence[MeasurementRow] = ()
+    assessed: Sequence[Assessed] = ()
+    known_chapters: Sequence[KnownChapter] = ()
 
     @property
     def count(self) -> int:
         """The number of rows."""
         learned = len(self.attempts) + len(self.reveals)
         measured = len(self.runs) + len(self.measurements)
-        return learned + len(self.predictions) + len(self.guesses) + measured
+        placed = len(self.assessed) + len(self.known_chapters)
+        return learned + len(self.predictions) + len(self.guesses) + measured + placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +140,10 @@ def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
         saved = _new(
             rows.measurements, _named, _names(connection, MeasurementRow, rows.measurements)
         )
+        assessed = _new(rows.assessed, _of_question, _keys(connection, AssessedRow, learner))
+        chapters = _new(
+            rows.known_chapters, _of_chapter, _keys(connection, KnownChapterRow, learner)
+        )
         _refuse_too_many(connection, learner, len(attempts), len(runs))
         _refuse_measurements(connection, learner, len(saved))
         _insert(connection, AttemptRow, attempts)
@@ -132,7 +152,10 @@ def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
         _insert(connection, DailyGuessRow, guesses)
         _insert(connection, LabRunRow, runs)
         _insert(connection, MeasurementRow, saved)
+        _insert(connection, AssessedRow, assessed)
+        _insert(connection, KnownChapterRow, chapters)
     lists: Sequence[Sequence[SQLModel]] = (attempts, reveals, predictions, guesses, runs, saved)
+    lists = (*lists, assessed, chapters)
     added = sum(map(len, lists))
     return Merged(added, rows.count - added)
 
@@ -176,6 +199,23 @@ def _of_prediction(row: Prediction) -> Key:
 
 def _of_guess(row: DailyGuess) -> Key:
     return (row.day,)
+
+
+def _of_question(row: Assessed) -> Key:
+    return row.assessment, row.draw, row.number
+
+
+def _of_chapter(row: KnownChapter) -> Key:
+    return (row.chapter,)
+
+
+def _keys(
+    connection: Connection, table: type[AssessedRow | KnownChapterRow], learner: str
+) -> Iterator[Key]:
+    """The keys of the rows of *learner* in *table*."""
+    names = ("assessment", "draw", "number") if table is AssessedRow else ("chapter",)
+    own = columns(*(getattr(table, name) for name in names)).where(col(table.learner) == learner)
+    return (tuple(row) for row in connection.execute(own))
 
 
 def _named(row: LabRunRow | MeasurementRow) -> Key:

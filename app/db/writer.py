@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Insert, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DataError, IntegrityError
 
+from app.db.assessments import Assessed, AssessedRow
 from app.db.errors import connected
 from app.db.replays import KeyTakenError, Once, insert_once
 from app.db.tables import (
@@ -30,17 +31,18 @@ from app.db.tables import (
 from app.errors import UnavailableError
 from app.metrics import WRITER_ROWS, WRITER_SECONDS
 
-NewRow = Attempt | Reveal | Prediction | DailyGuess | Once
-_First = type[RevealRow | PredictionRow | DailyGuessRow]
+NewRow = Attempt | Reveal | Prediction | DailyGuess | Assessed | Once
+_First = type[RevealRow | PredictionRow | DailyGuessRow | AssessedRow]
 _Waiting = tuple[NewRow, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
 _OF_THE_ROW = (IntegrityError, DataError)
 # Rows of which the first one stays, and their tables.
-_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | DailyGuess], _First], ...] = (
+_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | DailyGuess | Assessed], _First], ...] = (
     (Reveal, RevealRow),
     (Prediction, PredictionRow),
     (DailyGuess, DailyGuessRow),
+    (Assessed, AssessedRow),
 )
 
 

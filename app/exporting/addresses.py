@@ -11,7 +11,9 @@ _ATTRIBUTE = re.compile(
 _PARTS = re.compile(r"(?P<path>[^?#]*)(?P<rest>.*)", re.DOTALL)
 _ANOTHER = "/another"  # a new drawing, of which the page itself draws the number
 # What the worker answers, though there is no such page.
-_ANSWERED = re.compile(r"/(?:explore/[^/]+/\d+\.(?:svg|csv)|progress/(?:export|import|delete))")
+_ANSWERED = re.compile(
+    r"/(?:explore/[^/]+/\d+\.(?:svg|csv)|progress/(?:export|import|delete)|map/known)"
+)
 _FILES = ("/static/", "/course/", "/images/")
 
 

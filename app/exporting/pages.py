@@ -12,12 +12,12 @@ from app.exporting.reading import SERVER
 from app.exporting.site import Answer, ExportedSite
 from app.web.frame.assets import address
 
-_STARTS = ("/", SERVER, "/search", "/scratch", "/progress")
+_STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
 # What is exported, as far as pages lead there; the rest of the site needs a server.
 _INSIDE = re.compile(
     r"/(?:chapters/[^/]+|exercises/[^/]+/[^/]+|explore(?:/[^/]+)?|formulas(?:/[^/]+)?"
     r"|errata(?:/[^/]+)?|labs(?:/[^/]+){0,2}|docs(?:/[^/]+)?|glossary|hardware|trust|authoring"
-    r"|search|scratch|progress)?"
+    r"|search|scratch|progress|map)?"
 )
 _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)")
 _APP = '<script type="module" src="/static/app.'
@@ -34,7 +34,7 @@ _POLICY = (
     "worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'"
 )
 # Pages that the browser makes again once a learner has done something; the last, always.
-_MARKED = re.compile(r"/(?:chapters/.*|exercises/.*)?")
+_MARKED = re.compile(r"/(?:chapters/.*|exercises/.*|map)?")
 _ALWAYS = ("/progress",)
 
 

@@ -2,11 +2,13 @@
 
 from app.learning.mastery import Mastery, mastery_by_skill, mastery_of
 from app.learning.memory import Memory, Review, memories
+from app.learning.prerequisites import Prerequisites
 from app.learning.suggesting import Suggestion, due, onward
 
 __all__ = [
     "Mastery",
     "Memory",
+    "Prerequisites",
     "Review",
     "Suggestion",
     "due",

@@ -31,17 +31,23 @@ def due(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[
 
 
 def onward(
-    catalog: Catalog, solved: Collection[str], chapter: str = "", current: str = ""
+    catalog: Catalog,
+    solved: Collection[str],
+    chapter: str = "",
+    current: str = "",
+    known: Collection[str] = (),
 ) -> Suggestion | None:
     """The exercise to continue with after *current*, which is no longer open.
 
     It is the first open one on the path of *chapter*, then of the chapters after it, then of those
-    before it. When every path is finished, it is any exercise that is left, in the same order.
+    before it. When every path is finished, it is any exercise that is left, in the same order. The
+    chapters that are *known* come last.
     """
-    chapters = list(_from(catalog, chapter))
-    paths = [exercise for topic in chapters for exercise in topic.path]
-    extras = [exercise for topic in chapters for exercise in topic.extras]
-    left = (one for one in (*paths, *extras) if one.id not in solved and one.id != current)
+    chapters = sorted(_from(catalog, chapter), key=lambda topic: topic.id in known)
+    paths = [one for topic in chapters if topic.id not in known for one in topic.path]
+    others = [one for topic in chapters for one in topic.exercises]
+    extras = [one for topic in chapters if topic.id not in known for one in topic.extras]
+    left = (one for one in (*paths, *extras, *others) if one.id not in solved and one.id != current)
     chosen = next(left, None)
     if chosen is None:
         return None

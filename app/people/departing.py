@@ -6,6 +6,8 @@ from sqlalchemy import delete, exists, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.db.assessments import AssessedRow, KnownChapterRow
+from app.db.boards import BoardRow
 from app.db.measurements import MeasurementRow
 from app.db.people import (
     AssignedRow,
@@ -43,6 +45,17 @@ _ABOUT: Mapping[str, _OfPerson] = {
     "scores_sent": OutboxRow,
     "browsers": SessionRow,
 }
+# Rows of a learner that no class has graded.
+_NEVER_GRADED = (
+    RevealRow,
+    PredictionRow,
+    DailyGuessRow,
+    LabRunRow,
+    MeasurementRow,
+    AssessedRow,
+    KnownChapterRow,
+    BoardRow,
+)
 # Digests of what signs a person in stay here.
 _SECRET = {"digest", "code_digest"}
 
@@ -98,7 +111,7 @@ def _forget(session: Session, person: PersonRow, graded: Mapping[int, Collection
     exercises = {exercise for those in graded.values() for exercise in those}
     mine = col(AttemptRow.learner) == person.learner
     run(delete(AttemptRow).where(mine, col(AttemptRow.exercise).not_in(exercises)))
-    for table in (RevealRow, PredictionRow, DailyGuessRow, LabRunRow, MeasurementRow):
+    for table in _NEVER_GRADED:
         run(delete(table).where(col(table.learner) == person.learner))
     for owned in (IdentityRow, SessionRow, OutboxRow):
         run(delete(owned).where(col(owned.person) == number))

@@ -7,6 +7,9 @@ from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
 from app.web import chapter, home
+from app.web.course import board as schedule_board
+from app.web.course import final, placement
+from app.web.course import map as course_map
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
@@ -57,7 +60,11 @@ from app.web.share.studio import Studio
 PARTS = (
     home,
     chapter,
+    course_map,
+    placement,
+    final,
     exercise_page,
+    schedule_board,
     pad,
     explorer_page,
     layouts,

@@ -95,7 +95,7 @@ def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
         path=path,
         total=sum(row.minutes for row in path.rows),
         extras=path_of(topic.extras, past.known),
-        onward=onward_for(site, past, topic.id),
+        onward=onward_for(site, past.within(topic.id), topic.id),
         results=tuple(_results(site, topic, past, learner)) if path.is_finished else (),
         explorers=tuple(Hyperlink(explorer_url(one.name), one.title) for one in explorers),
         figures=tuple(embedded_view(one, state) for one, state in figures),

@@ -63,7 +63,7 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         size=Size(len(site.catalog.exercises), len(EXPLORERS), len(known_labs())),
-        cards=tuple(card_of(topic, past.known) for topic in topics),
+        cards=tuple(card_of(topic, past) for topic in topics),
         taste=None if past.answers else taste(),
         streak=streak_of(site, visiting.learner),
         today=title_of(site.clock().date()),

@@ -41,6 +41,24 @@ def test_a_process_that_answers_says_so(client: Client) -> None:
     assert answer.json() == {"status": "ok"}
 
 
+def test_chapters_say_what_they_need_and_a_final_can_be_drawn(
+    client: TestClient, catalog: Catalog
+) -> None:
+    listed = client.get("/api/v1/chapters").json()
+    assert [row["id"] for row in listed] == [topic.id for topic in catalog.topics]
+    meshes = next(row for row in listed if row["id"] == "meshes")
+    assert meshes["needs"] == ["pipelines", "tensor", "sharding"]
+    assert meshes["routes"] == ["train"]
+    assert {*meshes["path"], *meshes["extras"]} == {
+        one.id for one in catalog.topic("meshes").exercises
+    }
+    drawn = client.get("/api/v1/finals/7").json()
+    assert [row["number"] for row in drawn] == list(range(1, 21))
+    shown = client.get(f"/final/7/{drawn[4]['number']}").text
+    assert catalog.exercise(drawn[4]["exercise"]).title in shown
+    assert client.get("/api/v1/finals/x").status_code == 422
+
+
 def test_the_list_has_what_a_grader_needs(client: Client, catalog: Catalog) -> None:
     listed = client.get("/api/v1/exercises").json()
     assert [row["id"] for row in listed] == [exercise.id for exercise in catalog.exercises]
@@ -271,6 +289,7 @@ def test_every_operation_is_described_and_its_examples_work(client: Client, bear
     assert set(described["paths"]) - classes == {
         "/healthz", "/livez", "/readyz", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
         "/api/v1/check/batch", "/api/v1/formulas", "/api/v1/formulas/{name}", "/api/v1/predict",
+        "/api/v1/chapters", "/api/v1/finals/{draw}",
     }  # fmt: skip
     for methods in described["paths"].values():
         for operation in methods.values():

@@ -136,13 +136,28 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
     assert problem.says == "due: is not known here"
     assert (
         problem.cure
-        == "the keys here are closing, facts, figures, opening, position, summary, title"
+        == "the keys here are closing, facts, figures, needs, opening, placement, position, routes, "
+        "summary, title"
     )
     topic.write_text(
         topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")
     )
     says = " ".join(problem.says for problem in lint_topic(topic).problems)
     assert "the image b.png does not exist" in says
+
+
+def test_lint_names_a_need_and_a_placement_question_that_do_not_exist(exercise_file: Write) -> None:
+    topic = exercise_file(GOOD).parent / "topic.yaml"
+    own, text = topic.parent.name, topic.read_text()
+    topic.write_text(f"{text}needs: [colectives, {own}]\nroutes: [train]\nplacement: no-such\n")
+    says = [problem.says for problem in lint_topic(topic).problems]
+    assert [one.partition(":")[0] for one in says] == ["needs.0", "needs.1", "placement"]
+    assert "no other chapter is called 'colectives'; did you mean 'collectives'?" in says[0]
+    assert f"no other chapter is called {own!r}" in says[1]
+    assert "no exercise of it is called 'no-such'" in says[2]
+    topic.write_text(f"{text}routes: [training]\n")
+    (problem,) = lint_topic(topic).problems
+    assert "train" in f"{problem.says} {problem.cure}"
 
 
 # Where messages come from that lint passes on, and the exceptions that carry them.

@@ -252,3 +252,29 @@ def test_a_student_joins_by_a_link_and_answers_what_is_due(
     page.wait_for_timeout(1_100)  # as long as a session is known without a look
     page.reload()
     expect(page.locator("#strip")).to_have_count(0)
+
+
+def test_the_map_shows_what_belongs_together_and_a_placement_leads_back_to_it(
+    open_page: MakePage,
+) -> None:
+    page = open_page("/map")
+    expect(page.locator(".lit")).to_have_count(0)
+    page.locator("[data-chapter=sharding] a").focus()
+    lit = page.locator(".lit").evaluate_all("all => all.map((one) => one.dataset.before)")
+    assert set(lit) == {"collectives", "memory", "sharding"}
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".course-map > svg")).to_be_hidden()
+    expect(page.locator("[data-chapter=sharding]")).to_contain_text("builds on Ring all-reduce")
+    page.get_by_role("link", name="placement").click()
+    page.get_by_role("link", name="Begin").click()
+    for box in page.locator("[data-answer] input[name^=answer]").all():
+        box.fill("1")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Continue: the next question").click()
+    while re.search(r"/placement/\d+/\d+$", page.url):
+        page.get_by_role("button", name="skip").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your placement")
+    page.get_by_label("Serving").check()
+    assert_accessible(page)
+    page.get_by_role("button", name="Mark these as known").click()
+    expect(page.locator("[data-chapter=serving]")).to_contain_text("known")

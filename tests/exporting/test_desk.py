@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -94,10 +95,18 @@ def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient
     asked = [
         ("POST", f"/exercises/{NUMBER}", [("answer", "1 s")]),
         ("POST", f"/exercises/{NUMBER}", [("action", "hint")]),
+        ("POST", "/map/known", [("chapter", "memory"), ("chapter", "nothing")]),
+        ("GET", "/map", []),
         ("GET", "/progress/export", []),
     ]
-    *_, (status, text) = answered(desk, asked)
+    *_, (_, course_map), (status, text) = answered(desk, asked)
     assert status == 200
+    assert course_map.count('class="node known"') == 1
     sent = {"file": ("wallclock.json", text, "application/json")}
     moved = client.post("/progress/import", files=sent, follow_redirects=False)
-    assert moved.headers["location"] == "/progress?added=2&known=0&left=0#notice"
+    assert moved.headers["location"] == "/progress?added=3&known=0&left=0#notice"
+    back = client.get("/progress/export").text
+    taken: Any = ("POST", "/progress/import", [("file", {"file": back})])
+    (status, _), (_, course_map) = answered(desk, [taken, ("GET", "/map", [])])
+    assert status == 303
+    assert course_map.count('class="node known"') == 1

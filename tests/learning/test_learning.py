@@ -115,3 +115,14 @@ def test_the_place_on_the_path_is_said(catalog: Catalog) -> None:
     found = onward(catalog, {"memory/state-of-data-parallelism"}, "memory")
     assert found
     assert found.reason == "Number 2 of 6 on the path in ZeRO memory."
+
+
+def test_a_known_chapter_comes_after_the_extras_of_all_others(catalog: Catalog) -> None:
+    paths = {name for topic in catalog.topics for name in path(catalog, topic.id)}
+    open_path = paths - {BYTES}
+    known = onward(catalog, open_path, "collectives", known={"collectives"})
+    assert known
+    assert known.exercise in catalog.topics[1].extras
+    last = onward(catalog, set(catalog.by_id) - {BYTES}, "memory", known={"collectives"})
+    assert last
+    assert last.exercise.id == BYTES

@@ -34,6 +34,12 @@ SIGN_IN = (
     "/sign-in/connect",
     "/sign-in/{provider}",
 )
+# Addresses that lead on, and results, which tests/web/course opens.
+OF_ASSESSMENTS = tuple(
+    f"/{one}{rest}"
+    for one in ("placement", "final")
+    for rest in ("/begin", "/{draw}", "/{draw}/next")
+)
 DATED = ("/guess/{day}",)  # the same page as /guess, at an address that is another every day
 
 
@@ -58,7 +64,7 @@ def test_no_address_is_registered_twice() -> None:
 def test_every_page_is_on_the_list_that_tests_look_at() -> None:
     paths = [urlsplit(address).path for address in EVERY]
     routes = [r for part in PARTS for r in part.router.routes if isinstance(r, APIRoute)]
-    known = (*FILES, *DATED, *LINKED, *SIGN_IN)
+    known = (*FILES, *DATED, *LINKED, *SIGN_IN, *OF_ASSESSMENTS)
     pages = [r for r in routes if "GET" in (r.methods or ()) and r.path not in known]
     pages = [r for r in pages if not r.path.startswith(OF_A_CLASS)]
     assert len(pages) > 15

@@ -19,7 +19,10 @@ from app.web.urls import exercise_url
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """An assignment above its exercise; *ends*: when the clock of an exam stops."""
+    """An assignment above its exercise; *ends*: when the clock of an exam stops.
+
+    *skip* is where a question of the placement or of a final can be passed over.
+    """
 
     title: str
     href: str
@@ -28,6 +31,8 @@ class Strip:
     warns: str
     ends: datetime | None
     following: Hyperlink | None
+    kind: str = "Assignment"
+    skip: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

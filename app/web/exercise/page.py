@@ -1,7 +1,6 @@
 """The page of one exercise: read it, answer it, ask for a hint."""
 
 import secrets
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
@@ -19,7 +18,15 @@ from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
 from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, assigned, rules_of
-from app.web.exercise.posted import ActionResult, Fields, Posted, seed_of
+from app.web.exercise.entered import enter_on_board
+from app.web.exercise.posted import (
+    ActionResult,
+    Fields,
+    Posted,
+    fields_of,
+    is_part,
+    seed_of,
+)
 from app.web.exercise.results import refused, unavailable, unreadable
 from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
@@ -33,9 +40,8 @@ from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/exercises", route_class=LazyRoute)
 ANSWERS = "/exercises/{topic}/{slug}"
-_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
-_PART = 1000  # characters of a form that count as one more answer
+PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
 
 
@@ -82,9 +88,9 @@ async def answer(request: Request) -> Response:
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     seed = seed_of(request.query_params.get("seed", "0"))
     learner = learner_of(visiting)
-    given = await _fields(request)
+    given = await fields_of(request)
     posted = Posted(seed=seed, learner=learner, client=visiting.client, given=given)
-    spend(request, site.allowances.answers, "answers", 1 + posted.size / _PART)
+    spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
     before = await _past(site, visiting, exercise, posted.seed)
     rules = rules_of(before.works, posted.seed)
     if rules.before:
@@ -99,7 +105,7 @@ async def answer(request: Request) -> Response:
         acted = Acted(unavailable(error), before)
     result, past = acted.result, acted.past
     rules = assigned(site, visiting.person, past.works, posted.seed)
-    part = _is_part(request)
+    part = is_part(request)
     asked = Asked(exercise, posted.seed, learner, past, before, given, part=part)
     page = await _page(site, asked, result, rules)
     response = _response(request, page, result.status)
@@ -143,8 +149,9 @@ async def _check(site: Site, exercise: Exercise, posted: Posted, before: PastAt)
         posted.client,
         hints=before.seen.hints,
         revealed=before.seen.solution,
-        seconds=_seconds(posted.given),
+        seconds=seconds_on(posted.given),
     )
+    await enter_on_board(site, exercise, posted, checked.verdict, before)
     return Acted(ActionResult(verdict=checked.verdict), before.answered(checked.attempt))
 
 
@@ -156,19 +163,15 @@ async def _reveal(
     return Acted(ActionResult(), before.shown(number))
 
 
-def _seconds(given: Fields) -> float | None:
+def seconds_on(given: Fields) -> float | None:
     """How long the page was open, where that is plausible."""
     begun = begun_at(given)
     seconds = now().timestamp() - begun
     return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None
 
 
-def _is_part(request: Request) -> bool:
-    return request.headers.get(_FRAGMENT) == "1"
-
-
 def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
-    if _is_part(request):
+    if is_part(request):
         return render_part("exercise/fragment.html", page, status)
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
@@ -185,14 +188,3 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     preview = preview_of(page.action, card)
     around = frame(request, title, says, "exercises", preview, resource=resource)
     return render("exercise/exercise.html", around, page, status)
-
-
-async def _fields(request: Request) -> Mapping[str, Sequence[str]]:
-    """The posted fields; a field may occur several times."""
-    form = await request.form(max_files=0, max_fields=200)
-    fields: dict[str, list[str]] = {}
-    for name, value in form.multi_items():
-        if isinstance(value, str):
-            # Browsers send every line break as two characters.
-            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
-    return fields

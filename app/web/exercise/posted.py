@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fastapi import Request
+
 from app.errors import NotFoundError
 from app.kinds import SEEDS
 from app.kinds.answers import PlayedAnswer, Verdict
@@ -14,6 +16,8 @@ Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
 AnswerState = Literal[
     "none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"
 ]
+
+_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +68,19 @@ def seed_of(text: str) -> int:
     if int(text) >= SEEDS:
         raise NotFoundError(f"there is no seed {text}: the largest is {SEEDS - 1}")
     return int(text)
+
+
+def is_part(request: Request) -> bool:
+    """Whether a script asks for the verdict alone."""
+    return request.headers.get(_FRAGMENT) == "1"
+
+
+async def fields_of(request: Request) -> Fields:
+    """The posted fields; a field may occur several times."""
+    form = await request.form(max_files=0, max_fields=200)
+    fields: dict[str, list[str]] = {}
+    for name, value in form.multi_items():
+        if isinstance(value, str):
+            # Browsers send every line break as two characters.
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return fields

@@ -178,7 +178,8 @@ def _onward(site: Site, asked: Asked, rules: Assigned) -> Onward | None:
     if rules.strips:
         return None
     topic = site.catalog.topic_of(asked.exercise)
-    return onward_for(site, past_of(site, asked.learner), topic.id, asked.exercise.id)
+    past = past_of(site, asked.learner).within(topic.id)
+    return onward_for(site, past, topic.id, asked.exercise.id)
 
 
 def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:

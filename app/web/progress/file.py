@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from app.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
 from app.db.lab_runs import SENT
 from app.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.db.personal import Personal
@@ -38,6 +39,8 @@ _LISTS = {
     "guesses": 5_000,
     "runs": 500,
     "measurements": 100,
+    "assessed": 10_000,
+    "known_chapters": MOST_CHAPTERS,
 }
 _SHOWN = 5  # problems that are reported
 _LONGEST_GIVEN = 2_000  # characters of a cluster, a model and a layout
@@ -45,7 +48,7 @@ _QUOTED = 40  # characters of a value that is not valid
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
 _AHEAD = timedelta(days=1)  # that another clock may be
 _EXPECTED = "choose a file that Export wrote"
-_Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess)
+_Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess, Assessed, KnownChapter)
 
 
 class FileError(InputError):
@@ -88,6 +91,10 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         guesses=_rows(DailyGuess, "guesses", lists["guesses"], learner, problems),
         runs=tuple(_runs(lists["runs"], learner)),
         measurements=tuple(_measurements(lists["measurements"], learner)),
+        assessed=_rows(Assessed, "assessed", lists["assessed"], learner, problems),
+        known_chapters=_rows(
+            KnownChapter, "known_chapters", lists["known_chapters"], learner, problems
+        ),
     )
     if problems:
         raise FileError(problems)

@@ -29,7 +29,7 @@ class Onward:
 
 def onward_for(site: Site, past: Past, chapter: str, current: str = "") -> Onward:
     """The ways on from *chapter* for a learner with that *past*, after the exercise *current*."""
-    following = onward(site.catalog, past.solved(site.catalog), chapter, current)
+    following = onward(site.catalog, past.solved(site.catalog), chapter, current, past.chapters)
     waiting = due(site.catalog, past.memories, today())
     return Onward(
         begun=bool(past.answers),

@@ -1,11 +1,12 @@
 """A learner's standing in exercises and chapters, as pages show it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
+from app.db.assessments import known_chapters
 from app.db.queries import PastAnswer, Standing, answers, standings
 from app.kinds import Exercise
 from app.learning import Memory, Review, memories
@@ -76,6 +77,7 @@ class Card:
     summary: str
     path: Path
     extras: Path
+    is_known: bool
 
 
 def today() -> date:
@@ -85,16 +87,24 @@ def today() -> date:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Everything that a learner has answered, oldest first; empty for an unknown learner."""
+    """Everything that a learner has answered, oldest first; empty for an unknown learner.
+
+    *chapters*: those that the learner says they know.
+    """
 
     known: Standings = field(default_factory=dict)
     answers: Sequence[PastAnswer] = ()
     memories: Mapping[str, Memory] = field(default_factory=dict)
+    chapters: frozenset[str] = frozenset()
 
     @property
     def chapter(self) -> str:
         """The id of the chapter of the last answer; empty before the first one."""
         return self.answers[-1].exercise.partition("/")[0] if self.answers else ""
+
+    def within(self, chapter: str) -> "Past":
+        """The same for a page of *chapter*, which goes on in it though it is known."""
+        return replace(self, chapters=self.chapters - {chapter}) if self.chapters else self
 
     def solved(self, catalog: Catalog) -> frozenset[str]:
         """The ids of the solved exercises of *catalog*."""
@@ -107,7 +117,8 @@ def past_of(site: Site, learner: str) -> Past:
         return Past()
     with open_history(site, learner) as session:
         known, given = standings(session, learner), answers(session, learner)
-    return Past(known, given, memories(_days(given), datetime.now(UTC)))
+        chapters = known_chapters(session, learner)
+    return Past(known, given, memories(_days(given), datetime.now(UTC)), chapters)
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
@@ -152,14 +163,15 @@ def path_of(exercises: Sequence[Exercise], known: Standings) -> Path:
     return Path(rows, len(rows) - len(left), sum(one.minutes for one in left))
 
 
-def card_of(topic: Topic, known: Standings) -> Card:
+def card_of(topic: Topic, past: Past) -> Card:
     """*topic* as a card of a list."""
     return Card(
         href=chapter_url(topic.id),
         title=topic.title,
         summary=topic.summary,
-        path=path_of(topic.path, known),
-        extras=path_of(topic.extras, known),
+        path=path_of(topic.path, past.known),
+        extras=path_of(topic.extras, past.known),
+        is_known=topic.id in past.chapters,
     )
 
 

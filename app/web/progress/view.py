@@ -159,7 +159,7 @@ def progress_page(site: Site, learner: str) -> ProgressPage:
 def _chapters(catalog: Catalog, past: Past, took: Mapping[str, Effort]) -> Iterator[Chapter]:
     for topic in catalog.topics:
         places = tuple(_place(one, past, took.get(one.id)) for one in topic.exercises)
-        card, mastery = card_of(topic, past.known), mastery_of(topic.exercises, past.memories)
+        card, mastery = card_of(topic, past), mastery_of(topic.exercises, past.memories)
         yield Chapter(card, mastery, places)
 
 

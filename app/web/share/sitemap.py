@@ -28,13 +28,15 @@ from app.web.urls import (
 )
 
 _PAGES = (
-    "/", "/explore", "/labs", "/formulas", "/errata", "/glossary", "/hardware", "/trust", LAYOUTS,
-    MEASURED, TRACES, "/guess", "/scratch", "/authoring", "/docs", "/api/docs",
+    "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
+    "/hardware", "/trust", LAYOUTS, MEASURED, TRACES, "/guess", "/scratch", "/authoring", "/docs",
+    "/api/docs",
 )  # fmt: skip
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)
 _PRIVATE = (
     "/me$", "/me/", "/classes", "/assignments", "/join/", "/sign-", "/lti", "/progress", "/search",
-    "/pictures/guess/", "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
+    "/placement/", "/final/", "/exercises/*/board$", "/pictures/guess/",
+    "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
 )  # fmt: skip
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 router = APIRouter(route_class=LazyRoute)

@@ -20,8 +20,8 @@ READ = {
     "daily": "app.content.daily.written_questions",
 }
 PARTS = (
-    "home", "chapter", "exercise.page", "exercise.pad", "explore.page", "reference.formulas",
-    "search.page", "progress.page", "reference.errata", "reference.trust",
+    "home", "chapter", "course.map", "exercise.page", "exercise.pad", "explore.page",
+    "reference.formulas", "search.page", "progress.page", "reference.errata", "reference.trust",
 )  # fmt: skip
 
 

@@ -3,8 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.db.measurements import MeasurementRow
 from app.db.session import Shelf
-from app.db.tables import KINDS, Attempt, DailyGuess, LabRunRow, Prediction, Reveal
+from app.db.tables import (
+    KINDS,
+    Assessed,
+    Attempt,
+    DailyGuess,
+    KnownChapter,
+    LabRunRow,
+    Prediction,
+    Reveal,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +26,9 @@ class Personal:
     predictions: Sequence[Prediction]
     guesses: Sequence[DailyGuess]
     runs: Sequence[LabRunRow]
+    measurements: Sequence[MeasurementRow] = ()
+    assessed: Sequence[Assessed] = ()
+    known_chapters: Sequence[KnownChapter] = ()
 
     @property
     def count(self) -> int:
@@ -49,7 +62,7 @@ def merge(engine: Shelf, _: str, rows: Personal) -> Merged:
     for row in rows.attempts:
         if _key(row) not in known:
             engine.add(row)
-    for name in ("reveals", "predictions", "guesses"):
+    for name in ("reveals", "predictions", "guesses", "assessed", "known_chapters"):
         for other in getattr(rows, name):
             engine.add(other)
     added = sum(map(len, engine.rows.values())) - before

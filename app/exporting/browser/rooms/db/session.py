@@ -35,6 +35,14 @@ class Shelf:
         self.rows[kind].append(row)
         self._keep(kind, json.dumps(row.stored()))
 
+    def replace(self, kind: str, rows: list[Row]) -> None:
+        """Let *rows* be all of that *kind*; what is stored is written again."""
+        self.rows[kind] = list(rows)
+        self._clear()
+        for name, those in self.rows.items():
+            for row in those:
+                self._keep(name, json.dumps(row.stored()))
+
     def connection(self) -> "Shelf":
         """Itself: there is no other way to the rows."""
         return self
@@ -50,7 +58,7 @@ class Shelf:
 
 def _same(one: Row, other: Row) -> bool:
     """Whether both are about the same; the first one stays."""
-    names = ("day",) if hasattr(one, "day") else ("exercise", "seed", "number")
+    names = ("day", "exercise", "seed", "number", "assessment", "draw", "chapter")
     return all(getattr(one, name, None) == getattr(other, name, None) for name in names)
 
 

@@ -85,11 +85,30 @@ class Replay(Row):
     """An answer to a program that asked twice; a browser has none."""
 
 
+class Assessed(Row):
+    """An answer in an assessment of a server: carried along."""
+
+    assessment: str
+    draw: int
+    number: int
+    exercise: str
+    seed: int
+    outcome: str
+
+
+class KnownChapter(Row):
+    """A chapter that the learner knows."""
+
+    chapter: str
+
+
 KINDS: Mapping[str, type[Row]] = {
     "attempts": Attempt,
     "reveals": Reveal,
     "predictions": Prediction,
     "guesses": DailyGuess,
+    "assessed": Assessed,
+    "known_chapters": KnownChapter,
 }
 
 

@@ -1,0 +1,86 @@
+"""/exercises/.../board: how others traded time for memory, for those who have solved it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from app.charts.board import Board, board_drawing
+from app.db.boards import MOST_POINTS, BoardPoint, BoardRow, board_points, entry_of
+from app.db.session import open_session
+from app.errors import NotFoundError
+from app.kinds import Exercise
+from app.network.routes import LazyRoute
+from app.site import Here, Site
+from app.web.explore.figures import BOTH, drawn_on
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import Visiting
+from app.web.urls import exercise_url
+
+router = APIRouter(prefix="/exercises", route_class=LazyRoute)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """The board as a drawing and as a table, and what it says."""
+
+    title: str
+    svg: Markup
+    table: tuple[tuple[str, ...], ...]
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardPage:
+    """The board of an exercise; without a *board*, the learner has no entry yet."""
+
+    exercise: Hyperlink
+    time: int
+    memory: int
+    board: BoardView | None
+    is_cut: bool
+
+
+@router.get("/{topic}/{slug}/board")
+async def board(
+    request: Request, site: Here, visiting: Visiting, topic: str, slug: str
+) -> Response:
+    """The board of an exercise.
+
+    Raises:
+        NotFoundError: the exercise asks for something else than a schedule.
+    """
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    if exercise.kind != "schedule":
+        raise NotFoundError(f"{exercise.id} has no board: only exercises on schedules have one")
+    own, points = _stored(site, exercise, visiting.learner)
+    page = BoardPage(
+        exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
+        time=own.time if own else 0,
+        memory=own.memory if own else 0,
+        board=_view(exercise, own, points) if own else None,
+        is_cut=len(points) == MOST_POINTS,
+    )
+    title = f"Board of {exercise.title}"
+    return render("course/board.html", frame(request, title, title, "exercises"), page)
+
+
+def _stored(
+    site: Site, exercise: Exercise, learner: str
+) -> tuple[BoardRow | None, Sequence[BoardPoint]]:
+    """The entry of *learner*, and what those who have one may see."""
+    if not learner:
+        return None, ()
+    with open_session(site.engine) as session:
+        own = entry_of(session, learner, exercise.id)
+        return own, board_points(session, exercise.id) if own else ()
+
+
+def _view(exercise: Exercise, own: BoardRow, points: Sequence[BoardPoint]) -> BoardView:
+    learners = {(one.time, one.memory): one.learners for one in points}
+    place = own.time, own.memory
+    learners.setdefault(place, 1)  # behind the points that are shown
+    title = f"Schedules for “{exercise.title}”"
+    drawing = board_drawing(Board(title=title, learners=learners, own=place))
+    return BoardView(drawing.title, drawn_on(BOTH, drawing), drawing.table, drawing.summary)

@@ -1,0 +1,169 @@
+"""/placement: up to six questions that say which chapters a learner can skip."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.db.assessments import AssessedRow
+from app.learning import Prerequisites
+from app.learning.placing import (
+    PLACEMENT_QUESTIONS,
+    Placed,
+    Question,
+    placed,
+    placement_question,
+)
+from app.network.routes import LazyRoute
+from app.site import Here, Site
+from app.web.course.map import Choice, choices
+from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
+from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.visitor import FromHere, Visiting
+from app.web.progress.standing import past_of
+from app.web.urls import chapter_url, exercise_url
+
+router = APIRouter(prefix="/placement", route_class=LazyRoute)
+_SAYS = "Six questions at most that say which chapters you can skip."
+_ABOUT = "One answer, without hints. A calculator is welcome; if you do not know, skip."
+_DRAWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPage:
+    """What the placement is."""
+
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAbout:
+    """A question that was answered: its chapter, and the drawing with its solution."""
+
+    chapter: Hyperlink
+    question: Hyperlink
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedPage:
+    """What the answers say."""
+
+    asked: tuple[AskedAbout, ...]
+    known: tuple[Hyperlink, ...]
+    unknown: tuple[Hyperlink, ...]
+    untold: tuple[Hyperlink, ...]
+    choices: tuple[Choice, ...]
+
+
+@router.get("")
+async def introduction(request: Request) -> Response:
+    """What the placement is, and its beginning."""
+    around = frame(request, "Placement", _SAYS, "exercises")
+    return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS))
+
+
+@router.get("/begin")
+async def begin() -> Response:
+    """A new placement."""
+    return RedirectResponse(f"/placement/{secrets.randbelow(_DRAWS)}/1", 303)
+
+
+@router.get("/{draw}")
+async def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
+    """What the answers say."""
+    sitting = _sitting(site, visiting.learner, draw)
+    if not sitting.answers:
+        return RedirectResponse("/placement", 303)
+    around = frame(request, "Your placement", _SAYS, "exercises")
+    return render("course/placed.html", around, _placed(site, visiting.learner, sitting))
+
+
+@router.get("/{draw}/next")
+async def following(site: Here, visiting: Visiting, draw: str) -> Response:
+    """The first question without an answer, or the result."""
+    sitting = _sitting(site, visiting.learner, draw)
+    after = sitting.following
+    return RedirectResponse(sitting.address(after.number) if after else sitting.href, 303)
+
+
+@router.get("/{draw}/{number}")
+async def question(
+    request: Request, site: Here, visiting: Visiting, draw: str, number: int
+) -> Response:
+    """A question."""
+    return await shown(request, site, visiting, _sitting(site, visiting.learner, draw), number)
+
+
+@router.post("/{draw}/{number}", dependencies=[FromHere])
+async def answer(
+    request: Request, site: Here, visiting: Visiting, draw: str, number: int
+) -> Response:
+    """A question after one of its buttons was pressed."""
+    return await acted(request, site, visiting, _sitting(site, visiting.learner, draw), number)
+
+
+def _sitting(site: Site, learner: str, draw: str) -> Sitting:
+    """The placement with the number *draw*, as far as *learner* has come."""
+    found = answers_in(site, learner, "placement", draw_of(draw))
+    rows = [found[number] for number in sorted(found)]
+    asked = tuple(_stored(site, rows))
+    after = placement_question(site.catalog, _evidence(rows), draw_of(draw))
+    return Sitting(
+        sort="placement",
+        title="the placement",
+        draw=draw_of(draw),
+        questions=(*asked, after) if after else asked,
+        answers=found,
+        total=f"at most {PLACEMENT_QUESTIONS}",
+        about=_ABOUT,
+    )
+
+
+def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[Question]:
+    """The questions that were answered, as far as the course still has them."""
+    for row in rows:
+        if exercise := site.catalog.by_id.get(row.exercise):
+            yield Question(row.number, exercise, row.seed)
+
+
+def _evidence(rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
+    return [(row.exercise.partition("/")[0], row.outcome == "right") for row in rows]
+
+
+def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
+    rows = [sitting.answers[number] for number in sorted(sitting.answers)]
+    found = placed(Prerequisites(site.catalog.topics), _evidence(rows))
+    mine = past_of(site, learner).chapters
+    return PlacedPage(
+        asked=tuple(_asked(site, rows)),
+        known=_links(site, found.known),
+        unknown=_links(site, found.unknown),
+        untold=_links(site, _rest(site, found)),
+        choices=tuple(choices(site.catalog, found.known | mine)),
+    )
+
+
+def _asked(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AskedAbout]:
+    for row in rows:
+        if exercise := site.catalog.by_id.get(row.exercise):
+            topic = site.catalog.topic_of(exercise)
+            yield AskedAbout(
+                chapter=Hyperlink(chapter_url(topic.id), topic.title),
+                question=Hyperlink(exercise_url(exercise.id, row.seed), exercise.title),
+                outcome=row.outcome,
+            )
+
+
+def _rest(site: Site, found: Placed) -> frozenset[str]:
+    return frozenset(topic.id for topic in site.catalog.topics) - found.known - found.unknown
+
+
+def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:
+    return tuple(
+        Hyperlink(chapter_url(topic.id), topic.title)
+        for topic in site.catalog.topics
+        if topic.id in names
+    )

@@ -1,0 +1,103 @@
+"""Answers in assessments, chapters that are known, and boards: stored, exported, deleted, moved."""
+
+import pytest
+from sqlalchemy import Engine
+
+from app.db.assessments import (
+    Assessed,
+    KnownChapter,
+    assessed_by,
+    assessed_in,
+    known_chapters,
+    mark_known,
+)
+from app.db.boards import BoardPoint, board_points, enter, entry_of
+from app.db.claims import claim
+from app.db.personal import Merged, Personal, delete_everything, everything, merge
+from app.db.session import open_session
+from app.db.writer import store
+from tests.db.test_rows import NOON
+
+LISTS = ("assessed", "known_chapters", "boards")
+
+
+def assessed(**changes: object) -> Assessed:
+    values: dict[str, object] = {
+        "learner": "l", "assessment": "final", "draw": 7, "number": 1, "exercise": "t/e",
+        "seed": 3, "outcome": "right", "at": NOON,
+    }  # fmt: skip
+    return Assessed.model_validate({**values, **changes})
+
+
+def test_the_first_answer_to_a_question_stays(engine: Engine) -> None:
+    store(engine, [assessed(number=2), assessed(outcome="wrong"), assessed(outcome="right")])
+    store(engine, [assessed(draw=8), assessed(assessment="placement"), assessed(learner="m")])
+    with open_session(engine) as session:
+        found = assessed_in(session, "l", "final", 7)
+        assert [(one.number, one.outcome) for one in found] == [(1, "wrong"), (2, "right")]
+        assert [one.draw for one in assessed_by(session, "l", "final")] == [8, 7, 7]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"number": 0}, {"number": 101}, {"outcome": "half"}, {"draw": -1}, {"learner": ""}]
+)
+def test_an_answer_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        assessed(**wrong)
+
+
+def test_known_chapters_are_replaced_as_a_whole(engine: Engine) -> None:
+    with open_session(engine) as session:
+        mark_known(session, "l", ["a", "b"])
+        mark_known(session, "m", ["a"])
+        mark_known(session, "l", ["b", "c"])
+        assert known_chapters(session, "l") == {"b", "c"}
+        mark_known(session, "l", [])
+        assert known_chapters(session, "l") == frozenset()
+        assert known_chapters(session, "m") == {"a"}
+
+
+def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Engine) -> None:
+    with open_session(engine) as session:
+        for time, memory in ((10, 5), (11, 5), (10, 6)):  # the last two are not better
+            enter(session, "l", "p/e", time, memory)
+        own = entry_of(session, "l", "p/e")
+        assert own is not None
+        assert (own.time, own.memory) == (10, 5)
+        enter(
+            session, "l", "p/e", 12, 4
+        )  # slower, in less memory: neither is better, the last stays
+        for learner in ("m", "n"):
+            enter(session, learner, "p/e", 10, 5)
+        enter(session, "m", "p/other", 1, 1)
+        assert board_points(session, "p/e") == [BoardPoint(10, 5, 2), BoardPoint(12, 4, 1)]
+
+
+def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) -> None:
+    rows = Personal(
+        attempts=[], reveals=[], predictions=[], guesses=[], runs=[],
+        assessed=[assessed(), assessed(number=2), assessed()],
+        known_chapters=[KnownChapter(learner="l", chapter="memory", at=NOON)],
+    )  # fmt: skip
+    store(engine, [assessed(number=2, outcome="wrong")])
+    assert merge(engine, "l", rows) == Merged(added=2, known=2)
+    assert merge(engine, "l", rows) == Merged(added=0, known=4)
+    with open_session(engine) as session:
+        assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["right", "wrong"]
+        enter(session, "l", "p/e", 10, 5)
+        stored = everything(session, "l")
+        assert [len(stored[name]) for name in LISTS] == [2, 1, 1]
+        assert delete_everything(session, "l") == 4
+        assert [len(everything(session, "l")[name]) for name in LISTS] == [0, 0, 0]
+
+
+def test_a_person_claims_what_a_browser_did(engine: Engine) -> None:
+    store(engine, [assessed(learner="browser"), assessed(learner="browser", number=2)])
+    store(engine, [assessed(outcome="wrong")])
+    with open_session(engine) as session:
+        mark_known(session, "browser", ["memory"])
+        enter(session, "browser", "p/e", 10, 5)
+        assert claim(session, "browser", "l") == 3
+        own = everything(session, "l")
+        assert [len(own[name]) for name in LISTS] == [2, 1, 1]
+        assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["wrong", "right"]

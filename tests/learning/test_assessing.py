@@ -1,0 +1,109 @@
+"""The placement asks what decides most; a final is spread over chapters and kinds."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from app.content.catalog import Catalog
+from app.learning import Prerequisites
+from app.learning.finals import FINAL_QUESTIONS, Tally, final_questions, tallied
+from app.learning.placing import PLACEMENT_QUESTIONS, placed, placement_question
+
+
+def play(catalog: Catalog, knows: frozenset[str], draw: int = 7) -> list[tuple[str, bool]]:
+    """The answers of a learner who *knows* these chapters, until nothing is asked."""
+    answers: list[tuple[str, bool]] = []
+    while question := placement_question(catalog, answers, draw):
+        assert question.number == len(answers) + 1
+        chapter = catalog.topic_of(question.exercise)
+        assert question.exercise.id == chapter.placement
+        assert question.exercise.minutes <= 4
+        answers.append((chapter.id, chapter.id in knows))
+    return answers
+
+
+def closed(catalog: Catalog, *names: str) -> frozenset[str]:
+    graph = Prerequisites(catalog.topics)
+    return frozenset(names).union(*(graph.before[name] for name in names))
+
+
+@pytest.mark.parametrize(
+    "best",
+    [(), ("hardware",), ("tensor",), ("serving", "sharding"), ("meshes",), ("capstone", "rl")],
+)
+def test_the_placement_says_nothing_wrong_about_who_knows_what_they_built_on(
+    catalog: Catalog, best: tuple[str, ...]
+) -> None:
+    knows = closed(catalog, *best)
+    answers = play(catalog, knows)
+    assert len(answers) <= PLACEMENT_QUESTIONS
+    assert len(dict(answers)) == len(answers)  # no chapter twice
+    found = placed(Prerequisites(catalog.topics), answers)
+    assert found.known <= knows
+    assert not found.unknown & knows
+    assert len(found.known | found.unknown) > len(answers)  # it says more than was asked
+
+
+def test_the_questions_decide_more_than_as_many_in_the_order_of_the_course(
+    catalog: Catalog,
+) -> None:
+    graph = Prerequisites(catalog.topics)
+    for best in ((), ("tensor",), ("meshes",), tuple(graph.before)):
+        knows = closed(catalog, *best)
+        chosen = placed(graph, play(catalog, knows))
+        plain = placed(graph, [(t.id, t.id in knows) for t in catalog.topics[:PLACEMENT_QUESTIONS]])
+        assert len(chosen.known | chosen.unknown) > len(plain.known | plain.unknown)
+
+
+def test_an_answer_is_not_outweighed_and_a_lost_chapter_does_no_harm(catalog: Catalog) -> None:
+    graph = Prerequisites(catalog.topics)
+    found = placed(graph, [("collectives", False), ("meshes", True), ("gone", True)])
+    assert {"meshes", "collectives"} <= found.known
+    assert not found.known & found.unknown
+    assert "networks" in found.unknown
+    bare = replace(catalog, topics=tuple(replace(t, placement="") for t in catalog.topics))
+    assert placement_question(bare, [], 7) is None
+
+
+def test_another_placement_has_other_numbers(catalog: Catalog) -> None:
+    seeds = {found.seed for n in range(9) if (found := placement_question(catalog, [], n))}
+    assert len(seeds) == 9
+
+
+def test_a_final_is_spread_over_chapters_and_kinds(catalog: Catalog) -> None:
+    for draw in range(30):
+        questions = final_questions(catalog, draw)
+        assert [one.number for one in questions] == list(range(1, FINAL_QUESTIONS + 1))
+        chapters = Counter(catalog.topic_of(one.exercise).id for one in questions)
+        assert len(chapters) == FINAL_QUESTIONS
+        kinds = Counter(one.exercise.kind for one in questions)
+        assert len(kinds) >= 5
+        assert max(kinds.values()) <= FINAL_QUESTIONS // 2
+        assert not set(kinds) & {"lab", "schedule", "function"}
+        places = [catalog.exercises.index(one.exercise) for one in questions]
+        assert places == sorted(places)
+
+
+def test_every_chapter_comes_up_and_the_same_number_draws_the_same_final(catalog: Catalog) -> None:
+    drawn = {
+        t.id
+        for n in range(30)
+        for q in final_questions(catalog, n)
+        for t in [catalog.topic_of(q.exercise)]
+    }
+    assert drawn == {topic.id for topic in catalog.topics} - {"puzzles"}
+    assert final_questions(catalog, 5) == final_questions(catalog, 5)
+    assert final_questions(catalog, 5) != final_questions(catalog, 6)
+
+
+def test_a_small_course_has_a_final_of_what_there_is(catalog: Catalog) -> None:
+    two = replace(catalog, topics=catalog.topics[:2])
+    assert len(final_questions(two, 1)) == FINAL_QUESTIONS
+    tiny = replace(catalog, topics=(replace(two.topics[0], exercises=two.topics[0].exercises[:3]),))
+    assert len({q.exercise.id for q in final_questions(tiny, 1)}) <= 3
+
+
+def test_a_tally_is_best_first() -> None:
+    pairs = [("a", True), ("b", False), ("a", False), ("c", True), ("c", True)]
+    assert tallied(pairs) == (Tally("c", 2, 2), Tally("a", 1, 2), Tally("b", 0, 1))

@@ -1,0 +1,181 @@
+"""The placement and the final: one answer a question, no help, and a result that follows."""
+
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.content.catalog import Catalog
+from app.db.assessments import Assessed, assessed_in
+from app.db.queries import latest_attempts
+from app.db.session import open_session
+from app.db.signing import new_learner, sign
+from app.db.tables import Reveal, now
+from app.db.writer import store
+from app.kinds import Exercise
+from app.learning.finals import final_questions
+from app.learning.placing import placement_question
+from app.people.policy import Policy
+from app.site import Site
+from app.web.frame.visitor import COOKIE
+from tests.people.school import DAY, School
+from tests.web.course.test_map import words
+
+
+@pytest.fixture
+def learner(client: TestClient, site: Site) -> str:
+    made = new_learner()
+    client.cookies.set(COOKIE, sign(made, site.secret))
+    return made
+
+
+def right(exercise: Exercise, seed: int) -> dict[str, object]:
+    """The fields of a form with the right answer."""
+    answer = exercise.right_answer(seed)
+    if isinstance(answer, dict):
+        return {f"answer.{name}": text for name, text in answer.items()}
+    return {"answer": answer}
+
+
+def outcomes(site: Site, learner: str, sort: str, draw: int) -> list[str]:
+    with open_session(site.engine) as session:
+        return [row.outcome for row in assessed_in(session, learner, sort, draw)]  # type: ignore[arg-type]
+
+
+def test_a_final_is_answered_left_and_gone_on_with(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    questions = final_questions(catalog, 41)
+    begin = client.get("/final/begin").headers["location"]
+    assert re.fullmatch(r"/final/\d+/1", begin)
+    first, second, *rest = questions
+    page = client.get("/final/41/1").text
+    assert first.exercise.title in page
+    assert 'action="/final/41/1"' in page
+    assert 'value="hint"' not in page
+    assert 'value="solution"' not in page
+    assert 'id="path"' not in page
+    answered = client.post("/final/41/1", data=right(first.exercise, first.seed)).text
+    assert "The solutions come at the end." in words(answered)
+    assert client.get("/final/41/1").headers["location"] == "/final/41/next"
+    assert client.get("/final/41/next").headers["location"] == "/final/41/2"
+    skipped = client.post("/final/41/2", data={"action": "skip"})
+    assert skipped.headers["location"] == "/final/41/next"
+    half = words(client.get("/final/41").text)
+    assert f"You have answered 2 of {len(questions)} questions" in half
+    assert f"{len(questions) - 2} left to answer" in words(client.get("/final").text)
+    skips = [
+        Assessed(
+            learner=learner, assessment="final", draw=41, number=one.number,
+            exercise=one.exercise.id, seed=one.seed, outcome="skipped",
+        )
+        for one in rest
+    ]  # fmt: skip
+    store(site.engine, skips)
+    assert client.get("/final/41/next").headers["location"] == "/final/41"
+    page = client.get("/final/41").text
+    assert "1 of 20 right" in words(page)
+    strong = page[page.index("Strong") : page.index("To repeat")]
+    assert catalog.topic_of(first.exercise).title in words(strong)
+    weak = page[page.index("To repeat") : page.index("By kind")]
+    assert f'href="/exercises/{second.exercise.id}?seed={second.seed}"' in weak
+    assert outcomes(site, learner, "final", 41) == ["right"] + ["skipped"] * 19
+
+
+def test_the_first_answer_counts_and_an_unreadable_one_is_none(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    one = next(q for q in final_questions(catalog, 42) if q.exercise.kind == "numeric")
+    address = f"/final/42/{one.number}"
+    good = right(one.exercise, one.seed)
+    unreadable = dict.fromkeys(good, "what?")
+    assert "Not graded" in client.post(address, data=unreadable).text
+    assert outcomes(site, learner, "final", 42) == []
+    wrong = dict.fromkeys(good, "1e-30")
+    page = words(client.post(address, data=wrong).text)
+    assert "Not right" in page
+    again = client.post(address, data=good)
+    assert again.status_code == 403
+    assert "Your first answer counted." in words(again.text)
+    for action in ("hint", "solution"):
+        assert client.post(address, data={"action": action}).status_code == 403
+    assert outcomes(site, learner, "final", 42) == ["wrong"]
+    with open_session(site.engine) as session:  # it is an answer like others
+        assert [a.exercise for a in latest_attempts(session, learner)] == [one.exercise.id]
+
+
+def test_an_answer_after_its_solution_was_shown_is_not_right(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    one = final_questions(catalog, 43)[0]
+    shown = Reveal(learner=learner, exercise=one.exercise.id, seed=one.seed, number=0)
+    store(site.engine, [shown])
+    client.post("/final/43/1", data=right(one.exercise, one.seed))
+    assert outcomes(site, learner, "final", 43) == ["wrong"]
+
+
+def test_a_placement_leads_to_chapters_that_can_be_marked(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    answers: list[tuple[str, bool]] = []
+    while question := placement_question(catalog, answers, 7):
+        assert (
+            client.get("/placement/7/next").headers["location"] == f"/placement/7/{question.number}"
+        )
+        chapter = catalog.topic_of(question.exercise)
+        knows = chapter.position < 8
+        data = right(question.exercise, question.seed) if knows else {"action": "skip"}
+        client.post(f"/placement/7/{question.number}", data=data)
+        answers.append((chapter.id, knows))
+    assert client.get("/placement/7/next").headers["location"] == "/placement/7"
+    page = client.get("/placement/7").text
+    ticked = set(re.findall(r'value="([^"]+)" checked', page))
+    assert {name for name, knows in answers if knows} <= ticked
+    assert not {name for name, knows in answers if not knows} & ticked
+    client.post("/map/known", data={"chapter": sorted(ticked)})
+    assert 'class="node known"' in client.get("/map").text
+
+
+def test_nothing_of_another_learner_is_shown(client: TestClient, site: Site, learner: str) -> None:
+    client.post("/final/44/1", data={"action": "skip"})
+    assert client.get("/final/44").status_code == 200
+    other = new_learner()
+    client.cookies.clear()
+    client.cookies.set(COOKIE, sign(other, site.secret))
+    assert client.get("/final/44").headers["location"] == "/final"
+    assert "left to answer" not in words(client.get("/final").text)
+    client.cookies.clear()
+    assert client.get("/final/44").headers["location"] == "/final"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/final/x", "/final/7/0", "/final/7/21", "/final/-1/1", "/placement/7/2",
+     "/final/99999999999999999999/1", "/placement/1e3/next"],
+)  # fmt: skip
+def test_an_address_without_a_question_is_not_found(client: TestClient, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_who_only_looks_gets_no_cookie(client: TestClient) -> None:
+    for address in ("/placement", "/placement/begin", "/placement/7/1", "/final", "/final/7/1"):
+        assert "set-cookie" not in client.get(address).headers
+    answer = client.post("/final/45/1", data={"action": "skip"})
+    assert COOKIE in answer.headers["set-cookie"]
+
+
+def test_an_exam_is_not_answered_in_a_final(
+    client: TestClient, site: Site, catalog: Catalog
+) -> None:
+    """Another drawing would tell how to solve one's own."""
+    school, one = School(site), final_questions(catalog, 46)[0]
+    person = school.student(client)
+    around = Policy(opens=now() - DAY, due=now() + DAY, closes=now() + DAY, sitting=45)
+    assignment = school.assign(around, [one.exercise.id])
+    client.post(f"/assignments/{assignment.id}/begin")
+    refused = client.post("/final/46/1", data=right(one.exercise, one.seed))
+    assert refused.status_code == 403
+    assert "in an assignment of yours" in words(refused.text)
+    assert outcomes(site, person.learner, "final", 46) == []
+    client.post("/final/46/1", data={"action": "skip"})
+    assert outcomes(site, person.learner, "final", 46) == ["skipped"]
