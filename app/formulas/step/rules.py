@@ -28,12 +28,16 @@ class BrokenRuleError(ValueError):
 
 
 class Rule(NamedTuple):
-    """A rule: where it is *broken*, which *fields* may be changed, and what a refusal *says*."""
+    """A rule: where it is *broken*, which *fields* may be changed, and what a refusal *says*.
+
+    No value above *most* of a shape keeps it.
+    """
 
     name: str
     fields: tuple[str, ...]
     broken: Callable[[Shape, Degrees], Any]
     says: Callable[[Shape, Degrees], str]
+    most: Callable[[Shape], int] = lambda _: _NEAR * _NEAR
 
     def refuse(self, shape: Any, layout: Degrees) -> None:
         """Raise an error if *layout* breaks the rule."""
@@ -44,10 +48,13 @@ class Rule(NamedTuple):
         """The nearest values that keep the rule, one below and one above, of the first field."""
         for field in self.fields:
             value = int(getattr(layout, field))
-            below = range(value - 1, max(0, value - _NEAR), -1)
+            most = self.most(shape)
+            top = min(value - 1, most)
+            below = range(top, max(0, top - _NEAR), -1)
+            above = range(value + 1, min(value + _NEAR, most + 1))
             near = [
                 f"{_NAMES.get(field, field)}={found}"
-                for values in (below, range(value + 1, value + _NEAR))
+                for values in (below, above)
                 if (found := next(self._legal(shape, layout, field, values), 0))
             ]
             if near:
@@ -66,6 +73,11 @@ def _ends_take_too_much(shape: Shape, on: Degrees) -> Any:
     least = middle.stages - _spare(first, last)
     too_few = (middle.layers < 0) | (middle.layers < least)
     return (first | last) & (too_few | ((middle.stages < 1) & (middle.layers > 0)))
+
+
+def _chunks_of(shape: Shape) -> int:
+    """The most chunks that its layers fill, the embedding and the output head beside them."""
+    return shape.layers + WITHOUT_A_LAYER
 
 
 def _spare(first: Any, last: Any) -> Any:
@@ -89,7 +101,7 @@ def _too_many_chunks(shape: Shape, on: Degrees) -> Any:
 
 
 def _chunks_say(shape: Shape, on: Degrees) -> str:
-    most, chunks = shape.layers + WITHOUT_A_LAYER, on.pipeline * on.virtual
+    most, chunks = _chunks_of(shape), on.pipeline * on.virtual
     if chunks > most:
         return (
             "layout must have at most as many pipeline chunks as layers, embedding and output head,"
@@ -192,8 +204,15 @@ OF_MODELS = (
             f" for every other stage, and none where there is no other,"
             f" not {on.first} + {on.last}"
         ),
+        most=_chunks_of,
     ),
-    Rule("every chunk has a layer", ("virtual", "pipeline"), _too_many_chunks, _chunks_say),
+    Rule(
+        "every chunk has a layer",
+        ("virtual", "pipeline"),
+        _too_many_chunks,
+        _chunks_say,
+        most=_chunks_of,
+    ),
     Rule(
         "sequence parallelism divides the tokens of a rank",
         ("tensor",),
