@@ -8,13 +8,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+_QUIET = 2  # turns of the event loop in which no key came: what was received is on its way
 _MOST = 100  # keys of one look-up: databases limit the parameters of a query
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class Gathered(Generic[K, V]):
-    """Looks up keys together with those that others ask for in the same turn of the event loop."""
+    """Looks up keys together with those that others ask for in the same few turns of the loop."""
 
     def __init__(self, look_up: Callable[[Sequence[K]], Sequence[V]], most: int = _MOST) -> None:
         """*look_up* returns the values of at most *most* keys, in their order."""
@@ -33,7 +34,11 @@ class Gathered(Generic[K, V]):
         return (await asyncio.shield(self._values))[place]
 
     async def _together(self, keys: list[K]) -> Sequence[V]:
-        # Others of the turn in which this task was made have added theirs.
+        quiet, count = 0, len(keys)
+        while quiet < _QUIET and count < self._most:
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if len(keys) == count else 0
+            count = len(keys)
         if self._keys is keys:
             self._values = None
         return self._look_up(keys)
