@@ -112,6 +112,7 @@ class Base(Strict, ABC):
     pace: ClassVar[float] = 2.0  # minutes that an exercise of level 1 takes
     asks_for_numbers: ClassVar[bool] = False  # formulas beside it do not say what is right
     is_played: ClassVar[bool] = False  # an answer is judged by playing it, and drawn as it goes
+    has_board: ClassVar[bool] = False  # right answers differ in quality: a board compares them
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")

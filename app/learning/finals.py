@@ -10,7 +10,6 @@ from app.kinds import Exercise
 from app.learning.placing import Question, seed_in
 
 FINAL_QUESTIONS = 20
-_LEFT_OUT = ("lab", "schedule", "function")  # they take longer than a question may
 _LONGEST = 5  # minutes of a question
 
 
@@ -40,7 +39,8 @@ def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
 
 
 def _able(topic: Topic) -> Iterator[Exercise]:
-    return (one for one in topic.exercises if one.kind not in _LEFT_OUT and one.minutes <= _LONGEST)
+    """The exercises of *topic* that fit a final: to write a program or to run a lab takes longer."""
+    return (one for one in topic.exercises if not one.runs_code and one.minutes <= _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)

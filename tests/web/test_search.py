@@ -49,7 +49,7 @@ BEST = {
     "1F1B": "Term: 1F1B",
     "learning rate": "Chapter: Learning rate and batch size",
     "write exercises": "Page: Write exercises",
-    "memroy": "Chapter: Attention and memory traffic",
+    "memroy": "Term: memory bandwidth",
 }
 
 

@@ -48,6 +48,7 @@ class Schedule(Base):
     pace = 6.0
     runs_code = True
     is_played = True
+    has_board = True
     keeps_draft = True
     kind: Literal["schedule"]
     machine: Machine = Field(description="the ranks, what they hold, and what things cost")

@@ -52,7 +52,7 @@ async def board(
         NotFoundError: the exercise asks for something else than a schedule.
     """
     exercise = site.catalog.exercise(f"{topic}/{slug}")
-    if exercise.kind != "schedule":
+    if not exercise.has_board:
         raise NotFoundError(f"{exercise.id} has no board: only exercises on schedules have one")
     own, points = _stored(site, exercise, visiting.learner)
     page = BoardPage(

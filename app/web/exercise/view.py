@@ -112,6 +112,7 @@ class ExercisePage:
     around: Around
     has_figures: bool
     has_drawings: bool
+    has_board: bool
     assigned: Assigned
     pad_limit: int = PAD_LIMIT
 
@@ -165,6 +166,7 @@ def exercise_page(
         around=around(site, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
+        has_board=exercise.has_board and not rules.exam,
         assigned=rules,
     )
 
