@@ -39,7 +39,7 @@ def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
 
 
 def _able(topic: Topic) -> Iterator[Exercise]:
-    """The exercises of *topic* that fit a final: to write a program or to run a lab takes longer."""
+    """The exercises of *topic* that fit a final: programs and labs take longer."""
     return (one for one in topic.exercises if not one.runs_code and one.minutes <= _LONGEST)
 
 
