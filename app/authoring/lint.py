@@ -22,8 +22,9 @@ from app.authoring.proofs import (
 )
 from app.authoring.prose import prove_shape_of
 from app.config import ROOT
-from app.content.catalog import TOPIC_FILE, Catalog, TopicFile, read_exercise, read_topic, topic_of
+from app.content.catalog import Catalog, read_exercise, read_topic, topic_of
 from app.content.pack_file import PACK_FILE, chapters_in, read_pack
+from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.errors import ContentError, InputError, Problem, nearest
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS

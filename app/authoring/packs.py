@@ -10,11 +10,12 @@ from packaging.version import Version
 
 from app.authoring.lint import Linted, Note, lint
 from app.authoring.pack_formulas import prove_formulas
-from app.content.catalog import TOPIC_FILE, Catalog
+from app.content.catalog import Catalog
 from app.content.course import arranged
 from app.content.pack_file import PACK_FILE, CoursePack, read_pack
 from app.content.pack_formulas import digest_of, loaded, sources_of
 from app.content.packs import BUILT_IN, GROUP
+from app.content.topic_file import TOPIC_FILE
 from app.errors import ContentError, InputError, Problem
 from app.formulas import FORMULAS
 from app.sandbox.runner import Runner

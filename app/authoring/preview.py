@@ -11,8 +11,9 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from markupsafe import Markup
 
 from app.authoring.lint import Linted, lint_file
-from app.content.catalog import TOPIC_FILE, read_exercise, topic_of
+from app.content.catalog import read_exercise, topic_of
 from app.content.images import images_in
+from app.content.topic_file import TOPIC_FILE
 from app.errors import AppError, ContentError, InputError, NotFoundError
 from app.expressions import ExpressionError
 from app.kinds import Exercise

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from app.content.images import images_in, with_images
+from app.content.topic_file import TOPIC_FILE, ChapterFact, TopicFile
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
-from app.kinds.base import Embedded, Strict
+from app.kinds.base import Embedded
+from app.kinds.parameters import ChapterParameter
 from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument, read_document
 
-TOPIC_FILE = "topic.yaml"
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
@@ -24,32 +25,6 @@ _NEW_CHAPTER = (
     "write one with title, position, summary and opening, or give the folder the name of an "
     "existing chapter"
 )
-
-
-class ChapterFact(Strict):
-    """A formula or a constant that a chapter uses, with the page that explains it."""
-
-    name: str = Field(min_length=2, max_length=40, description="what it is: 2 to 40 characters")
-    says: str = Field(min_length=1, max_length=60, description="its value: 1 to 60 characters")
-    formula: str = Field(default="", description="the formula that it is, by name")
-    see: str = Field(default="", description="the page of this site that explains it")
-
-
-class TopicFile(Strict):
-    """The content of `topic.yaml`."""
-
-    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
-    summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
-    opening: str = Field(min_length=1, description="Markdown, above the exercises")
-    closing: str = Field(
-        default="",
-        description="Markdown: what one can now compute, shown when the path is finished",
-    )
-    facts: list[ChapterFact] = Field(
-        default=[], description="formulas and constants, shown beside the exercises"
-    )
-    figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +40,7 @@ class Topic:
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
     figures: tuple[Embedded, ...] = ()
+    parameters: Mapping[str, ChapterParameter] = field(default_factory=dict)
 
     @property
     def path(self) -> tuple[Exercise, ...]:
@@ -206,17 +182,27 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
         raise ContentError([Problem(path, 1, says, "rename the file")])
     own = [
         document.problem((key,), "is set from the file itself", "remove it")
-        for key in ("id", "digest")
+        for key in ("id", "digest", "chapter_parameters")
         if key in document.values
     ]
     if own:
         raise ContentError(own)
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
+    if "from_chapter" in values:
+        values["chapter_parameters"] = _parameters_beside(path)
     try:
         return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
     except ValidationError as error:
         found = faults(error, document.values)
         raise ContentError([document.problem(*fault) for fault in found]) from error
+
+
+def _parameters_beside(path: Path) -> Mapping[str, ChapterParameter]:
+    """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
+    try:
+        return read_topic(path.parent / TOPIC_FILE)[0].parameters
+    except (ContentError, OSError):  # reported where the chapter is read
+        return {}
 
 
 def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
@@ -261,6 +247,7 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         exercises=tuple(exercises),
         facts=tuple(file.facts),
         figures=tuple(file.figures),
+        parameters=file.parameters,
     )
 
 

@@ -8,8 +8,9 @@ import yaml
 
 from app.__main__ import main
 from app.config import ROOT, Settings
-from app.content.catalog import TOPIC_FILE, Catalog
+from app.content.catalog import Catalog
 from app.content.packs import exercise_folders
+from app.content.topic_file import TOPIC_FILE
 from app.errors import InputError
 from app.kinds import KINDS
 from tests.content.test_catalog import GOOD

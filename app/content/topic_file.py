@@ -1,0 +1,37 @@
+"""The file of a chapter: its texts, facts, figures, and the numbers that a learner sets."""
+
+from pydantic import Field
+
+from app.kinds.base import Embedded, Strict
+from app.kinds.parameters import ChapterParameters
+
+TOPIC_FILE = "topic.yaml"
+
+
+class ChapterFact(Strict):
+    """A formula or a constant that a chapter uses, with the page that explains it."""
+
+    name: str = Field(min_length=2, max_length=40, description="what it is: 2 to 40 characters")
+    says: str = Field(min_length=1, max_length=60, description="its value: 1 to 60 characters")
+    formula: str = Field(default="", description="the formula that it is, by name")
+    see: str = Field(default="", description="the page of this site that explains it")
+
+
+class TopicFile(Strict):
+    """The content of `topic.yaml`."""
+
+    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
+    position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
+    summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
+    opening: str = Field(min_length=1, description="Markdown, above the exercises")
+    closing: str = Field(
+        default="",
+        description="Markdown: what one can now compute, shown when the path is finished",
+    )
+    facts: list[ChapterFact] = Field(
+        default=[], description="formulas and constants, shown beside the exercises"
+    )
+    figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
+    parameters: ChapterParameters = Field(
+        default={}, description="numbers that a learner sets once, for all of its exercises"
+    )
