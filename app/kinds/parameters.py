@@ -115,7 +115,8 @@ class ChapterParameter(BaseModel):
         return "" if found < 0 else f"; the nearest is {self._shown(found)}"
 
     def _shown(self, number: int) -> str:
-        return f"{figures(float(number), 9)} {self.unit}".strip()
+        text = figures(float(number), 9)
+        return f"${text}" if self.unit == "$" else f"{text} {self.unit}".strip()
 
     def _read(self, name: str, text: str) -> float:
         scale = scale_of(self.unit)

@@ -51,7 +51,7 @@ def test_corners_are_the_ends_and_the_middle() -> None:
         ({"gpus": "12"}, "GPUs: must be a multiple of 8 from 8 to 40, not '12'; the nearest is"),
         ({"gpus": "48"}, "GPUs: must be a multiple of 8 from 8 to 40, not '48'"),
         ({"gpus": "-8"}, "GPUs: must be a multiple of 8 from 8 to 40, not '-8'"),
-        ({"budget": "123"}, "must be a number of two figures from 90 $ to 1,200 $, not '123'"),
+        ({"budget": "123"}, "must be a number of two figures from $90 to $1,200, not '123'"),
         ({"gpus": "many"}, "GPUs: "),
         ({"gpus": "1e999"}, "GPUs: "),
         ({"gpu": "tow"}, "GPU: must be one of one, two, not 'tow'; did you mean 'two'?"),
