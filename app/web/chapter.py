@@ -68,7 +68,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     topic = site.catalog.topic(name)
     if response := chosen_here(topic, request):
         return response
-    seed = seed_here(topic, request)
+    seed = seed_here(topic, request) or _last_seed(site, topic, visiting.learner)
     choice = choice_form(topic, request, seed)
     past = past_of(site, visiting.learner)
     page = _page(site, topic, past, visiting.learner, choice, seed)
@@ -82,6 +82,16 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     )
     around = frame(request, topic.title, topic.summary, "exercises", preview, resource=resource)
     return render("chapter.html", around, page, 422 if choice and choice.faults else 200)
+
+
+def _last_seed(site: Site, topic: Topic, learner: str) -> int:
+    """The seed of *learner*'s last right answer in *topic*, whose numbers they set; else 0."""
+    if not topic.parameters or not learner:
+        return 0
+    with open_history(site, learner) as session:
+        found = last_right_answers(session, learner, [one.id for one in topic.exercises])
+    latest = max(found.values(), key=lambda attempt: attempt.at, default=None)
+    return latest.seed if latest else 0
 
 
 def _page(
