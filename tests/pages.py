@@ -14,6 +14,7 @@ LAYOUT = "model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8"
 PAGES = {
     "home": "/",
     "chapter": "/chapters/tensor",
+    "chapter with numbers to set": "/chapters/your-cluster",
     **{f"chapter {name}": f"/chapters/{name}" for name in ("collectives", "memory", "rates", "overlap", "hardware")},
     **SAMPLES,
     "map": "/map",

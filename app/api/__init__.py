@@ -3,12 +3,32 @@
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.api import chapters, checks, exercises, formulas, health, metrics, people, predictions
+from app.api import (
+    chapters,
+    checks,
+    exercises,
+    formulas,
+    health,
+    metrics,
+    parameters,
+    people,
+    predictions,
+)
 from app.api.documents import describing
 from app.api.metrics import sampling
 from app.api.problems import owns, problem_for
 
-PARTS = (checks, exercises, chapters, formulas, predictions, *people.PARTS, health, metrics)
+PARTS = (
+    checks,
+    exercises,
+    chapters,
+    parameters,
+    formulas,
+    predictions,
+    *people.PARTS,
+    health,
+    metrics,
+)
 
 
 def install(app: FastAPI) -> None:

@@ -13,10 +13,11 @@ from app.authoring.addresses import Places, trouble_of_addresses
 from app.errors import AppError, nearest
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
-from app.kinds import Exercise, Finding
+from app.kinds import Exercise, Finding, Where
 from app.kinds.answers import Answer, single
 from app.kinds.base import Embedded
 from app.kinds.lab import LabExercise
+from app.kinds.parameters import corners
 from app.labs.results.archive import recorded
 from app.labs.results.borrowed import published_runs
 from app.labs.results.match import BORROWING, fits, found_in, is_of
@@ -27,6 +28,7 @@ from app.sandbox.runner import Runner
 _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws
 _SAME = 1e-9  # of two ways to work out a number
+_DRAWN = ("given", "cases", "from_chapter")
 _TIMEOUT = 10  # seconds for a URL to respond
 _NUDGE = "say how to get there instead"
 
@@ -38,7 +40,7 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
         UnavailableError: the sandbox cannot run its code.
     """
     findings: list[Finding] = []
-    for seed in SEEDS:
+    for seed in (*SEEDS, *corners(exercise.chapter_parameters)):
         await asyncio.sleep(0)  # this work must not delay the results of other runs
         if findings := await _prove_seed(exercise, seed, runner):
             break  # other drawings would mostly say the same again
@@ -49,8 +51,9 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
 
 def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
     """Values that are drawn or defined, and never used."""
-    used = str({key: value for key, value in values.items() if key not in ("given", "cases")})
-    names = {name: ("given", name) for name in exercise.given}
+    used = str({key: value for key, value in values.items() if key not in _DRAWN})
+    names: dict[str, Where] = {name: ("given", name) for name in exercise.given}
+    names |= dict.fromkeys(exercise.from_chapter, ("from_chapter",))
     names |= {name: ("cases", "0") for case in exercise.cases for name in case}
     for name, where in names.items():
         if not re.search(rf"\b{re.escape(name)}\b", used):

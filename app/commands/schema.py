@@ -12,7 +12,7 @@ from app.content.pack_file import PackFile
 from app.content.topic_file import TopicFile
 from app.kinds import EXERCISE
 
-_NOT_WRITTEN = ("id", "digest")
+_NOT_WRITTEN = ("id", "digest", "chapter_parameters")
 _MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile}
 
 
@@ -52,4 +52,5 @@ def _without(kind: dict[str, Any]) -> None:
         return
     for name in _NOT_WRITTEN:
         kind["properties"].pop(name, None)
-        kind["required"].remove(name)
+        if name in kind["required"]:
+            kind["required"].remove(name)

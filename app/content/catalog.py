@@ -13,6 +13,7 @@ from app.content.topic_file import TOPIC_FILE, ChapterFact, Route, TopicFile
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import EXERCISE, Exercise
 from app.kinds.base import Embedded
+from app.kinds.parameters import ChapterParameter
 from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument, read_document
 
@@ -42,6 +43,7 @@ class Topic:
     needs: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()
     placement: str = ""  # the id of the exercise that the placement asks; empty: none
+    parameters: Mapping[str, ChapterParameter] = field(default_factory=dict)
 
     @property
     def path(self) -> tuple[Exercise, ...]:
@@ -188,17 +190,27 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
         raise ContentError([Problem(path, 1, says, "rename the file")])
     own = [
         document.problem((key,), "is set from the file itself", "remove it")
-        for key in ("id", "digest")
+        for key in ("id", "digest", "chapter_parameters")
         if key in document.values
     ]
     if own:
         raise ContentError(own)
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
+    if "from_chapter" in values:
+        values["chapter_parameters"] = _parameters_beside(path)
     try:
         return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
     except ValidationError as error:
         found = faults(error, document.values)
         raise ContentError([document.problem(*fault) for fault in found]) from error
+
+
+def _parameters_beside(path: Path) -> Mapping[str, ChapterParameter]:
+    """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
+    try:
+        return read_topic(path.parent / TOPIC_FILE)[0].parameters
+    except (ContentError, OSError):  # reported where the chapter is read
+        return {}
 
 
 def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
@@ -246,6 +258,7 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         needs=tuple(file.needs),
         routes=tuple(file.routes),
         placement=f"{folder.name}/{file.placement}" if file.placement else "",
+        parameters=file.parameters,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.kinds.base import Embedded, Strict
+from app.kinds.parameters import ChapterParameters
 
 TOPIC_FILE = "topic.yaml"
 Route = Literal["train", "serve", "cluster"]
@@ -43,3 +44,6 @@ class TopicFile(Strict):
         default=[], description="formulas and constants, shown beside the exercises"
     )
     figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
+    parameters: ChapterParameters = Field(
+        default={}, description="numbers that a learner sets once, for all of its exercises"
+    )

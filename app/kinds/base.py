@@ -2,26 +2,33 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, TypeVar, get_args
+from typing import Annotated, ClassVar, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    PrivateAttr,
+    model_validator,
+)  # fmt: skip
 
 from app.expressions import fill
 from app.kinds.answers import Answer, Counted, PlayedAnswer, Verdict
 from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
+from app.kinds.parameters import ChapterParameter, refuse_others, values
+from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_REMEMBERED = 512  # values, as of the variants of one exercise: each of a class has its own
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
@@ -52,24 +59,6 @@ class Variant:
     prompt: str
     hints: tuple[str, ...]
     solution: str
-
-
-class Remembered(dict[_K, _V]):
-    """A cache of values by key; it starts over when there are too many."""
-
-    most: ClassVar[int] = _REMEMBERED
-
-    def of(self, key: _K, work_out: Callable[[], _V]) -> _V:
-        """The value of *key*, which *work_out* returns the first time."""
-        known = self.get(key)
-        return self.keep(key, work_out()) if known is None else known
-
-    def keep(self, key: _K, value: _V) -> _V:
-        """*value*, stored as that of *key*."""
-        if len(self) >= self.most:
-            self.clear()
-        self[key] = value
-        return value
 
 
 class Strict(BaseModel):
@@ -128,6 +117,12 @@ class Base(Strict, ABC):
     cases: list[dict[str, DrawnValue]] = Field(
         default_factory=list, description="values drawn together, one row per variant"
     )
+    from_chapter: list[str] = Field(
+        default_factory=list, description="values of the chapter's parameters that it uses"
+    )
+    chapter_parameters: dict[str, ChapterParameter] = Field(
+        default_factory=dict, description="those of the chapter; not written in it", repr=False
+    )
     exhibits: dict[str, str] = Field(
         default_factory=dict,
         description="published measurements by name: {table} is the text, table_busbw a quantity",
@@ -161,6 +156,11 @@ class Base(Strict, ABC):
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
 
+    @model_validator(mode="after")
+    def _has_its_parameters(self) -> Self:
+        refuse_others(self.from_chapter, self.chapter_parameters, self.where)
+        return self
+
     @classmethod
     def name(cls) -> str:
         """The name of the kind, as files give it under `kind`."""
@@ -182,7 +182,9 @@ class Base(Strict, ABC):
 
     def _draw(self, seed: int) -> Draw:
         """The values that *seed* draws, worked out."""
-        return draw(seed, self.given, self.cases, self.let, self.where, self.exhibits)
+        shared = values(self.chapter_parameters, seed)
+        given = {**{name: [shared[name]] for name in self.from_chapter}, **self.given}
+        return draw(seed, given, self.cases, self.let, self.where, self.exhibits)
 
     def variant(self, seed: int) -> Variant:
         """The exercise as *seed* draws it."""
@@ -265,7 +267,8 @@ class Base(Strict, ABC):
     @property
     def variation(self) -> str:
         """What another seed changes; empty where all seeds ask the same."""
-        return "Draws new numbers." if self.given or self.cases else ""
+        drawn = self.given or self.cases or self.from_chapter
+        return "Draws new numbers." if drawn else ""
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """The answer in the fields of a posted form: one field called "answer"."""

@@ -11,11 +11,12 @@ from pydantic import Field, PrivateAttr
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.kinds.answers import Answer, Verdict
-from app.kinds.base import Base, Finding, Markdown, Remembered, Where
+from app.kinds.base import Base, Finding, Markdown, Where
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw
 from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown
 from app.kinds.laying import Run
+from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 
 _MOST = 1000  # ways to choose, of which lint tries every one

@@ -14,6 +14,7 @@ from app.explorers import EXPLORERS
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.web.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -54,6 +55,7 @@ class ChapterPage:
     extras: Path
     onward: Onward
     results: tuple[Result, ...]
+    choice: ChoiceForm | None
     explorers: tuple[Hyperlink, ...]
     figures: tuple[EmbeddedView, ...]
     earlier: Hyperlink | None
@@ -64,7 +66,12 @@ class ChapterPage:
 async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """One chapter."""
     topic = site.catalog.topic(name)
-    page = _page(site, topic, past_of(site, visiting.learner), visiting.learner)
+    if response := chosen_here(topic, request):
+        return response
+    seed = seed_here(topic, request) or _last_seed(site, topic, visiting.learner)
+    choice = choice_form(topic, request, seed)
+    past = past_of(site, visiting.learner)
+    page = _page(site, topic, past, visiting.learner, choice, seed)
     preview = preview_of(chapter_url(topic.id), chapter_card(topic))
     resource = LearningResource(
         sort="chapter",
@@ -74,11 +81,23 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         parts=tuple((exercise_url(one.id), one.title) for one in topic.exercises),
     )
     around = frame(request, topic.title, topic.summary, "exercises", preview, resource=resource)
-    return render("chapter.html", around, page)
+    return render("chapter.html", around, page, 422 if choice and choice.faults else 200)
 
 
-def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
-    path = path_of(topic.path, past.known)
+def _last_seed(site: Site, topic: Topic, learner: str) -> int:
+    """The seed of *learner*'s last right answer in *topic*, whose numbers they set; else 0."""
+    if not topic.parameters or not learner:
+        return 0
+    with open_history(site, learner) as session:
+        found = last_right_answers(session, learner, [one.id for one in topic.exercises])
+    latest = max(found.values(), key=lambda attempt: attempt.at, default=None)
+    return latest.seed if latest else 0
+
+
+def _page(
+    site: Site, topic: Topic, past: Past, learner: str, choice: ChoiceForm | None, seed: int
+) -> ChapterPage:
+    path = path_of(topic.path, past.known, seed)
     topics = site.catalog.topics
     place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
     beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
@@ -94,9 +113,10 @@ def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
         closing=mark(html(topic.closing)),
         path=path,
         total=sum(row.minutes for row in path.rows),
-        extras=path_of(topic.extras, past.known),
-        onward=onward_for(site, past.within(topic.id), topic.id),
+        extras=path_of(topic.extras, past.known, seed),
+        onward=onward_for(site, past.within(topic.id), topic.id, seed=seed),
         results=tuple(_results(site, topic, past, learner)) if path.is_finished else (),
+        choice=choice,
         explorers=tuple(Hyperlink(explorer_url(one.name), one.title) for one in explorers),
         figures=tuple(embedded_view(one, state) for one, state in figures),
         earlier=beside[place - 1] if place > 0 else None,

@@ -9,9 +9,9 @@ def exercise_url(exercise: str, seed: int = 0) -> str:
     return f"/exercises/{exercise}" + (f"?seed={seed}" if seed else "")
 
 
-def chapter_url(topic: str) -> str:
-    """The page of a chapter."""
-    return f"/chapters/{topic}"
+def chapter_url(topic: str, seed: int = 0) -> str:
+    """The page of a chapter; with *seed*, its parameters have the values that it draws."""
+    return f"/chapters/{topic}" + (f"?seed={seed}" if seed else "")
 
 
 def explorer_url(name: str, state: Mapping[str, str] | None = None) -> str:

@@ -37,6 +37,8 @@ CURRICULUM = {
     *(f"srv-{n:02}" for n in range(1, 20)),
     *(f"net-{n:02}" for n in range(1, 8)),
     *(f"krn-{n:02}" for n in range(1, 5)),
+    *(f"own-{n:02}" for n in range(1, 13)),
+    *(f"dep-{n:02}" for n in range(1, 13)),
 }  # fmt: skip
 
 # What the curriculum says, recomputed there: label, answer to variant 0, and typical wrong ones.

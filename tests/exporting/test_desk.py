@@ -18,7 +18,7 @@ from app.exporting.python import LEFT_OUT
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
 from tests.exporting.chromium import Wish
-from tests.exporting.conftest import NUMBER
+from tests.exporting.conftest import NUMBER, OWN
 from tests.exporting.verdicts import cases, differences, wishes_of
 
 pytestmark = pytest.mark.slow(10)
@@ -110,3 +110,22 @@ def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient
     (status, _), (_, course_map) = answered(desk, [taken, ("GET", "/map", [])])
     assert status == 303
     assert course_map.count('class="node known"') == 1
+
+
+def test_a_browser_sets_the_numbers_of_a_chapter(desk: Path) -> None:
+    own = "gpu=A100+SXM+80GB&gpus=64&network=200+Gbit%2Fs&budget=350000"
+    seed = 2**30 + 1 + 5 * (64 // 8 - 1) + 5 * 2048 * 2 + 5 * 2048 * 5 * 25  # by hand
+    found = answered(
+        desk,
+        [
+            ("GET", f"/chapters/your-cluster?{own}", []),
+            ("GET", f"/chapters/your-cluster?seed={seed}", []),
+            ("GET", f"/exercises/{OWN}?seed={seed}", []),
+            ("GET", "/chapters/your-cluster?gpus=1001", []),
+        ],
+    )
+    assert [status for status, _ in found] == [303, 200, 200, 422]
+    assert 'name="gpus" value="64"' in found[1][1]
+    assert 'name="budget" value="350000"' in found[1][1]
+    assert "64 A100 SXM 80GB" in found[2][1]
+    assert "the nearest is 1,000" in found[3][1]

@@ -60,10 +60,13 @@ class Around:
 def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
     """What stands around the exercise; in an exam, nothing that explains it."""
     exercise, seed, known = asked.exercise, asked.seed, asked.past.known
+    shared = seed if exercise.from_chapter else 0  # with the others of the chapter
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
-    chapter = Hyperlink(chapter_url(topic.id), topic.title)
-    stretch = _stretch(chapter, path_of(topic.path, known), exercise_url(exercise.id))
+    chapter = Hyperlink(chapter_url(topic.id, shared), topic.title)
+    stretch = _stretch(
+        chapter, path_of(topic.path, known, shared), exercise_url(exercise.id, shared)
+    )
     another = again if exercise.variation and not rules.exam else None
     if asked.part:
         return Around(topic=chapter, stretch=stretch, another=another)
@@ -77,8 +80,8 @@ def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
         another=another,
-        earlier=Hyperlink(exercise_url(before.id), before.title) if before else None,
-        later=Hyperlink(exercise_url(after.id), after.title) if after else None,
+        earlier=Hyperlink(exercise_url(before.id, shared), before.title) if before else None,
+        later=Hyperlink(exercise_url(after.id, shared), after.title) if after else None,
     )
     return replace(found, primer=0, facts=(), sources=(), errata=()) if rules.exam else found
 

@@ -16,6 +16,7 @@ from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
+from app.web.chapter_choice import kept_seed
 from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, assigned, rules_of
 from app.web.exercise.entered import enter_on_board
@@ -55,10 +56,13 @@ class Acted:
 
 @router.get("/{topic}/{slug}")
 async def show(
-    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = "0"
+    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = ""
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
+    if not seed and (kept := kept_seed(request, topic) if exercise.from_chapter else 0):
+        return RedirectResponse(exercise_url(exercise.id, kept), 303)
+    seed = seed or "0"
     past = await _past(site, visiting, exercise, seed_of(seed))
     rules = assigned(site, visiting.person, past.works, seed_of(seed))
     if rules.before:

@@ -181,7 +181,7 @@ def _onward(site: Site, asked: Asked, rules: Assigned) -> Onward | None:
         return None
     topic = site.catalog.topic_of(asked.exercise)
     past = past_of(site, asked.learner).within(topic.id)
-    return onward_for(site, past, topic.id, asked.exercise.id)
+    return onward_for(site, past, topic.id, asked.exercise.id, asked.seed)
 
 
 def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
@@ -224,7 +224,9 @@ def _finish(topic: Topic, asked: Asked) -> Hyperlink | None:
     """The end of the path, if the answer was the last one that it needed."""
     if not has_finished(topic, asked.exercise, asked.before.known, asked.past.known):
         return None
-    return Hyperlink(f"{chapter_url(topic.id)}#finished", topic.title)
+    return Hyperlink(
+        f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title
+    )
 
 
 def _state(verdict: Verdict) -> AnswerState:

@@ -27,20 +27,25 @@ class Onward:
     due: int
 
 
-def onward_for(site: Site, past: Past, chapter: str, current: str = "") -> Onward:
-    """The ways on from *chapter* for a learner with that *past*, after the exercise *current*."""
+def onward_for(site: Site, past: Past, chapter: str, current: str = "", seed: int = 0) -> Onward:
+    """The ways on from *chapter* for a learner with that *past*, after the exercise *current*.
+
+    The exercises of a chapter with parameters are drawn with its *seed*.
+    """
     following = onward(site.catalog, past.solved(site.catalog), chapter, current, past.chapters)
     waiting = due(site.catalog, past.memories, today())
     return Onward(
         begun=bool(past.answers),
-        following=_suggested(following) if following else None,
+        following=_suggested(following, seed) if following else None,
         review=_renewed(waiting[0]) if waiting else None,
         due=len(waiting),
     )
 
 
-def _suggested(found: Suggestion) -> Suggested:
-    return Suggested(exercise_url(found.exercise.id), found.exercise.title, found.reason)
+def _suggested(found: Suggestion, seed: int) -> Suggested:
+    exercise = found.exercise
+    href = exercise_url(exercise.id, seed if exercise.from_chapter else 0)
+    return Suggested(href, exercise.title, found.reason)
 
 
 def _renewed(found: Suggestion) -> Suggested:

@@ -141,11 +141,11 @@ def mark_of(standing: Standing | None) -> Mark:
     return "unaided" if standing.unaided else "solved"
 
 
-def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
-    """*exercise* as a row of a list."""
+def row_of(exercise: Exercise, known: Standings, seed: int = 0) -> ExerciseRow:
+    """*exercise* as a row of a list, drawn with the *seed* of its chapter."""
     mark = mark_of(known.get(exercise.id))
     return ExerciseRow(
-        href=exercise_url(exercise.id),
+        href=exercise_url(exercise.id, seed if exercise.from_chapter else 0),
         title=exercise.title,
         label=exercise.label,
         kind=exercise.kind_title,
@@ -156,10 +156,10 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
     )
 
 
-def path_of(exercises: Sequence[Exercise], known: Standings) -> Path:
+def path_of(exercises: Sequence[Exercise], known: Standings, seed: int = 0) -> Path:
     """*exercises* as a list, and what is left of it."""
     left = [one for one in exercises if not is_solved(one, known)]
-    rows = tuple(row_of(one, known) for one in exercises)
+    rows = tuple(row_of(one, known, seed) for one in exercises)
     return Path(rows, len(rows) - len(left), sum(one.minutes for one in left))
 
 

@@ -84,6 +84,14 @@ def test_replica_loss_is_what_the_others_do_not_make_up_for() -> None:
     assert replica_loss(180, 16) == 400 - done / 16 == 11.25
 
 
+def test_replica_loss_of_every_replica_in_turn_is_that_of_the_whole_run_at_once() -> None:
+    assert sum(replica_loss(180, 16) for _ in range(16)) == replica_loss(180, 1) == 180
+    # Two away at once, or one after the other: the work that is missing is the same.
+    away = [range(30), range(10, 40), range(90, 120)]
+    missing = sum(minute in one for one in away for minute in range(200))
+    assert 3 * replica_loss(30, 5) == pytest.approx(missing / 5)
+
+
 def test_late_share_is_that_of_drawn_steps() -> None:
     rng = random.Random(9)
     late = sum(any(rng.random() < 0.02 for _ in range(40)) for _ in range(8_000))

@@ -58,6 +58,13 @@ def test_offload_time_is_that_of_packets_sent_one_after_another() -> None:
     assert offload_time(9_000, 55.0) == pytest.approx(clock)
 
 
+def test_offload_time_is_that_of_blocks_of_130_bits_on_the_lanes_of_pcie_5() -> None:
+    lanes = [bytes(4096 * 16)] * 16  # each sends blocks of 16 bytes, at 32 billion bits per second
+    clock = max(sum(130 / 32e9 for _ in range(0, len(lane), 16)) for lane in lanes)
+    usable = 63.015e9  # bytes per second in one direction of 16 lanes, as tables of PCIe 5.0 print
+    assert offload_time(sum(map(len, lanes)), usable) == pytest.approx(clock, rel=1e-5)
+
+
 def test_width_to_hide_offload_is_where_a_layer_computes_as_long_as_it_sends() -> None:
     width = width_to_hide_offload(34, 989e12, 0.4, 55e9)
     for tokens in (512, 8192):

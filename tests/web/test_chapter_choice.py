@@ -1,0 +1,65 @@
+"""The form of a chapter's numbers, how a choice is kept, and what the links carry."""
+
+import re
+
+from fastapi.testclient import TestClient
+
+CHAPTER = "/chapters/your-cluster"
+FIRST = "/exercises/your-cluster/how-long-the-money-lasts"
+OWN = {"gpu": "H200 SXM", "gpus": "128", "network": "800 Gbit/s", "budget": "750000"}
+
+
+def test_a_choice_is_carried_by_links_and_kept(client: TestClient) -> None:
+    plain = client.get(CHAPTER)
+    assert "set-cookie" not in plain.headers
+    assert f'href="{FIRST}"' in plain.text
+    answer = client.get(CHAPTER, params=OWN)
+    assert answer.status_code == 303
+    page = client.get(answer.headers["location"]).text
+    assert re.search(r'name="gpus" value="128"', page)
+    seed = answer.headers["location"].partition("seed=")[2].partition("#")[0]
+    assert f'href="{FIRST}?seed={seed}"' in page
+    # Kept: without the seed in the address, the chapter and its exercises know it.
+    assert f'href="{FIRST}?seed={seed}"' in client.get(CHAPTER).text
+    kept = client.get(FIRST)
+    assert (kept.status_code, kept.headers["location"]) == (303, f"{FIRST}?seed={seed}")
+    exercise = client.get(f"{FIRST}?seed={seed}").text
+    assert "128 H200 SXM" in exercise
+    assert f"/exercises/your-cluster/flops-that-it-buys?seed={seed}" in exercise
+    right = client.post(
+        f"{FIRST}?seed={seed}", data={"answer.hours": "250000 h", "answer.time": "81.38 days"}
+    )
+    assert 'class="feedback correct"' in right.text
+    # The progress has it as well, where the cookie of the choice is gone.
+    client.cookies.delete("chapter-your-cluster")
+    assert f'href="{FIRST}?seed={seed}"' in client.get(CHAPTER).text
+
+
+def test_a_choice_that_is_none_is_told_and_what_was_typed_stays(client: TestClient) -> None:
+    answer = client.get(CHAPTER, params={**OWN, "gpus": "100<b>"})
+    assert answer.status_code == 422
+    assert 'role="alert"' in answer.text
+    assert 'value="100&lt;b&gt;"' in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_broken_cookie_is_no_choice(client: TestClient) -> None:
+    client.cookies.set("chapter-your-cluster", "9" * 40)
+    assert client.get(CHAPTER).status_code == 200
+    assert client.get(FIRST).status_code == 200
+
+
+def test_programs_ask_for_the_seed_of_a_choice(client: TestClient, token: str) -> None:
+    address = "/api/v1/chapters/your-cluster/parameters"
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert client.get(address).json()["seed"] == 0
+    found = client.get(address, params=OWN).json()
+    assert found["given"]["network"] == "800 Gbit/s"
+    drawn = client.get(f"/api/v1/exercises/{FIRST[11:]}", params={"seed": found["seed"]}).json()
+    assert drawn["given"]["gpus"] == "128"
+    answer = {"hours": "250000 h", "time": "81.38 days"}
+    sent = {"exercise": FIRST[11:], "seed": found["seed"], "answer": answer}
+    checked = client.post("/api/v1/check", json=sent, headers=bearer).json()
+    assert checked.get("verdict") == "correct", checked
+    assert client.get(address, params={"gpus": "9"}).status_code == 422
+    assert client.get("/api/v1/chapters/nothing/parameters").status_code == 404
