@@ -29,7 +29,7 @@ ADMITS = {
     "ms": {"prefixes"}, "s": {"prefixes"}, "µs": {"prefixes"}, "us": {"prefixes"},
     "FLOP": {"prefixes"}, "GFLOP": {"prefixes"}, "TFLOP/s": {"prefixes"}, "EFLOP/s": {"prefixes"}, "FLOP/B": {"prefixes"},
     "MW": {"prefixes"}, "GWh": {"prefixes"}, "kW": {"prefixes"}, "MWh": {"prefixes"},
-    "%": {"per cent"}, "": set(), "million": set(), "nodes": set(), "steps": set(), "$": set(), "1/s": set(), "days": set(), "h": set(), "min": set(), "years": set(),
+    "%": {"per cent"}, "": set(), "million": set(), "nodes": set(), "steps": set(), "$": set(), "1/s": set(), "GPU-hours": set(), "GPUs": set(), "days": set(), "h": set(), "min": set(), "years": set(),
     "tokens": set(), "sequences/s": set(), "tokens/s": set(), "PF-days": set(), "FLOP/s": {"prefixes"},
 }  # fmt: skip
 CLAIMS = {
