@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.operating_options import add_grade, add_operations
+from app.commands.operating_options import add_grade, add_operations, add_sandbox
 from app.commands.operator_options import add_doctor, add_moodle, add_new, add_pack
 from app.commands.options import (
     add_export,
@@ -104,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_serve(_command(commands, "serve", "serve the site; migrates the database first"))
+    add_sandbox(partial(_command, commands))
     lint = _command(commands, "lint", "check exercise files and report every problem")
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     lint.add_argument("--json", action="store_true", help="print JSON, for editors and CI")

@@ -44,6 +44,11 @@ SANDBOX_WAITING = Gauge(
 )
 SANDBOX_BUSY = Gauge("wallclock_sandbox_busy", "Workers that run one", multiprocess_mode="livesum")
 SANDBOX_WORKERS = Gauge("wallclock_sandbox_workers", "Workers", multiprocess_mode="livesum")
+SANDBOX_SERVERS = Gauge(
+    "wallclock_sandbox_servers",
+    "Sandbox servers that are ready, of those in WALLCLOCK_SANDBOX_AT",
+    multiprocess_mode="livemin",
+)
 WRITER_WAITING = Gauge(
     "wallclock_writer_waiting", "Rows that wait to be stored", multiprocess_mode="livesum"
 )

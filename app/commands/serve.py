@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     if arguments.workers > 1:
         _share(settings, arguments.workers)
     path = Path(arguments.uds) if arguments.uds else settings.uds
-    with _listening(path, host, port) as listening, _shared_metrics(arguments.workers):
+    with listening_at(path, host, port) as listening, _shared_metrics(arguments.workers):
         _announce(settings, listening)
         raise_files()
         calm_collector()
@@ -70,7 +70,7 @@ def _hand_down(arguments: Namespace) -> None:
 
 
 @contextmanager
-def _listening(path: Path | None, host: str, port: int) -> Iterator[list[socket.socket]]:
+def listening_at(path: Path | None, host: str, port: int) -> Iterator[list[socket.socket]]:
     """The sockets of systemd; without them, a Unix socket at *path*; without that, a port."""
     if passed := passed_on():
         yield passed

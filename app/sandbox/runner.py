@@ -11,6 +11,7 @@ from app.sandbox.execution import Execution, Plain, Stopped, request_of
 from app.sandbox.fair_queue import Client
 from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
 from app.sandbox.process import DiedError, LostError, WorkerProcess
+from app.sandbox.remote import RemotePool
 from app.sandbox.replies import execution_of
 
 _LARGE = 20_000  # characters of replies, from which on they are parsed in another thread
@@ -19,7 +20,10 @@ _numbers = count()
 
 
 class Runner:
-    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`."""
+    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`.
+
+    The workers are those of sandbox servers where the settings name some.
+    """
 
     def __init__(
         self,
@@ -27,7 +31,7 @@ class Runner:
         worker: type[WorkerProcess] = WorkerProcess,
         pause: float = FIRST_PAUSE,
     ) -> None:
-        self.pool = Pool(settings, worker, pause)
+        self.pool = RemotePool(settings) if settings.sandbox_at else Pool(settings, worker, pause)
         self._wall = settings.sandbox_wall
         self._client: Client | None = None
 
