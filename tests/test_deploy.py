@@ -16,7 +16,7 @@ DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted(DEPLOY.glob("kubernetes/*.yaml"))
 MANIFESTS = [path for path in KUBERNETES if path.stem != "kustomization"]
 PAGE = (ROOT / "app" / "docs" / "deploying.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"`deploy/(?P<name>[\w/.]+)`[^`]*```\w*\n(?P<text>.*?)\n```", re.DOTALL)
+FENCE = re.compile(r"`deploy/(?P<name>[\w/.-]+)`[^`]*```\w*\n(?P<text>.*?)\n```", re.DOTALL)
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -76,23 +76,54 @@ def test_the_kustomization_builds_and_its_result_is_valid() -> None:
     assert len(made) == len(MANIFESTS) + 1  # and the settings
     for one in made:
         assert one["metadata"]["namespace"] == "wallclock"
-    (service,) = (one for one in made if one["kind"] == "Service")
-    (deployed,) = (one for one in made if one["kind"] == "Deployment")
-    labels = deployed["spec"]["template"]["metadata"]["labels"]
-    assert service["spec"]["selector"].items() <= labels.items()
+    assert routed(made) == {"wallclock": ["wallclock"], "wallclock-sandbox": ["wallclock-sandbox"]}
+
+
+def routed(made: list[Any]) -> dict[str, list[str]]:
+    """The deployments behind each service."""
+    deployed = {
+        one["metadata"]["name"]: one["spec"]["template"]["metadata"]["labels"]
+        for one in made
+        if one["kind"] == "Deployment"
+    }
+    return {
+        one["metadata"]["name"]: [
+            name
+            for name, labels in deployed.items()
+            if one["spec"]["selector"].items() <= labels.items()
+        ]
+        for one in made
+        if one["kind"] == "Service"
+    }
+
+
+def test_each_service_leads_to_one_deployment() -> None:
+    made = [document(f"kubernetes/{path.name}") for path in MANIFESTS]
+    assert routed(made) == {"wallclock": ["wallclock"], "wallclock-sandbox": ["wallclock-sandbox"]}
 
 
 def test_nothing_runs_as_root_or_writes_to_its_root() -> None:
-    pod = document("kubernetes/deployment.yaml")["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert pod["securityContext"]["runAsNonRoot"]
-    assert container["securityContext"]["readOnlyRootFilesystem"]
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    service = document("compose.yaml")["services"]["wallclock"]
-    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    for name in ("deployment", "sandbox"):
+        pod = document(f"kubernetes/{name}.yaml")["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    for name in ("wallclock", "sandbox"):
+        service = document("compose.yaml")["services"][name]
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
     user = re.findall(r"^USER (\d+)", read("Containerfile"), re.MULTILINE)
     assert user == [str(pod["securityContext"]["runAsUser"])]
     assert "HEALTHCHECK" in read("Containerfile")
+
+
+def test_the_sandbox_apart_has_no_way_to_the_data() -> None:
+    composed = document("compose.yaml")
+    box, database = (composed["services"][name] for name in ("sandbox", "database"))
+    assert not set(box["networks"]) & set(database["networks"])
+    assert all(composed["networks"][name]["internal"] for name in box["networks"])
+    assert set(box["environment"]) == {"WALLCLOCK_SANDBOX_TOKEN"}
+    assert document("kubernetes/sandbox-network.yaml")["spec"]["egress"] == []
 
 
 def test_the_container_has_all_that_its_build_copies() -> None:

@@ -140,11 +140,6 @@ class RemotePool(Pool):
         self._ready_at = float("-inf")
 
     @property
-    def waiting(self) -> int:
-        """Runs of this process that sandbox servers have."""
-        return sum(server.in_flight for server in self._servers)
-
-    @property
     def servers(self) -> Mapping[str, SandboxHealth]:
         """How each of the servers is, by its address."""
         return {server.address: server.health for server in self._servers}
