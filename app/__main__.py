@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from tempfile import mkdtemp
 from types import ModuleType
 from typing import TypeAlias
 
@@ -34,6 +35,8 @@ def main(given: Sequence[str] | None = None) -> int:
     """
     arguments = _parsed(given)
     try:
+        if getattr(arguments, "workers", 1) > 1:  # of `serve`
+            _share_counts()
         command = _imported(arguments.command)
         return int(command.run(arguments))
     except ContentError as error:
@@ -46,6 +49,11 @@ def main(given: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _share_counts() -> None:
+    """Let processes add up their counts, which prometheus_client decides when it is imported."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = mkdtemp(prefix="wallclock-metrics-")
 
 
 def _imported(command: str) -> ModuleType:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import uvicorn
 
+from app.commands.processes import cleaned_up
 from app.commands.serve import CONNECTION, listening_at
 from app.config import Settings
 from app.errors import InputError
@@ -30,7 +31,9 @@ def run(arguments: Namespace) -> int:
     own = settings.model_copy(update={"sandbox_at": ()})  # both may read the same environment
     app = create_service(own, {GUARD: Guard(Limits.of(settings))})
     path = Path(arguments.uds) if arguments.uds else None
-    with listening_at(path, arguments.host or settings.host, arguments.port) as listening:
+    host = arguments.host or settings.host
+    with cleaned_up() as stack:
+        listening = stack.enter_context(listening_at(path, host, arguments.port))
         where = " and ".join(map(url_of, listening))
         sys.stderr.write(f"The sandbox is at {where} (Ctrl+C stops it)\n")
         sys.stderr.flush()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import count
+from secrets import token_hex
 
 from app.config import Settings
 from app.metrics import SANDBOX_RUNS
@@ -16,7 +16,6 @@ from app.sandbox.replies import execution_of
 
 _LARGE = 20_000  # characters of replies, from which on they are parsed in another thread
 _SHORT = 0.1  # seconds of processor time, in which nearly every honest program finishes
-_numbers = count()
 
 
 class Runner:
@@ -69,7 +68,7 @@ class Runner:
             UnavailableError: the sandbox is not ready, or too many runs are waiting.
         """
         request = request_of(source, entry, calls)
-        client = self._client or Client(learner or f"run {next(_numbers)}")
+        client = self._client or Client(learner or f"run {token_hex(8)}")
         try:
             answer = await self._answer(client, request)
         except LostError:
