@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from app.config import ROOT, Settings
+from tests.network.proxies import modules
 
 DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted(DEPLOY.glob("kubernetes/*.yaml"))
@@ -151,12 +152,16 @@ def test_the_units_are_valid(tmp_path: Path) -> None:
     assert float(exposure) < 2.5  # 10 is a service without any hardening
 
 
+def self_signed(key: str, certificate: str) -> None:
+    made = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    ran("openssl", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
+
+
 @needs("nginx")
 @needs("openssl")
 def test_nginx_takes_its_file(tmp_path: Path) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
-    made = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    ran("openssl", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
+    self_signed(key, certificate)
     text = re.sub(r"/etc/\S+/fullchain.pem", certificate, read("nginx/wallclock.conf"))
     (tmp_path / "site.conf").write_text(re.sub(r"/etc/\S+/privkey.pem", key, text))
     around = f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}}\n"
@@ -171,3 +176,18 @@ def test_caddy_takes_its_file() -> None:
     assert "Valid configuration" in ran(
         "caddy", "validate", "--adapter", "caddyfile", "--config", file
     )
+
+
+@needs("apache2")
+@needs("openssl")
+def test_apache_takes_its_file(tmp_path: Path) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    self_signed(key, certificate)
+    site = re.sub(r"/etc/\S+/fullchain.pem", certificate, read("apache/wallclock.conf"))
+    site = re.sub(r"/etc/\S+/privkey.pem", key, site)
+    loaded = modules("mpm_event", "authz_core", "alias", "headers", "proxy", "proxy_http", "ssl")
+    file = tmp_path / "apache.conf"
+    file.write_text(
+        f"ServerRoot {tmp_path}\nServerName localhost\nErrorLog {tmp_path}/log\n{loaded}\n{site}"
+    )
+    assert "Syntax OK" in ran("apache2", "-t", "-f", str(file))
