@@ -113,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_serve(_command(commands, "serve", "serve the site; migrates the database first"))
     add_sandbox(partial(_command, commands))
+    _command(commands, "labs", "run the labs of web servers that are apart")
     lint = _command(commands, "lint", "check exercise files and report every problem")
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     lint.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
@@ -189,6 +190,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         help="path prefix, such as /wallclock (default: that of WALLCLOCK_URL)",
     )
     parser.add_argument("--workers", type=int, default=1, help="server processes (default: 1)")
+    parser.add_argument("--no-labs", action="store_true", help="`wallclock labs` runs the labs")
     parser.add_argument("--reload", action="store_true", help="restart when a file changes")
     parser.add_argument(
         "--exercises",

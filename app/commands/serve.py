@@ -34,7 +34,7 @@ _SLOW_COOKIES = (
     "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
 _EXERCISES, _SLOTS = "WALLCLOCK_EXERCISES", "WALLCLOCK_SANDBOX_WORKERS"
-_ROOT_PATH = "WALLCLOCK_ROOT_PATH"
+_ROOT_PATH, _LABS_APART = "WALLCLOCK_ROOT_PATH", "WALLCLOCK_LABS_APART"
 
 
 def run(arguments: Namespace) -> int:
@@ -72,6 +72,8 @@ def _hand_down(arguments: Namespace) -> None:
         os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
     if arguments.root_path:
         os.environ[_ROOT_PATH] = arguments.root_path
+    if arguments.no_labs:
+        os.environ[_LABS_APART] = "true"
 
 
 @contextmanager

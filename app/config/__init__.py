@@ -74,6 +74,10 @@ class Settings(SandboxSettings):
         ge=0,
         description="lab runs that may wait in the queue; 0: labs cannot be run from the browser",
     )
+    labs_apart: bool = Field(
+        default=False,
+        description="whether `wallclock labs` runs what visitors of this server queue",
+    )
     lab_network: str = Field(
         default="",
         pattern=r"^[\w.:/-]*$",
