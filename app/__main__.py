@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from tempfile import mkdtemp
 from types import ModuleType
 from typing import TypeAlias
 
-from app.commands.operating_options import add_grade, add_operations
+from app.commands.operating_options import add_grade, add_operations, add_sandbox
 from app.commands.operator_options import add_doctor, add_moodle, add_new, add_pack
 from app.commands.options import (
     add_export,
@@ -34,6 +35,8 @@ def main(given: Sequence[str] | None = None) -> int:
     """
     arguments = _parsed(given)
     try:
+        if getattr(arguments, "workers", 1) > 1:  # of `serve`
+            _share_counts()
         command = _imported(arguments.command)
         return int(command.run(arguments))
     except ContentError as error:
@@ -46,6 +49,11 @@ def main(given: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _share_counts() -> None:
+    """Let processes add up their counts, which prometheus_client decides when it is imported."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = mkdtemp(prefix="wallclock-metrics-")
 
 
 def _imported(command: str) -> ModuleType:
@@ -104,6 +112,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_serve(_command(commands, "serve", "serve the site; migrates the database first"))
+    add_sandbox(partial(_command, commands))
+    _command(commands, "labs", "run the labs of web servers that are apart")
     lint = _command(commands, "lint", "check exercise files and report every problem")
     lint.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     lint.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
@@ -180,6 +190,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         help="path prefix, such as /wallclock (default: that of WALLCLOCK_URL)",
     )
     parser.add_argument("--workers", type=int, default=1, help="server processes (default: 1)")
+    parser.add_argument("--no-labs", action="store_true", help="`wallclock labs` runs the labs")
     parser.add_argument("--reload", action="store_true", help="restart when a file changes")
     parser.add_argument(
         "--exercises",

@@ -134,7 +134,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site: Site = app.state.site
     site.writer.start()
     await site.runner.start()
-    site.labs.start()
+    if not site.settings.labs_apart:
+        site.labs.start()
     async with web.indexing(app), web.delivering(app), api.sampling(site):
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}

@@ -1,7 +1,7 @@
 """What the server counts and measures, for Prometheus; `deploy/grafana` draws it.
 
-Several processes of one server share a folder of counters, which `share` names before they start;
-each of them can then answer for all.
+Several processes of one server share a folder of counters, which the environment names before
+this module is imported; each of them can then answer for all.
 """
 
 import os
@@ -44,6 +44,11 @@ SANDBOX_WAITING = Gauge(
 )
 SANDBOX_BUSY = Gauge("wallclock_sandbox_busy", "Workers that run one", multiprocess_mode="livesum")
 SANDBOX_WORKERS = Gauge("wallclock_sandbox_workers", "Workers", multiprocess_mode="livesum")
+SANDBOX_SERVERS = Gauge(
+    "wallclock_sandbox_servers",
+    "Sandbox servers that are ready, of those in WALLCLOCK_SANDBOX_AT",
+    multiprocess_mode="mostrecent",
+)
 WRITER_WAITING = Gauge(
     "wallclock_writer_waiting", "Rows that wait to be stored", multiprocess_mode="livesum"
 )
@@ -73,25 +78,24 @@ def verdicts(kind: str, verdict: str) -> Counter:
     return VERDICTS.labels(kind, verdict)
 
 
-def share(folder: Path) -> None:
-    """Let the processes that start from now on add up their counts in *folder*."""
-    os.environ[_SHARED] = str(folder)
-
-
 def is_shared() -> bool:
     """Whether several processes add up their counts."""
     return _SHARED in os.environ
+
+
+def folder() -> Path:
+    """Where the processes add up their counts."""
+    return Path(os.environ[_SHARED])
 
 
 def exposition() -> bytes:
     """Every metric, in the text format of Prometheus."""
     if not is_shared():
         return generate_latest(REGISTRY)
-    folder = Path(os.environ[_SHARED])
-    for file in folder.glob("gauge_live*_*.db"):
+    for file in folder().glob("gauge_live*_*.db"):
         process = file.stem.rpartition("_")[2]
         if process.isdigit() and not Path(f"/proc/{process}").exists() and Path("/proc").is_dir():
-            mark_process_dead(int(process), str(folder))  # type: ignore[no-untyped-call]
+            mark_process_dead(int(process), str(folder()))  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, str(folder))  # type: ignore[no-untyped-call]
+    MultiProcessCollector(registry, str(folder()))  # type: ignore[no-untyped-call]
     return generate_latest(registry)

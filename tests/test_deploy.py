@@ -11,12 +11,13 @@ import pytest
 import yaml
 
 from app.config import ROOT, Settings
+from tests.network.proxies import modules
 
 DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted(DEPLOY.glob("kubernetes/*.yaml"))
 MANIFESTS = [path for path in KUBERNETES if path.stem != "kustomization"]
 PAGE = (ROOT / "app" / "docs" / "deploying.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"`deploy/(?P<name>[\w/.]+)`[^`]*```\w*\n(?P<text>.*?)\n```", re.DOTALL)
+FENCE = re.compile(r"`deploy/(?P<name>[\w/.-]+)`[^`]*```\w*\n(?P<text>.*?)\n```", re.DOTALL)
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -76,23 +77,54 @@ def test_the_kustomization_builds_and_its_result_is_valid() -> None:
     assert len(made) == len(MANIFESTS) + 1  # and the settings
     for one in made:
         assert one["metadata"]["namespace"] == "wallclock"
-    (service,) = (one for one in made if one["kind"] == "Service")
-    (deployed,) = (one for one in made if one["kind"] == "Deployment")
-    labels = deployed["spec"]["template"]["metadata"]["labels"]
-    assert service["spec"]["selector"].items() <= labels.items()
+    assert routed(made) == {"wallclock": ["wallclock"], "wallclock-sandbox": ["wallclock-sandbox"]}
+
+
+def routed(made: list[Any]) -> dict[str, list[str]]:
+    """The deployments behind each service."""
+    deployed = {
+        one["metadata"]["name"]: one["spec"]["template"]["metadata"]["labels"]
+        for one in made
+        if one["kind"] == "Deployment"
+    }
+    return {
+        one["metadata"]["name"]: [
+            name
+            for name, labels in deployed.items()
+            if one["spec"]["selector"].items() <= labels.items()
+        ]
+        for one in made
+        if one["kind"] == "Service"
+    }
+
+
+def test_each_service_leads_to_one_deployment() -> None:
+    made = [document(f"kubernetes/{path.name}") for path in MANIFESTS]
+    assert routed(made) == {"wallclock": ["wallclock"], "wallclock-sandbox": ["wallclock-sandbox"]}
 
 
 def test_nothing_runs_as_root_or_writes_to_its_root() -> None:
-    pod = document("kubernetes/deployment.yaml")["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert pod["securityContext"]["runAsNonRoot"]
-    assert container["securityContext"]["readOnlyRootFilesystem"]
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    service = document("compose.yaml")["services"]["wallclock"]
-    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    for name in ("deployment", "sandbox"):
+        pod = document(f"kubernetes/{name}.yaml")["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    for name in ("wallclock", "sandbox"):
+        service = document("compose.yaml")["services"][name]
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
     user = re.findall(r"^USER (\d+)", read("Containerfile"), re.MULTILINE)
     assert user == [str(pod["securityContext"]["runAsUser"])]
     assert "HEALTHCHECK" in read("Containerfile")
+
+
+def test_the_sandbox_apart_has_no_way_to_the_data() -> None:
+    composed = document("compose.yaml")
+    box, database = (composed["services"][name] for name in ("sandbox", "database"))
+    assert not set(box["networks"]) & set(database["networks"])
+    assert all(composed["networks"][name]["internal"] for name in box["networks"])
+    assert set(box["environment"]) == {"WALLCLOCK_SANDBOX_TOKEN"}
+    assert document("kubernetes/sandbox-network.yaml")["spec"]["egress"] == []
 
 
 def test_the_container_has_all_that_its_build_copies() -> None:
@@ -120,12 +152,16 @@ def test_the_units_are_valid(tmp_path: Path) -> None:
     assert float(exposure) < 2.5  # 10 is a service without any hardening
 
 
+def self_signed(key: str, certificate: str) -> None:
+    made = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    ran("openssl", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
+
+
 @needs("nginx")
 @needs("openssl")
 def test_nginx_takes_its_file(tmp_path: Path) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
-    made = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    ran("openssl", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
+    self_signed(key, certificate)
     text = re.sub(r"/etc/\S+/fullchain.pem", certificate, read("nginx/wallclock.conf"))
     (tmp_path / "site.conf").write_text(re.sub(r"/etc/\S+/privkey.pem", key, text))
     around = f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}}\n"
@@ -140,3 +176,18 @@ def test_caddy_takes_its_file() -> None:
     assert "Valid configuration" in ran(
         "caddy", "validate", "--adapter", "caddyfile", "--config", file
     )
+
+
+@needs("apache2")
+@needs("openssl")
+def test_apache_takes_its_file(tmp_path: Path) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    self_signed(key, certificate)
+    site = re.sub(r"/etc/\S+/fullchain.pem", certificate, read("apache/wallclock.conf"))
+    site = re.sub(r"/etc/\S+/privkey.pem", key, site)
+    loaded = modules("mpm_event", "authz_core", "alias", "headers", "proxy", "proxy_http", "ssl")
+    file = tmp_path / "apache.conf"
+    file.write_text(
+        f"ServerRoot {tmp_path}\nServerName localhost\nErrorLog {tmp_path}/log\n{loaded}\n{site}"
+    )
+    assert "Syntax OK" in ran("apache2", "-t", "-f", str(file))

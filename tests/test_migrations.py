@@ -1,9 +1,12 @@
+import ast
 from pathlib import Path
 
+import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
+from app.config import ROOT
 from app.db.migrations import (
     _heads,
     _revisions,
@@ -15,6 +18,8 @@ from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
 from app.db.writer import store
 from tests.db.test_rows import attempt
+
+VERSIONS = ROOT / "alembic" / "versions"
 
 
 def test_migrations_make_the_tables_that_the_code_describes(tmp_path: Path) -> None:
@@ -30,6 +35,51 @@ def test_the_migrations_are_those_that_alembic_finds() -> None:
     scripts = ScriptDirectory.from_config(alembic_configuration())
     assert _heads() == set(scripts.get_heads())
     assert _revisions("revision") == {one.revision for one in scripts.walk_revisions()}
+
+
+REMOVING = {"drop_column", "drop_constraint", "drop_table", "rename_table", "alter_column"}
+
+
+def altering(text: str) -> set[str]:
+    """What the upgrade in a migration's *text* calls that servers of before may not survive."""
+    (upgrade,) = (
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and node.name == "upgrade"
+    )
+    called = {
+        node.func.attr
+        for node in ast.walk(upgrade)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    required = {
+        "a required column"
+        for node in ast.walk(upgrade)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".add_column")
+        if "nullable=False" in ast.unparse(node) and "server_default" not in ast.unparse(node)
+    }
+    return (called & (REMOVING | {"execute"})) | required
+
+
+@pytest.mark.parametrize("file", sorted(VERSIONS.glob("*.py")), ids=lambda file: file.stem)
+def test_migrations_only_add(file: Path) -> None:
+    """So servers of the version before go on serving while the first one restarts."""
+    assert altering(file.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('op.drop_column("attempt", "answer")', {"drop_column"}),
+        ('op.rename_table("attempt", "answers")', {"rename_table"}),
+        ('op.execute("DELETE FROM attempt")', {"execute"}),
+        ('op.add_column("a", sa.Column("b", sa.Text(), nullable=False))', {"a required column"}),
+        ('op.add_column("a", sa.Column("b", sa.Text(), nullable=True))', set()),
+        ('op.create_index("a", "b", ["c"])', set()),
+    ],
+)
+def test_what_only_adds_is_told_apart(line: str, found: set[str]) -> None:
+    assert altering(f"def upgrade():\n    {line}\n") == found
 
 
 def test_migrating_twice_changes_nothing_and_keeps_rows(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -12,6 +10,7 @@ from sqlmodel import col, func, select
 from starlette.exceptions import HTTPException
 
 from app import metrics
+from app.config.checks import is_within
 from app.db.platforms import OutboxRow
 from app.db.run_state import State
 from app.db.session import open_session
@@ -31,7 +30,7 @@ async def read(request: Request, site: Here) -> Response:
     if not allowed.strip():
         raise HTTPException(404, "metrics are off; WALLCLOCK_METRICS says who may read them")
     client = request.client.host if request.client else ""
-    if not _is_in(client, allowed):
+    if not is_within(client, allowed):
         raise HTTPException(403, f"WALLCLOCK_METRICS does not allow {client or 'this address'}")
     look(site)
     await run_in_threadpool(_count, site)
@@ -82,17 +81,3 @@ def _count(site: Site) -> None:
         metrics.LAB_RUNS_RUNNING.set(runs.get(State.RUNNING, 0))
         metrics.OUTBOX_WAITING.set(session.exec(due).one())
         metrics.OUTBOX_REFUSED.set(session.exec(refused).one())
-
-
-@cache
-def _networks(allowed: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    names = filter(None, map(str.strip, allowed.split(",")))
-    return tuple(ip_network(name, strict=False) for name in names)
-
-
-def _is_in(client: str, allowed: str) -> bool:
-    try:
-        address = ip_address(client)
-    except ValueError:
-        return False
-    return any(address in network for network in _networks(allowed))

@@ -10,6 +10,7 @@ from app.db.migrations import standing
 from app.db.session import database_file
 from app.errors import AppError, ContentError, UnavailableError
 from app.sandbox.component import component_file
+from app.sandbox.remote import RemotePool
 from app.sandbox.runner import Runner
 
 _SHOWN = 5  # problems of the course
@@ -56,7 +57,7 @@ def checked_course(settings: Settings) -> Iterator[Check]:
 
 def checked_sandbox(settings: Settings) -> Check:
     """Whether programs of learners run; a sandbox that is not built yet is not built here."""
-    if not component_file(settings.cache).exists():
+    if not settings.sandbox_at and not component_file(settings.cache).exists():
         says = "not built yet: the first start builds it, in about half a minute"
         return note("sandbox", says, "nothing to do; only programs wait for it")
     try:
@@ -72,7 +73,13 @@ async def _tried(settings: Settings) -> Check:
         health = await runner.ready()
         if health.state != "ready":
             return missing("sandbox", health.cause or health.says, "")
+        pool = runner.pool
+        servers = pool.servers if isinstance(pool, RemotePool) else {}
+        absent = [one.cause or one.says for one in servers.values() if one.state != "ready"]
+        if absent:
+            return missing("sandbox", "; ".join(absent), "")
         ran = await runner.run(_TRIAL, "answer", [[]])
     finally:
         await runner.close()
-    return ok("sandbox", f"a program ran in {ran.seconds * 1000:.0f} ms of processor time")
+    where = f" at {' or '.join(servers)}" if servers else ""
+    return ok("sandbox", f"a program ran{where} in {ran.seconds * 1000:.0f} ms of processor time")

@@ -25,6 +25,16 @@ def add_operations(command: Add) -> None:
     )
 
 
+def add_sandbox(command: Add) -> None:
+    """`wallclock sandbox`."""
+    parser = command("sandbox", "run programs for web servers that are apart")
+    parser.add_argument(
+        "--host", help="address to listen on (default: WALLCLOCK_HOST or 127.0.0.1)"
+    )
+    parser.add_argument("--port", type=int, default=8100, help="0: any free port (default: 8100)")
+    parser.add_argument("--uds", metavar="PATH", help="listen at a Unix socket instead")
+
+
 def add_grade(command: Add) -> None:
     """`wallclock grade`, and `merge` for its shards."""
     grade = command("grade", "grade a file of answers offline")

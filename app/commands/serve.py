@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
 
 import uvicorn
 from fastapi import FastAPI
 
 from app import metrics
+from app.commands.processes import Processes, cleaned_up
 from app.config import Settings
 from app.errors import InputError, UnavailableError
 from app.main import calm_collector, create_app, create_site
@@ -25,6 +26,7 @@ from app.network.sockets import listen, listen_at, passed_on, url_of
 from app.sandbox.pool import slots_of
 
 _FACTORY = "app.commands.serve:worker"
+_ORPHANS = 5.0  # seconds in which the processes of a server that was killed leave its port
 _SILENT = 15  # seconds after which a worker process that does not answer is replaced
 CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (
@@ -32,7 +34,7 @@ _SLOW_COOKIES = (
     "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
 _EXERCISES, _SLOTS = "WALLCLOCK_EXERCISES", "WALLCLOCK_SANDBOX_WORKERS"
-_ROOT_PATH = "WALLCLOCK_ROOT_PATH"
+_ROOT_PATH, _LABS_APART = "WALLCLOCK_ROOT_PATH", "WALLCLOCK_LABS_APART"
 
 
 def run(arguments: Namespace) -> int:
@@ -52,7 +54,10 @@ def run(arguments: Namespace) -> int:
     if arguments.workers > 1:
         _share(settings, arguments.workers)
     path = Path(arguments.uds) if arguments.uds else settings.uds
-    with _listening(path, host, port) as listening, _shared_metrics(arguments.workers):
+    patience = _ORPHANS if arguments.workers > 1 else 0
+    with cleaned_up() as stack:
+        stack.callback(_forget_counts)
+        listening = stack.enter_context(listening_at(path, host, port, patience))
         _announce(settings, listening)
         raise_files()
         calm_collector()
@@ -67,11 +72,18 @@ def _hand_down(arguments: Namespace) -> None:
         os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
     if arguments.root_path:
         os.environ[_ROOT_PATH] = arguments.root_path
+    if arguments.no_labs:
+        os.environ[_LABS_APART] = "true"
 
 
 @contextmanager
-def _listening(path: Path | None, host: str, port: int) -> Iterator[list[socket.socket]]:
-    """The sockets of systemd; without them, a Unix socket at *path*; without that, a port."""
+def listening_at(
+    path: Path | None, host: str, port: int, patience: float = 0
+) -> Iterator[list[socket.socket]]:
+    """The sockets of systemd; without them, a Unix socket at *path*; without that, a port.
+
+    A port in use is tried again for *patience* seconds.
+    """
     if passed := passed_on():
         yield passed
     elif path:
@@ -81,18 +93,13 @@ def _listening(path: Path | None, host: str, port: int) -> Iterator[list[socket.
         finally:
             path.unlink(missing_ok=True)
     else:
-        yield [listen(host, port)]
+        yield [listen(host, port, patience)]
 
 
-@contextmanager
-def _shared_metrics(workers: int) -> Iterator[None]:
-    """Let several worker processes add up what they count."""
-    if workers == 1:
-        yield
-        return
-    with TemporaryDirectory(prefix="wallclock-metrics-", ignore_cleanup_errors=True) as folder:
-        metrics.share(Path(folder))
-        yield
+def _forget_counts() -> None:
+    """Remove the folder in which several processes add up what they count, if there is one."""
+    if metrics.is_shared():
+        rmtree(metrics.folder(), ignore_errors=True)
 
 
 def _announce(settings: Settings, listening: list[socket.socket]) -> None:
@@ -157,8 +164,6 @@ def _serve(config: uvicorn.Config, listening: list[socket.socket]) -> None:
 
         ChangeReload(config, target=server.run, sockets=listening).run()
     elif config.workers > 1:
-        from uvicorn.supervisors import Multiprocess
-
-        Multiprocess(config, sockets=listening).run()
+        Processes(config, listening).run()
     else:
         server.run(sockets=listening)

@@ -7,10 +7,11 @@ from typing import Annotated, Literal, Self
 
 from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.config.checks import are_networks, is_of_a_service, networks, words
 from app.config.public_url import path_prefix, prefix_of, public_url
+from app.config.sandbox import SandboxSettings
 from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
@@ -29,7 +30,7 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
-class Settings(BaseSettings):
+class Settings(SandboxSettings):
     """Every setting; each has a default that works on a laptop."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
@@ -72,6 +73,10 @@ class Settings(BaseSettings):
         default=20,
         ge=0,
         description="lab runs that may wait in the queue; 0: labs cannot be run from the browser",
+    )
+    labs_apart: bool = Field(
+        default=False,
+        description="whether `wallclock labs` runs what visitors of this server queue",
     )
     lab_network: str = Field(
         default="",
@@ -196,12 +201,6 @@ class Settings(BaseSettings):
         default=60,
         ge=0,
         description="maximum social pictures drawn per address and minute; 0: no limit",
-    )
-    sandbox_workers: int = Field(default=0, ge=0, description="worker processes; 0: four per core")
-    sandbox_wall: float = Field(
-        default=1.0,
-        gt=0,
-        description="maximum seconds of CPU time per submission; three times that in wall time",
     )
 
     @model_validator(mode="before")

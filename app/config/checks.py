@@ -3,7 +3,8 @@
 import os
 import re
 import shlex
-from ipaddress import ip_network
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 # Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
 _SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
@@ -52,3 +53,18 @@ def are_networks(proxies: str) -> bool:
     except ValueError:
         return False
     return all(network.prefixlen for network in found)
+
+
+def is_within(client: str, allowed: str) -> bool:
+    """Whether the address *client* is one of *allowed*, addresses and networks with commas."""
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return False
+    return any(address in network for network in _networks(allowed))
+
+
+@cache
+def _networks(allowed: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    names = filter(None, map(str.strip, allowed.split(",")))
+    return tuple(ip_network(name, strict=False) for name in names)

@@ -120,6 +120,8 @@ class Dispatcher:
         self._wake.set()
         if self._thread:
             self._thread.join()
+        else:
+            self.launcher.close()  # a page may have had it look for GPUs
 
     def _devices(self, patience: float) -> Devices:
         return NO_DEVICES if self.trouble else self.launcher.devices(patience)

@@ -4,10 +4,13 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import connection, parent_process
+from multiprocessing import parent_process
 from types import FrameType
+
+_LOOK = 0.2  # seconds
 
 
 class Draining:
@@ -48,13 +51,14 @@ class Draining:
 
 def _follow_parent() -> None:
     """Stop this worker process once its parent is gone, which would have restarted it."""
-    parent = parent_process()
-    if parent is None:
+    if (parent := parent_process()) is None:
         return
 
-    def follow(sentinel: int) -> None:
-        connection.wait([sentinel])
+    def follow(number: int | None) -> None:
+        # Not the sentinel: of a fork, its other end is open in every later fork, too.
+        while os.getppid() == number:
+            time.sleep(_LOOK)
         for _ in range(2):  # the second one ends the draining: nothing accepts for the next server
             os.kill(os.getpid(), signal.SIGTERM)
 
-    threading.Thread(target=follow, args=(parent.sentinel,), daemon=True).start()
+    threading.Thread(target=follow, args=(parent.pid,), daemon=True).start()

@@ -1,19 +1,22 @@
 """Sockets to listen on: an address and a port, a Unix socket, or those that systemd passes on."""
 
+import errno
 import os
 import socket
 import stat
+import time
 from pathlib import Path
 
 from app.errors import InputError
 
 _BACKLOG = 2048
+_PAUSE = 0.05  # seconds from one attempt to the next
 _FIRST = 3  # the first file descriptor that systemd passes on
 _LONGEST = 107  # bytes of the path of a Unix socket, on Linux
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address.
+def listen(host: str, port: int, patience: float = 0) -> socket.socket:
+    """A socket that listens on an address; one in use is tried again for *patience* seconds.
 
     Raises:
         InputError: the address cannot be used.
@@ -22,7 +25,7 @@ def listen(host: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host.strip("[]"), port))
+        _bind(listening, (host.strip("[]"), port), time.monotonic() + patience)
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
@@ -81,6 +84,16 @@ def url_of(listening: socket.socket) -> str:
         return f"unix:{listening.getsockname()}"
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bind(listening: socket.socket, address: tuple[str, int], end: float) -> None:
+    while True:
+        try:
+            return listening.bind(address)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() >= end:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _make_way(path: Path) -> None:

@@ -34,10 +34,10 @@ class SandboxHealth:
     cause: str = ""
 
 
-_STARTING = SandboxHealth(
+STARTING = SandboxHealth(
     "starting", "The sandbox is being prepared; this takes about half a minute."
 )
-_READY = SandboxHealth("ready", "The sandbox is ready.")
+READY = SandboxHealth("ready", "The sandbox is ready.")
 _NOT_STARTED = SandboxHealth("off", "The sandbox has not been started.")
 _STOPPING = SandboxHealth("off", "The server is stopping.")
 
@@ -96,7 +96,7 @@ class Pool:
 
     def start(self) -> None:
         """Start preparing in the background; `health` says when it is done."""
-        self._health = _STARTING
+        self._health = STARTING
         self._supervisor = asyncio.create_task(self._supervise())
         self._supervisor.add_done_callback(self._note_end)
 
@@ -169,7 +169,7 @@ class Pool:
         results = await asyncio.gather(*starts, return_exceptions=True)
         if self.workers and self._health.state != "ready":
             await verify_isolation(self._try_out)
-            self._become(_READY)
+            self._become(READY)
         for failure in results:
             if failure is not None:
                 raise failure

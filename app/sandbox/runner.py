@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import count
+from secrets import token_hex
 
 from app.config import Settings
 from app.metrics import SANDBOX_RUNS
@@ -11,15 +11,18 @@ from app.sandbox.execution import Execution, Plain, Stopped, request_of
 from app.sandbox.fair_queue import Client
 from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
 from app.sandbox.process import DiedError, LostError, WorkerProcess
+from app.sandbox.remote import RemotePool
 from app.sandbox.replies import execution_of
 
 _LARGE = 20_000  # characters of replies, from which on they are parsed in another thread
 _SHORT = 0.1  # seconds of processor time, in which nearly every honest program finishes
-_numbers = count()
 
 
 class Runner:
-    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`."""
+    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`.
+
+    The workers are those of sandbox servers where the settings name some.
+    """
 
     def __init__(
         self,
@@ -27,7 +30,7 @@ class Runner:
         worker: type[WorkerProcess] = WorkerProcess,
         pause: float = FIRST_PAUSE,
     ) -> None:
-        self.pool = Pool(settings, worker, pause)
+        self.pool = RemotePool(settings) if settings.sandbox_at else Pool(settings, worker, pause)
         self._wall = settings.sandbox_wall
         self._client: Client | None = None
 
@@ -65,7 +68,7 @@ class Runner:
             UnavailableError: the sandbox is not ready, or too many runs are waiting.
         """
         request = request_of(source, entry, calls)
-        client = self._client or Client(learner or f"run {next(_numbers)}")
+        client = self._client or Client(learner or f"run {token_hex(8)}")
         try:
             answer = await self._answer(client, request)
         except LostError:

@@ -417,10 +417,42 @@ def address(process: "subprocess.Popen[str]") -> str:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_serve_serves_until_it_is_told_to_end(workers: str) -> None:
     with serve("--workers", workers) as process:
-        assert b"Predict the training step" in urlopen(address(process)).read()
+        url = address(process)
+        assert b"Predict the training step" in urlopen(url).read()
+        if workers == "2":
+            kill_one_of(process.pid)
+            assert b"Predict the training step" in urlopen(url).read()
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=20)
+        assert process.wait(timeout=20) == (0 if workers == "2" else -signal.SIGTERM)
         assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
+def kill_one_of(server: int) -> None:
+    """Kill a worker process of *server*, and wait for its successor: a fork, which is soon there."""
+    children = Path(f"/proc/{server}/task/{server}/children")
+    before = children.read_text().split()
+    assert len(before) == 2
+    os.kill(int(before[0]), signal.SIGKILL)
+    for _ in range(200):
+        after = children.read_text().split()
+        if len(after) == 2 and before[0] not in after:
+            (new,) = set(after) - set(before)
+            assert Path(f"/proc/{new}/cmdline").read_bytes().endswith(b"--workers\x002\x00")
+            return
+        time.sleep(0.05)
+    pytest.fail("it was not replaced in ten seconds")
+
+
+def test_the_file_of_a_unix_socket_goes_with_its_server(tmp_path: Path) -> None:
+    path = tmp_path / "w.sock"
+    with serve("--uds", str(path)) as process:
+        assert process.stderr is not None
+        assert f"unix:{path}" in process.stderr.readline()
+        assert path.is_socket()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == -signal.SIGTERM
+        assert not path.exists()
         assert "Traceback" not in process.stderr.read()
 
 

@@ -1,4 +1,4 @@
-"""Real proxies before a real server: nginx and Caddy as Debian packs them, and a certificate."""
+"""Real proxies before a real server: nginx, Caddy and Apache as Debian packs them, with TLS."""
 
 import os
 import shutil
@@ -17,10 +17,33 @@ import uvicorn
 from app.commands.serve import CONNECTION
 from app.config import Settings
 from app.main import create_app
-from app.network.sockets import listen_at
+from app.network.sockets import listen, listen_at
 
 _PATH = f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin"
-NGINX, CADDY, OPENSSL = (shutil.which(name, path=_PATH) for name in ("nginx", "caddy", "openssl"))
+NGINX, CADDY, APACHE, OPENSSL = (
+    shutil.which(name, path=_PATH) for name in ("nginx", "caddy", "apache2", "openssl")
+)
+MODULES = Path("/usr/lib/apache2/modules")
+_APACHE = """
+ServerName localhost
+ServerRoot {folder}
+PidFile {folder}/apache.pid
+ErrorLog {folder}/apache.log
+Mutex posixsem
+{modules}
+{user}
+Listen 127.0.0.1:{port}
+<VirtualHost 127.0.0.1:{port}>
+  SSLEngine on
+  SSLCertificateFile {folder}/cert.pem
+  SSLCertificateKeyFile {folder}/key.pem
+  ProxyPreserveHost On
+  RequestHeader set X-Forwarded-Proto "https"
+  AllowEncodedSlashes NoDecode
+  ProxyPass / http://127.0.0.1:{behind}/ flushpackets=on nocanon
+</VirtualHost>
+"""
+_LOADED = ("mpm_event", "authz_core", "headers", "proxy", "proxy_http", "ssl", "socache_shmcb")
 _NGINX = """
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; {user}
 events {{}}
@@ -65,8 +88,8 @@ def certificate(folder: Path) -> ssl.SSLContext:
 
 
 @contextmanager
-def serving(folder: Path, url: str = "") -> Iterator[Path]:
-    """A server at the Unix socket that is yielded."""
+def serving(folder: Path, url: str = "", port: int = 0) -> Iterator[Path]:
+    """A server at the Unix socket that is yielded, and at *port* for who may not open that."""
     folder.mkdir()
     settings = Settings(
         database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, url=url
@@ -83,8 +106,8 @@ def serving(folder: Path, url: str = "") -> Iterator[Path]:
         )
     )
     path = folder / "w.sock"
-    with closing(listen_at(path)) as listening:
-        running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    with closing(listen_at(path)) as listening, closing(listen("127.0.0.1", port)) as other:
+        running = threading.Thread(target=server.run, kwargs={"sockets": [listening, other]})
         running.start()
         try:
             yield path
@@ -109,15 +132,37 @@ def nginx(folder: Path, servers: dict[int, str]) -> Iterator[None]:
 
 
 @contextmanager
-def caddy(folder: Path, port: int, path: Path) -> Iterator[None]:
-    """A Caddy with TLS that passes everything on to the socket at *path*."""
+def caddy(folder: Path, servers: dict[int, Path]) -> Iterator[None]:
+    """A Caddy with TLS that passes everything on to a socket, from each of its ports."""
     assert CADDY
     file = folder / "Caddyfile"
-    file.write_text(
-        f"{{\n admin off\n auto_https off\n}}\nhttps://localhost:{port} {{\n"
+    sites = "".join(
+        f"https://localhost:{port} {{\n"
         f" tls {folder}/cert.pem {folder}/key.pem\n reverse_proxy unix/{path}\n}}\n"
+        for port, path in servers.items()
     )
-    with _started([CADDY, "run", "--config", str(file), "--adapter", "caddyfile"], port):
+    file.write_text(f"{{\n admin off\n auto_https off\n}}\n{sites}")
+    with _started([CADDY, "run", "--config", str(file), "--adapter", "caddyfile"], *servers):
+        yield
+
+
+def modules(*names: str) -> str:
+    """The lines that load modules of Apache."""
+    return "\n".join(f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in names)
+
+
+@contextmanager
+def apache(folder: Path, port: int, behind: int) -> Iterator[None]:
+    """An Apache with TLS that passes everything on to the port *behind*."""
+    assert APACHE
+    file = folder / "apache.conf"
+    user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+    file.write_text(
+        _APACHE.format(
+            folder=folder, port=port, behind=behind, user=user, modules=modules(*_LOADED)
+        )
+    )
+    with _started([APACHE, "-X", "-f", str(file)], port):
         yield
 
 

@@ -1,4 +1,4 @@
-"""Behind nginx and Caddy, with TLS: at the root of a host and under a path prefix."""
+"""Behind nginx, Caddy and Apache, with TLS: at the root of a host and under a path prefix."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,12 @@ import httpx2
 import pytest
 
 from tests.network.proxies import (
+    APACHE,
     CADDY,
     HEADERS,
     NGINX,
     OPENSSL,
+    apache,
     browser,
     caddy,
     certificate,
@@ -25,6 +27,8 @@ from tests.network.proxies import (
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 PREFIX = "/wallclock"
 NAMES = ("root", "prefix", "taken off", "bare", "bare, address known", "caddy")
+NAMES += ("caddy, prefix", "apache")
+AT_THE_ROOT = ("root", "bare", "caddy", "apache")
 PAGES = ("/", EXERCISE, "/explore/ring", "/labs/algorithms", "/search?q=ring", "/sign-in", "/lti")
 
 needs_nginx = pytest.mark.skipif(not (NGINX and OPENSSL), reason="nginx is not installed")
@@ -46,7 +50,8 @@ def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front
     ports = {name: free_port() for name in NAMES}
     origins = {name: f"https://localhost:{port}" for name, port in ports.items()}
     with ExitStack() as stack:
-        root = stack.enter_context(serving(folder / "root"))
+        behind = free_port()
+        root = stack.enter_context(serving(folder / "root", port=behind))
         below = stack.enter_context(serving(folder / "below", url=f"{origins['prefix']}{PREFIX}/"))
         to, under = f"proxy_pass http://unix:{root}", f"proxy_pass http://unix:{below}"
         servers = {
@@ -58,23 +63,33 @@ def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front
         }
         stack.enter_context(nginx(folder, {ports[name]: text for name, text in servers.items()}))
         if CADDY:
-            stack.enter_context(caddy(folder, ports["caddy"], root))
+            below = stack.enter_context(
+                serving(folder / "caddy", url=f"{origins['caddy, prefix']}{PREFIX}/")
+            )
+            sites = {ports["caddy"]: root, ports["caddy, prefix"]: below}
+            stack.enter_context(caddy(folder, sites))
+        if APACHE:
+            stack.enter_context(apache(folder, ports["apache"], behind))
         yield {
             name: Front(
                 origins[name],
-                PREFIX if name not in ("root", "bare", "caddy") else "",
+                "" if name in AT_THE_ROOT else PREFIX,
                 stack.enter_context(browser(trusted, origins[name])),
             )
             for name in NAMES
         }
 
 
-def caddy_or(name: str) -> object:
-    missing = pytest.mark.skipif(not CADDY, reason="Caddy is not installed")
-    return pytest.param(name, marks=missing) if name == "caddy" else name
+def if_installed(name: str) -> object:
+    program = {"caddy": CADDY, "caddy, prefix": CADDY, "apache": APACHE}.get(name, NGINX)
+    missing = pytest.mark.skipif(not program, reason=f"{name.partition(',')[0]} is not installed")
+    return pytest.param(name, marks=missing)
 
 
-PROPER = [caddy_or(name) for name in ("root", "prefix", "taken off", "caddy")]
+PROPER = [
+    if_installed(name)
+    for name in ("root", "prefix", "taken off", "caddy", "caddy, prefix", "apache")
+]
 
 
 @needs_nginx

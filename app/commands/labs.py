@@ -1,0 +1,37 @@
+"""`wallclock labs`: the queue of labs, apart from the web servers."""
+
+import logging.config
+import signal
+import sys
+import threading
+from argparse import Namespace
+
+from app.config import Settings
+from app.db.migrations import migrate
+from app.db.session import connect
+from app.errors import InputError
+from app.labs.queue import Dispatcher
+from app.network.logs import logging_configuration
+
+
+def run(_arguments: Namespace) -> int:
+    """Start the runs that visitors of `wallclock serve --no-labs` request, until a signal."""
+    settings = Settings()
+    logging.config.dictConfig(logging_configuration(settings.log))
+    migrate(settings.database)
+    engine = connect(settings.database)
+    labs = Dispatcher(settings, engine)
+    try:
+        if labs.trouble:
+            raise InputError(labs.trouble)
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopped.set())
+        labs.start()
+        sys.stderr.write(f"Labs run on {labs.launcher.host} (Ctrl+C stops it)\n")
+        sys.stderr.flush()
+        stopped.wait()
+        labs.close()
+    finally:
+        engine.dispose()
+    return 0

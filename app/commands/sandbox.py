@@ -1,0 +1,56 @@
+"""`wallclock sandbox`: the sandbox as a server of its own, which web servers ask."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import uvicorn
+
+from app.commands.processes import cleaned_up
+from app.commands.serve import CONNECTION, listening_at
+from app.config import Settings
+from app.errors import InputError
+from app.network.guard import GUARD, Guard, Limits, raise_files
+from app.network.logs import logging_configuration
+from app.network.sockets import url_of
+from app.sandbox.service import create_service
+
+_HOW = """python -c "import secrets; print(secrets.token_urlsafe())\""""
+
+
+def run(arguments: Namespace) -> int:
+    """Run programs for web servers until a signal."""
+    settings = Settings()
+    if not settings.sandbox_token:
+        raise InputError(
+            "a sandbox server needs WALLCLOCK_SANDBOX_TOKEN, a secret that the web servers have as "
+            f"well; to make one: {_HOW}"
+        )
+    if not 0 <= arguments.port < 1 << 16:
+        raise InputError(f"--port must be 0 to 65535, not {arguments.port}")
+    own = settings.model_copy(update={"sandbox_at": ()})  # both may read the same environment
+    app = create_service(own, {GUARD: Guard(Limits.of(settings))})
+    path = Path(arguments.uds) if arguments.uds else None
+    host = arguments.host or settings.host
+    with cleaned_up() as stack:
+        listening = stack.enter_context(listening_at(path, host, arguments.port))
+        where = " and ".join(map(url_of, listening))
+        sys.stderr.write(f"The sandbox is at {where} (Ctrl+C stops it)\n")
+        sys.stderr.flush()
+        raise_files()
+        uvicorn.Server(_configuration(settings, app)).run(sockets=listening)
+    return 0
+
+
+def _configuration(settings: Settings, app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=CONNECTION,
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+        log_config=logging_configuration(settings.log),
+        log_level=None,
+        timeout_graceful_shutdown=5,
+    )
