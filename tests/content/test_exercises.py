@@ -247,6 +247,7 @@ LABS = {
     "lab-tp": {"weights": "512 KiB", "sent": "192 KiB"},
     "lab-ckpt": {"kept": "2 MiB"},
     "lab-updates": {"bf16": "1"},
+    "lab-sum": {"ones": "256", "ring": "1024", "tree": "1536"},  # above 1024, half of 8 exceeds 3
     "lab-context": {"sent": "3 MiB", "step": "240 ms"},
     "diag-13": {"step": "110 ms", "waiting": "30 ms"},
     "ring-x17": {"time": "18.823 ms"},  # 2 x 71 / 72 x 8.5899 GB / 900 GB/s

@@ -39,6 +39,8 @@ _BUSY, _TRIES = 2.0, 3
         ("recomputation", {"width": "64", "tokens": "64", "every": "1"}),
         ("recomputation", {"width": "64", "tokens": "64", "every": "4"}),
         ("ring-attention", {"ranks": "3", "tokens": "16", "compute": "10 ms"}),
+        ("bf16-sum", {}),
+        ("bf16-sum", {"format": "fp16", "value": "0.3", "replicas": "77"}),
         ("loss-scale", {}),
         ("loss-scale", {"every": "2", "steps": "39", "initial": "1"}),
         ("loss-scale", {"every": "40", "steps": "39", "initial": "1000000"}),

@@ -175,6 +175,12 @@ def _doubled() -> Iterator[Shape]:
     return _curve(steps)
 
 
+def _stopped() -> Iterator[Shape]:
+    """A sum that ends at a level, below the line of the one that goes on."""
+    yield from _curve(((14, 48), (56, 30), (108, 30)))
+    yield _line((14, 48), (108, 9))
+
+
 def _lost() -> Iterator[Shape]:
     yield from _curve(((14, 46), (108, 12)))
     yield _line((14, 46), (108, 46))
@@ -212,6 +218,7 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "algorithms": _ring_and_tree,
     "all-reduce": _bend,
     "attention": _causal,
+    "bf16-sum": _stopped,
     "checkpoint": _saves,
     "ddp-overlap": _overlap,
     "loss-scale": _doubled,
