@@ -100,6 +100,7 @@ def test_an_emulated_link_is_never_early(
         ("point-to-point", {"sizes": "64KiB,1MiB,16MiB"}),
         ("memory-copy", {"sizes": "16KiB"}),
         ("matrix-product", {"sides": "64"}),
+        ("free-batch", {"side": "1024", "columns": "1"}),
         ("attention", {"lengths": "64", "heads": "1"}),
         ("checkpoint", {"size": "1 MiB", "layout": "sharded", "ranks": "3"}),
         ("checkpoint", {"size": "1 MiB", "layout": "rank-0"}),

@@ -165,6 +165,11 @@ def _bend() -> Iterator[Shape]:
     return _curve(((14, 44), (50, 43), (66, 38), (108, 10)))
 
 
+def _turn() -> Iterator[Shape]:
+    """Time that is flat up to the turn of a roofline."""
+    return _curve(((14, 44), (56, 44), (104, 10)))
+
+
 def _cliff() -> Iterator[Shape]:
     return _curve(((14, 14), (52, 13), (64, 34), (108, 36)))
 
@@ -221,6 +226,7 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "bf16-sum": _stopped,
     "checkpoint": _saves,
     "ddp-overlap": _overlap,
+    "free-batch": _turn,
     "loss-scale": _doubled,
     "lost-updates": _lost,
     "matrix-product": _product,
