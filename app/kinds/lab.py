@@ -41,7 +41,10 @@ class LabQuestion:
 class Predicted(AskedQuantity):
     """One quantity that is predicted by a formula, and that the lab measures."""
 
-    measured: str = Field(description="the lab's measure, or MEASURE/DERIVED")
+    measured: str = Field(
+        description="the lab's measure, or MEASURE/DERIVED; of the line that fits all sizes, "
+        "MEASURE/fitted latency and MEASURE/fitted bandwidth"
+    )
     at: dict[str, str | int | float] = Field(
         default_factory=dict, description="where, as in size: 4 MiB; else the last place"
     )

@@ -258,6 +258,12 @@ LABS = {
     "lab-tp": {"weights": "512 KiB", "sent": "192 KiB"},
     "lab-ckpt": {"kept": "2 MiB"},
     "lab-updates": {"bf16": "1"},
+    "lab-batch": {"turn": "4.910", "ratio": "104.3"},  # 2 x 99.11 / 40.37; 512 over it
+    "lab-fit": {
+        "latency": "256.6 us",
+        "bandwidth": "2.009 GB/s",
+    },  # NumPy's least squares of 1 = a/t + b s/t
+    "lab-sum": {"ones": "256", "ring": "1024", "tree": "1536"},  # above 1024, half of 8 exceeds 3
     "lab-context": {"sent": "3 MiB", "step": "240 ms"},
     "diag-13": {"step": "110 ms", "waiting": "30 ms"},
     "ring-x17": {"time": "18.823 ms"},  # 2 x 71 / 72 x 8.5899 GB / 900 GB/s

@@ -1,10 +1,17 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from app.labs.results.archive import recorded
-from app.labs.results.match import is_of
+from app.labs.results.match import found_in, is_of
 from app.labs.spec import lab_called, read_job
+
+GATHER = next(
+    one
+    for one in recorded()
+    if one.lab == "all-reduce" and one.given["operation"] == "all_gather" and one.line
+)
 
 
 @pytest.mark.parametrize("name", ["recomputation", "pipeline", "ring-attention"])
@@ -19,3 +26,21 @@ def test_a_run_on_gpus_answers_for_a_lab_that_is_real_on_both() -> None:
     report = next(one for one in recorded() if one.lab == "all-reduce")
     job = read_job(lab_called("all-reduce"), report.given)
     assert is_of(replace(report, backend="nccl"), job)
+
+
+def test_the_line_through_all_sizes_can_be_predicted() -> None:
+    """NumPy's least squares of relative errors, from the samples of the run."""
+    sizes = np.array([float(one.where["size"]) for one in GATHER.measures])
+    times = np.array([float(np.median(one.samples)) for one in GATHER.measures])
+    rows = np.array([1 / times, sizes / times]).T
+    (latency, slope), *_ = np.linalg.lstsq(rows, np.ones(len(times)))
+    found = [found_in(GATHER, f"time/fitted {what}", {}, {}) for what in ("latency", "bandwidth")]
+    assert [one.value for one in found if one] == pytest.approx([latency, 1 / slope])
+    assert [one.count for one in found if one] == [8, 8]
+
+
+def test_without_a_single_line_there_is_none_to_predict() -> None:
+    assert found_in(replace(GATHER, line=None), "time/fitted latency", {}, {}) is None
+    copied = next(one for one in recorded() if one.lab == "memory-copy")
+    assert found_in(replace(copied, line=GATHER.line), "time/fitted latency", {}, {}) is None
+    assert found_in(GATHER, "time/fitted latencies", {}, {}) is None

@@ -76,6 +76,7 @@ def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None
     names = known_quantities(form, job.ranks, job.values)
     byte = scale_of("B").unit.dimension
     places = {"size": Quantity(1e6, byte), "every": Quantity(3.0), "micro": Quantity(8.0)}
+    places["columns"] = Quantity(512.0)
     if form.name == "ddp-overlap":
         places["size"] = Quantity(2.0)
     medians = {
@@ -246,3 +247,14 @@ def test_no_file_of_a_run_is_written_but_whole(path: Path) -> None:
     ]
     allowed = 1 if path.name == "leader.py" else 0  # a knob of the kernel
     assert len(found) <= allowed, found
+
+
+def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
+    """2^20 numbers, read at 2^32 B/s and multiplied at 2^36 FLOP/s: 2^36 x 4 / (2 x 2^32) = 32."""
+    lab = lab_called("free-batch")
+    values = read_job(lab, {"side": "1024"}).values
+    copy, product = Samples("copy", {}, (2.0**-9,)), Samples("product", {}, (2.0**-5,))
+    times = [Samples("time", {"columns": float(n)}, (1.0,)) for n in (1, 32, 64)]
+    _, wide, *found = measured(lab, 1, values, (copy, product, *times))
+    assert wide.derived["turn"].value == pytest.approx(32)
+    assert [one.predicted for one in found] == pytest.approx([2.0**-10, 2.0**-10, 2.0**-9])

@@ -8,6 +8,7 @@ from app.labs.results.report import Held, Measure, Report, held_in
 from app.labs.spec import Job, lab_called
 
 BORROWING = "all-reduce"  # the lab that times collectives as nccl-tests does
+FITTED = ("fitted latency", "fitted bandwidth")  # after the measure that the lab's line fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ def found_in(
     """The result of *report* for *measured*, MEASURE or MEASURE/DERIVED; None if it has none.
 
     It is the result at the place *at*, divided by the one at the place *over* if that is given.
+    One that is `FITTED` belongs to the line through all sizes.
 
     Raises:
         InputError: a place cannot be read.
@@ -79,6 +81,8 @@ def found_in(
 def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
     name, _, derived = measured.partition("/")
     lab = lab_called(report.lab).run_over(report.backend)
+    if derived in FITTED:
+        return _fitted(report, derived) if name == lab.fits else None
     place = {key: parameter.read(key, text) for key, text in at.items()
              if (parameter := lab.parameter_of(key))}  # fmt: skip
     places = {key: value[0] if isinstance(value, tuple) else value for key, value in place.items()}
@@ -90,6 +94,16 @@ def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
     if not fitting or (derived and derived not in fitting[-1].derived):
         return None
     return _derived(fitting[-1], derived) if derived else _plain(report, fitting[-1])
+
+
+def _fitted(report: Report, name: str) -> Found | None:
+    """What the line says that fits all sizes; None where two or three lines fit better."""
+    if report.line is None:
+        return None
+    value = report.line.latency if name == FITTED[0] else report.line.bandwidth
+    fitted = lab_called(report.lab).run_over(report.backend).fits
+    count = sum(one.name == fitted for one in report.measures)
+    return Found(value=value, least=value, p90=value, count=count, predicted=None, held="median")
 
 
 def _derived(one: Measure, name: str) -> Found:

@@ -165,6 +165,11 @@ def _bend() -> Iterator[Shape]:
     return _curve(((14, 44), (50, 43), (66, 38), (108, 10)))
 
 
+def _turn() -> Iterator[Shape]:
+    """Time that is flat up to the turn of a roofline."""
+    return _curve(((14, 44), (56, 44), (104, 10)))
+
+
 def _cliff() -> Iterator[Shape]:
     return _curve(((14, 14), (52, 13), (64, 34), (108, 36)))
 
@@ -173,6 +178,12 @@ def _doubled() -> Iterator[Shape]:
     levels = (44, 44, 32, 32, 20, 20, 32, 32, 20, 20, 32)
     steps = [(14 + 9 * n + side, levels[n]) for n in range(len(levels)) for side in (0, 9)]
     return _curve(steps)
+
+
+def _stopped() -> Iterator[Shape]:
+    """A sum that ends at a level, below the line of the one that goes on."""
+    yield from _curve(((14, 48), (56, 30), (108, 30)))
+    yield _line((14, 48), (108, 9))
 
 
 def _lost() -> Iterator[Shape]:
@@ -212,8 +223,10 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "algorithms": _ring_and_tree,
     "all-reduce": _bend,
     "attention": _causal,
+    "bf16-sum": _stopped,
     "checkpoint": _saves,
     "ddp-overlap": _overlap,
+    "free-batch": _turn,
     "loss-scale": _doubled,
     "lost-updates": _lost,
     "matrix-product": _product,
