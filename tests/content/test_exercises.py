@@ -26,7 +26,7 @@ CURRICULUM = {
     *(f"moe-{n:02}" for n in (*range(1, 10), *range(11, 18))),
     *(f"io-{n:02}" for n in (*range(1, 10), 11)),
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
-    *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 22))),
+    *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 23))),
     *(f"alg-{n:02}" for n in range(1, 9)),
     *(f"bnd-{n:02}" for n in range(1, 6)),
     *(f"ctx-{n:02}" for n in range(1, 6)),

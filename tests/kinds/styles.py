@@ -1,6 +1,40 @@
 """Right programs as other people write them, and wrong ones that were once taken for right."""
 
 RIGHT: dict[str, list[str]] = {
+    "diagnosis/write-the-culprit": [
+        """
+from collections import Counter
+def culprit(records):
+    at = [{n: (op, size) for n, op, size, state in rows if state in ("started", "completed")} for rows in records]
+    last = [max(calls) if calls else float("-inf") for calls in at]
+    if min(last) != max(last):
+        return "behind", [r for r in range(len(at)) if last[r] != max(last)]
+    for n in sorted(set().union(*at)):
+        (usual, _), *others = Counter(calls[n] for calls in at if n in calls).most_common()
+        if others:
+            return "mismatch", [r for r, calls in enumerate(at) if calls.get(n, usual) != usual]
+    return "together", []
+""",
+        """
+def culprit(records):
+    ranks, top = range(len(records)), []
+    for rows in records:
+        top.append(-1)
+        for row in rows:
+            if row[3] != "scheduled" and row[0] > top[-1]:
+                top[-1] = row[0]
+    late = [r for r in ranks if any(t > top[r] for t in top)]
+    if late:
+        return ["behind", late]
+    for n in range(top[0] + 1):
+        seen = [next((row[1:3] for row in records[r] if row[0] == n and row[3] != "scheduled"), None) for r in ranks]
+        known = [s for s in seen if s is not None]
+        odd = [r for r in ranks if seen[r] is not None and 2 * known.count(seen[r]) < len(known)]
+        if odd:
+            return ["mismatch", odd]
+    return ["together", []]
+""",
+    ],
     "collectives/write-ring-time": [
         """
 def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from app.content.catalog import Catalog
 from app.errors import UnavailableError
 from app.kinds.answers import Verdict
 from app.kinds.code.altering import alterations
-from app.kinds.code.calls import rounded
+from app.kinds.code.calls import Argument, plain, python, rounded
 from app.kinds.code.feedback import says_of
 from app.kinds.code.function import Function
 from app.markdown import inline_html
@@ -25,7 +26,7 @@ WITHOUT_REFERENCE = (
     "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
     "checkpoints/write-the-interval", "checkpoints/write-the-replay",
     "checkpoints/write-the-spares", "collectives/write-the-fit", "context/write-the-ring-time",
-    "experts/write-the-bias", "meshes/write-the-coordinates", "networks/write-the-crossings",
+    "diagnosis/write-the-culprit", "experts/write-the-bias", "meshes/write-the-coordinates", "networks/write-the-crossings",
     "optimizers/write-the-noise-scale", "precision/write-loss-scale", "precision/write-mxfp4",
     "rl/write-the-advantages",
     "scaling/write-the-isoflop", "scaling/write-the-optimum", "serving/write-best-draft",
@@ -219,3 +220,12 @@ def test_a_number_too_long_to_be_written_is_described() -> None:
     values: list[Plain] = [huge, [huge], ({huge},), {1: [huge]}]
     for value in values:
         assert "more than 4,300 digits" in rounded(value)
+
+
+def test_an_argument_is_a_list_of_lists_of_lists_with_texts_and_no_deeper() -> None:
+    reads = TypeAdapter[Argument](Argument)
+    rows = reads.validate_python([[[7, "'all_gather'", "8 KB", True]], []])
+    assert plain(rows) == [[[7, "all_gather", 8000.0, True]], []]
+    assert python(plain(rows)) == "[[[7, 'all_gather', 8000.0, True]], []]"
+    with pytest.raises(ValidationError):
+        reads.validate_python([[[[7]]]])

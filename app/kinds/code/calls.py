@@ -11,8 +11,9 @@ from app.sandbox.execution import Plain
 from app.units import figures
 
 Scalar = bool | int | float | str
-Numbers = list[bool | int | float]
-Argument = Scalar | list[Scalar | Numbers]
+Row = list[Scalar]
+Rows = list[Scalar | Row]
+Argument = Scalar | list[Scalar | Rows]  # at most three lists deep: rows of each rank
 _LONGEST = 80  # characters of a value in a sentence
 
 
@@ -88,14 +89,14 @@ def column(source: random.Random, values: Sequence[Argument], count: int) -> lis
     return column[:count]
 
 
-def plain(value: Argument | Numbers) -> Plain:
+def plain(value: Argument | Rows | Row) -> Plain:
     """*value* as it is passed: a text is a quantity in its base unit; in quotes, itself."""
     if isinstance(value, str):
         return value[1:-1] if _is_quoted(value) else evaluate(value, {}).value
     return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-def named(name: str, value: Argument | Numbers) -> Iterator[tuple[str, Quantity]]:
+def named(name: str, value: Argument | Rows | Row) -> Iterator[tuple[str, Quantity]]:
     """The numbers in *value*, as expressions call them: x, or x_0 and x_1 of a list."""
     if isinstance(value, list):
         for place, part in enumerate(value):
