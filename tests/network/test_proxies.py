@@ -26,8 +26,16 @@ from tests.network.proxies import (
 
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 PREFIX = "/wallclock"
-NAMES = ("root", "prefix", "taken off", "bare", "bare, address known", "caddy")
-NAMES += ("caddy, prefix", "apache")
+NAMES = (
+    "root",
+    "prefix",
+    "taken off",
+    "bare",
+    "bare, address known",
+    "caddy",
+    "caddy, prefix",
+    "apache",
+)
 AT_THE_ROOT = ("root", "bare", "caddy", "apache")
 PAGES = ("/", EXERCISE, "/explore/ring", "/labs/algorithms", "/search?q=ring", "/sign-in", "/lti")
 
