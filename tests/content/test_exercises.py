@@ -247,6 +247,7 @@ LABS = {
     "lab-tp": {"weights": "512 KiB", "sent": "192 KiB"},
     "lab-ckpt": {"kept": "2 MiB"},
     "lab-updates": {"bf16": "1"},
+    "lab-hang": {"culprit": "2", "waiting": "15", "complaints": "3"},  # 3 steps of 4 + 1
     "lab-batch": {"turn": "4.910", "ratio": "104.3"},  # 2 x 99.11 / 40.37; 512 over it
     "lab-fit": {
         "latency": "256.6 us",

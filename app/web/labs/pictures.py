@@ -138,6 +138,12 @@ def _late() -> Iterator[Shape]:
     return _rows(in_time, in_time, [("f", 0, 90)], in_time)
 
 
+def _hung() -> Iterator[Shape]:
+    """Three rows that wait in the same collective, and one that never comes to it."""
+    waiting: list[tuple[str, float, float]] = [("f", 0, 26), ("f", 26, 52), ("c", 52, 104)]
+    return _rows(waiting, waiting, waiting[:2], waiting)
+
+
 def _saves() -> Iterator[Shape]:
     return _rows(
         [
@@ -227,6 +233,7 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "checkpoint": _saves,
     "ddp-overlap": _overlap,
     "free-batch": _turn,
+    "hang-on-purpose": _hung,
     "loss-scale": _doubled,
     "lost-updates": _lost,
     "matrix-product": _product,
