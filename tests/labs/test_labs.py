@@ -146,3 +146,16 @@ def test_a_hang_ends_with_a_table_of_what_every_rank_called_last(
         "rank 0": "number 1, all_gather, completed", "rank 1": waits, "rank 2": waits,
     }  # fmt: skip
     assert [one.right for one in report.measures] == [True] * 4
+
+
+def test_both_ways_of_an_all_to_all_are_timed_against_their_formulas(
+    labs_runner: LocalLauncher,
+) -> None:
+    """6 ranks in 3 nodes: 5 messages flat, 1 + 2 in two stages, of 2 ms each and no bytes."""
+    given = {"ranks": "6", "node": "2", "latency": "2 ms", "sizes": "1KiB"}
+    report = ran(labs_runner, "staged-all-to-all", **given)
+    assert set(report.checks) == {"flat pieces", "staged pieces"}
+    found = {one.name: one for one in report.measures}
+    assert found["flat"].predicted == pytest.approx(0.010, rel=0.03)
+    assert found["staged"].predicted == pytest.approx(0.006, rel=0.03)
+    assert all(one.ratio and one.ratio >= 0.98 for one in report.measures)

@@ -95,6 +95,15 @@ def _nodes() -> Iterator[Shape]:
         yield from (_dot("f", left + 17, y) for y in (19, 41))
 
 
+def _stages() -> Iterator[Shape]:
+    """Pieces of two nodes, first together by place, then by node."""
+    yield from _grid(10, 14, "fb", "fb", "wc", "wc")
+    yield _line((32, _MIDDLE), (46, _MIDDLE))
+    yield from _grid(52, 14, "ff", "bb", "ww", "cc")
+    yield _line((74, _MIDDLE), (88, _MIDDLE))
+    yield from _grid(94, 14, "fw", "fw", "bc", "bc")
+
+
 def _pair() -> Iterator[Shape]:
     yield _line((24, _MIDDLE), (96, _MIDDLE))
     yield _line((64, 22), (74, _MIDDLE), (64, 38))
@@ -243,6 +252,7 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "recomputation": _kept,
     "ring-attention": _ring_of_blocks,
     "ring-bytes": lambda: _ring(6),
+    "staged-all-to-all": _stages,
     "straggler": _late,
     "tensor-parallel": _halves,
     "two-nodes": _nodes,
