@@ -148,7 +148,7 @@ def _late() -> Iterator[Shape]:
 
 
 def _hung() -> Iterator[Shape]:
-    """Three rows that wait in the same collective, and one that never comes to it."""
+    """Three rows that wait in the same collective, and one that does not join."""
     waiting: list[tuple[str, float, float]] = [("f", 0, 26), ("f", 26, 52), ("c", 52, 104)]
     return _rows(waiting, waiting, waiting[:2], waiting)
 
