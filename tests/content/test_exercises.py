@@ -258,6 +258,13 @@ LABS = {
     "lab-tp": {"weights": "512 KiB", "sent": "192 KiB"},
     "lab-ckpt": {"kept": "2 MiB"},
     "lab-updates": {"bf16": "1"},
+    "lab-a2a": {  # 15 x 20 ms + 3 x 1 MiB / 20 MB/s + 12 x 1 MiB / 10 MB/s; 6 x 20 ms + 3 x 4 MiB / ...
+        "flat_small": "300.1 ms",
+        "staged_small": "120.1 ms",
+        "flat_large": "1.7156 s",
+        "staged_large": "2.0074 s",
+    },
+    "lab-hang": {"culprit": "2", "waiting": "15", "complaints": "3"},  # 3 steps of 4 + 1
     "lab-batch": {"turn": "4.910", "ratio": "104.3"},  # 2 x 99.11 / 40.37; 512 over it
     "lab-fit": {
         "latency": "256.6 us",

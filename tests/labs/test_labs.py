@@ -41,6 +41,7 @@ _BUSY, _TRIES = 2.0, 3
         ("ring-attention", {"ranks": "3", "tokens": "16", "compute": "10 ms"}),
         ("bf16-sum", {}),
         ("bf16-sum", {"format": "fp16", "value": "0.3", "replicas": "77"}),
+        ("hang-on-purpose", {"patience": "1 s"}),
         ("loss-scale", {}),
         ("loss-scale", {"every": "2", "steps": "39", "initial": "1"}),
         ("loss-scale", {"every": "40", "steps": "39", "initial": "1000000"}),
@@ -134,3 +135,27 @@ def test_a_scale_settles_as_the_formula_says(labs_runner: LocalLauncher) -> None
     overflows = [(step + 1) % 6 == 0 for step in range(30)]
     wanted = loss_scale(overflows, 65536, 4)[-1]
     assert {one.name: one.median for one in report.measures} == {"scale": wanted, "skipped": 5}
+
+
+def test_a_hang_ends_with_a_table_of_what_every_rank_called_last(
+    labs_runner: LocalLauncher,
+) -> None:
+    report = ran(labs_runner, "hang-on-purpose", ranks="3", odd="0", step="1", layers="1")
+    waits = "number 2, all_reduce, started"
+    assert report.details == {
+        "rank 0": "number 1, all_gather, completed", "rank 1": waits, "rank 2": waits,
+    }  # fmt: skip
+    assert [one.right for one in report.measures] == [True] * 4
+
+
+def test_both_ways_of_an_all_to_all_are_timed_against_their_formulas(
+    labs_runner: LocalLauncher,
+) -> None:
+    """6 ranks in 3 nodes: 5 messages flat, 1 + 2 in two stages, of 2 ms each and no bytes."""
+    given = {"ranks": "6", "node": "2", "latency": "2 ms", "sizes": "1KiB"}
+    report = ran(labs_runner, "staged-all-to-all", **given)
+    assert set(report.checks) == {"flat pieces", "staged pieces"}
+    found = {one.name: one for one in report.measures}
+    assert found["flat"].predicted == pytest.approx(0.010, rel=0.03)
+    assert found["staged"].predicted == pytest.approx(0.006, rel=0.03)
+    assert all(one.ratio and one.ratio >= 0.98 for one in report.measures)

@@ -95,6 +95,15 @@ def _nodes() -> Iterator[Shape]:
         yield from (_dot("f", left + 17, y) for y in (19, 41))
 
 
+def _stages() -> Iterator[Shape]:
+    """Pieces of two nodes, first together by place, then by node."""
+    yield from _grid(10, 14, "fb", "fb", "wc", "wc")
+    yield _line((32, _MIDDLE), (46, _MIDDLE))
+    yield from _grid(52, 14, "ff", "bb", "ww", "cc")
+    yield _line((74, _MIDDLE), (88, _MIDDLE))
+    yield from _grid(94, 14, "fw", "fw", "bc", "bc")
+
+
 def _pair() -> Iterator[Shape]:
     yield _line((24, _MIDDLE), (96, _MIDDLE))
     yield _line((64, 22), (74, _MIDDLE), (64, 38))
@@ -136,6 +145,12 @@ def _streams() -> Iterator[Shape]:
 def _late() -> Iterator[Shape]:
     in_time: list[tuple[str, float, float]] = [("f", 0, 60), ("e", 60, 90)]
     return _rows(in_time, in_time, [("f", 0, 90)], in_time)
+
+
+def _hung() -> Iterator[Shape]:
+    """Three rows that wait in the same collective, and one that does not join."""
+    waiting: list[tuple[str, float, float]] = [("f", 0, 26), ("f", 26, 52), ("c", 52, 104)]
+    return _rows(waiting, waiting, waiting[:2], waiting)
 
 
 def _saves() -> Iterator[Shape]:
@@ -227,6 +242,7 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "checkpoint": _saves,
     "ddp-overlap": _overlap,
     "free-batch": _turn,
+    "hang-on-purpose": _hung,
     "loss-scale": _doubled,
     "lost-updates": _lost,
     "matrix-product": _product,
@@ -236,6 +252,7 @@ _PICTURES: Mapping[str, Callable[[], Iterable[Shape]]] = {
     "recomputation": _kept,
     "ring-attention": _ring_of_blocks,
     "ring-bytes": lambda: _ring(6),
+    "staged-all-to-all": _stages,
     "straggler": _late,
     "tensor-parallel": _halves,
     "two-nodes": _nodes,
