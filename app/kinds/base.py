@@ -117,9 +117,7 @@ class Base(Strict, ABC):
     cases: list[dict[str, DrawnValue]] = Field(
         default_factory=list, description="values drawn together, one row per variant"
     )
-    from_chapter: list[str] = Field(
-        default_factory=list, description="values of the chapter's parameters that it uses"
-    )
+    from_chapter: list[str] = Field(default=[], description="values of the chapter that it uses")
     chapter_parameters: dict[str, ChapterParameter] = Field(
         default_factory=dict, description="those of the chapter; not written in it", repr=False
     )
