@@ -25,15 +25,15 @@ class Server:
         self.url = ""
         self._process: subprocess.Popen[str] | None = None
 
-    def start(self) -> None:
-        """Serve, and wait until the sandbox is ready too."""
+    def start(self, *options: str) -> None:
+        """Serve with these *options*, and wait until the sandbox is ready too."""
         environment = {
             **os.environ,
             "WALLCLOCK_DATABASE": f"sqlite:///{self.database}",
             "WALLCLOCK_RUNS": str(self.database.parent / "runs"),
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "app", "serve", "--port", "0"],
+            [sys.executable, "-m", "app", "serve", "--port", "0", *options],
             env=environment,
             stderr=subprocess.PIPE,
             text=True,

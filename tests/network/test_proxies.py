@@ -26,16 +26,8 @@ from tests.network.proxies import (
 
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 PREFIX = "/wallclock"
-NAMES = (
-    "root",
-    "prefix",
-    "taken off",
-    "bare",
-    "bare, address known",
-    "caddy",
-    "caddy, prefix",
-    "apache",
-)
+NAMES = ("root", "prefix", "taken off", "bare", "bare, address known")
+OTHERS = ("caddy", "caddy, prefix", "apache")
 AT_THE_ROOT = ("root", "bare", "caddy", "apache")
 PAGES = ("/", EXERCISE, "/explore/ring", "/labs/algorithms", "/search?q=ring", "/sign-in", "/lti")
 
@@ -55,7 +47,7 @@ class Front:
 def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front]]:
     folder = tmp_path_factory.mktemp("fronts")
     trusted = certificate(folder)
-    ports = {name: free_port() for name in NAMES}
+    ports = {name: free_port() for name in (*NAMES, *OTHERS)}
     origins = {name: f"https://localhost:{port}" for name, port in ports.items()}
     with ExitStack() as stack:
         behind = free_port()
@@ -84,7 +76,7 @@ def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front
                 "" if name in AT_THE_ROOT else PREFIX,
                 stack.enter_context(browser(trusted, origins[name])),
             )
-            for name in NAMES
+            for name in (*NAMES, *OTHERS)
         }
 
 
