@@ -22,6 +22,7 @@ SERVER = CORE | {
     "published",
     "site",
     "templating",
+    "translation",
 }
 MAY: dict[str, set[str]] = {
     "errors": set(),
@@ -29,9 +30,9 @@ MAY: dict[str, set[str]] = {
     "metrics": set(),
     "translation": set(),
     "config": {"errors"},
-    "network": {"config", "errors", "metrics"},
+    "network": {"config", "errors", "metrics", "translation"},
     "markdown": set(),
-    "templating": {"config", "errors"},
+    "templating": {"config", "errors", "translation"},
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},

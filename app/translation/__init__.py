@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from gettext import NullTranslations
 
 SOURCE = "en"
-LANGUAGES = {SOURCE: "English"}  # code: the language's name for itself
+LANGUAGES = {SOURCE: "English", "de": "Deutsch", "zh": "简体中文"}  # code: its name for itself
 CATALOGS = Path(__file__).parent / "catalogs"
+
+_TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
 
 _spoken = ContextVar("spoken", default=SOURCE)
 
@@ -24,6 +26,11 @@ _spoken = ContextVar("spoken", default=SOURCE)
 def language() -> str:
     """The code of the language that the current request is answered in."""
     return _spoken.get()
+
+
+def tag(code: str) -> str:
+    """The language *code* as HTML and HTTP name it (BCP 47)."""
+    return _TAGS.get(code, code)
 
 
 @contextmanager
