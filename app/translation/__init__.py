@@ -67,3 +67,9 @@ def catalog(code: str) -> "NullTranslations":
 
     with (CATALOGS / f"{code}.mo").open("rb") as file:
         return GNUTranslations(file)
+
+
+@cache
+def of_scripts(code: str) -> str:
+    """The sentences of the scripts in the language *code*, by the English ones: JSON, read once."""
+    return "" if code == SOURCE else (CATALOGS / f"{code}.json").read_text("utf-8").strip()

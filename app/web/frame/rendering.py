@@ -14,7 +14,7 @@ from app.markdown import html, inline_html
 from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
-from app.translation import LANGUAGES, language, tag
+from app.translation import LANGUAGES, language, of_scripts, tag
 from app.web.frame.assets import address
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
@@ -73,7 +73,7 @@ class Preview:
 class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
-    *arrives*: the visitor is new and comes from elsewhere, as by a shared link. *person*: how the
+    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new and comes from elsewhere, as by a shared link. *person*: how the
     menu calls the one who is signed in; empty if nobody is. *origin*: the public URL of the site,
     with its path *prefix*.
     """
@@ -82,6 +82,7 @@ class Frame:
     description: str
     language: str
     languages: tuple[Language, ...]
+    sentences: str
     theme: Theme
     here: str
     nonce: str
@@ -128,6 +129,7 @@ def frame(
         description=description or title,
         language=tag(language()),
         languages=_LANGUAGES,
+        sentences=of_scripts(language()),
         theme=theme,
         here=here,
         nonce=nonce,
