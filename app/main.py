@@ -56,7 +56,7 @@ def create_site(settings: Settings) -> Site:
     labs = Dispatcher(settings, engine)
     return Site(
         settings=settings,
-        catalog=catalog,
+        course=catalog,
         engine=engine,
         writer=Writer(engine),
         runner=Runner(settings),

@@ -114,6 +114,7 @@ def _parts(text: str, variables: Mapping[str, nodes.Expr]) -> list[nodes.Expr]:
         if not match[1]:
             plain += "%"
             continue
-        parts += [nodes.TemplateData(plain), variables.get(match[1]) or nodes.Name(match[1], "load")]
+        value = variables.get(match[1]) or nodes.Name(match[1], "load")
+        parts += [nodes.TemplateData(plain), value]
         plain = ""
     return [*parts, nodes.TemplateData(plain + text[end:])]

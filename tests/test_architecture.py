@@ -42,7 +42,7 @@ MAY: dict[str, set[str]] = {
     "sandbox": {"errors", "units", "config", "metrics"},
     "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
     | {"simulators"},
-    "content": {"config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
+    "content": {"config", "errors", "expressions", "formulas", "kinds", "translation", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"config", "db", "errors", "metrics", "network", "people"},
@@ -55,7 +55,8 @@ MAY: dict[str, set[str]] = {
     "predicting": {"errors", "formulas", "units"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
     | {"units", "yaml_file"},
-    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"},
+    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
+    | {"translation"},
     "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.commands.new_pack import write_pack
 from app.config import ROOT, Settings
-from app.content.catalog import TOPIC_FILE
+from app.content.files import TOPIC_FILE
 from app.errors import InputError, nearest
 
 _STARTERS = ROOT / "templates" / "starters"

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.authoring.pack_formulas import ProofFile
-from app.content.catalog import TopicFile
+from app.content.files import TopicFile
 from app.content.pack_file import PackFile
 from app.kinds import EXERCISE
 

@@ -2,10 +2,10 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, TypeVar, get_args
+from typing import Annotated, ClassVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr
 
@@ -13,15 +13,13 @@ from app.expressions import fill
 from app.kinds.answers import Answer, Counted, PlayedAnswer, Verdict
 from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
+from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_REMEMBERED = 512  # values, as of the variants of one exercise: each of a class has its own
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
@@ -52,24 +50,6 @@ class Variant:
     prompt: str
     hints: tuple[str, ...]
     solution: str
-
-
-class Remembered(dict[_K, _V]):
-    """A cache of values by key; it starts over when there are too many."""
-
-    most: ClassVar[int] = _REMEMBERED
-
-    def of(self, key: _K, work_out: Callable[[], _V]) -> _V:
-        """The value of *key*, which *work_out* returns the first time."""
-        known = self.get(key)
-        return self.keep(key, work_out()) if known is None else known
-
-    def keep(self, key: _K, value: _V) -> _V:
-        """*value*, stored as that of *key*."""
-        if len(self) >= self.most:
-            self.clear()
-        self[key] = value
-        return value
 
 
 class Strict(BaseModel):
@@ -159,6 +139,7 @@ class Base(Strict, ABC):
     )
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
+    _keys: dict[str, str] = PrivateAttr(default_factory=dict)  # of a translation
 
     @classmethod
     def name(cls) -> str:
@@ -236,8 +217,20 @@ class Base(Strict, ABC):
 
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on the mistake with that *key*, as *seed* draws it; empty if not known."""
-        text = next((text for _, text in self.texts() if key_of(text) == key), "")
+        text = next((text for _, text in self.texts() if self.kept_key(key_of(text)) == key), "")
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
+
+    def keep_keys(self, wordings: Mapping[str, str]) -> None:
+        """Store mistakes under the keys that they have in the original: its *wordings* to ours."""
+        self._keys.update({key_of(ours): key_of(its) for its, ours in wordings.items()})
+
+    def kept_key(self, key: str) -> str:
+        """The *key* of a wording of this file, as it is stored: in every language the same."""
+        return self._keys.get(key, key)
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """Texts that `texts` does not yield, since other values than drawn ones fill them."""
+        yield from ()
 
     @property
     def runs_lab(self) -> str:

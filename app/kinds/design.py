@@ -11,11 +11,12 @@ from pydantic import Field, PrivateAttr
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.kinds.answers import Answer, Verdict
-from app.kinds.base import Base, Finding, Markdown, Remembered, Where
+from app.kinds.base import Base, Finding, Markdown, Where
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw
 from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown
 from app.kinds.laying import Run
+from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 
 _MOST = 1000  # ways to choose, of which lint tries every one
@@ -118,12 +119,19 @@ class Design(Base):
         for name, knob in self.choose.items():
             yield ("choose", name, "says"), knob.says
 
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of the conditions, which the design that was chosen fills."""
+        for condition, says in self.require.items():
+            yield ("require", condition), says
+        yield ("better",), self.better
+        yield from ((("shows", label), text) for label, text in self.shows.items())
+
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on a design that fails the condition with that *key* alone."""
         for condition, chosen in self._deciding(seed).items():
-            if key_of(self.require[condition]) == key:
+            if self.kept_key(key_of(self.require[condition])) == key:
                 return self._filled(self.require[condition], self._names(seed, chosen))
-        return self._filled(self.better, {}) if key == key_of(self.better) else ""
+        return self._filled(self.better, {}) if key == self.kept_key(key_of(self.better)) else ""
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Some designs work, each condition alone decides somewhere, and texts can be filled."""

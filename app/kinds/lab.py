@@ -10,11 +10,12 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, fill
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.asking import TELL, Box
-from app.kinds.base import Base, Finding, Markdown, Remembered, Slug, Strict, Where
+from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.choice import Offered, Option
 from app.kinds.diagnosed import first_mistake, key_of
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
+from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.units import Reading
 

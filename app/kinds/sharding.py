@@ -11,12 +11,13 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, evaluate
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.asking import Asking, Box
-from app.kinds.base import Finding, Markdown, Remembered, Where
+from app.kinds.base import Finding, Markdown, Where
 from app.kinds.diagnosed import first_mistake, key_of
 from app.kinds.drawing import Draw
 from app.kinds.layouts import LayoutRow, layout_rows, refuse_unrelated, task_of
 from app.kinds.planning import THEN, read_plan, tolerated, trouble_of, written
 from app.kinds.quantity import AskedQuantity
+from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.simulators.sharding import (
     Move,

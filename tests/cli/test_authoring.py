@@ -8,7 +8,8 @@ import yaml
 
 from app.__main__ import main
 from app.config import ROOT, Settings
-from app.content.catalog import TOPIC_FILE, Catalog
+from app.content.catalog import Catalog
+from app.content.files import TOPIC_FILE
 from app.content.packs import exercise_folders
 from app.errors import InputError
 from app.kinds import KINDS

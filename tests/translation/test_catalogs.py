@@ -115,7 +115,9 @@ def test_scripts_say_their_sentences_through_the_catalog() -> None:
         assert shown.findall(path.read_text("utf-8")) == [], path.name
 
 
-def test_the_tool_keeps_what_was_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tool_keeps_what_was_translated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "de.po").write_text(
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Check"\nmsgstr "Prüfen"\n\nmsgid "Never said"\nmsgstr "Nie gesagt"\n'

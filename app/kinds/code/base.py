@@ -8,9 +8,10 @@ from typing import Literal
 from pydantic import Field, PrivateAttr
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.kinds.base import Base, Remembered, Strict, UnitName
+from app.kinds.base import Base, Strict, UnitName
 from app.kinds.code.calls import Argument, TrialCall, column, named, plain, python
 from app.kinds.drawing import Draw, draw
+from app.kinds.remembered import Remembered
 from app.units import scale_of
 
 _CALLS = 10  # drawn calls, or as many as there are values of an argument

@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
 from app.kinds.answers import Answer, Verdict, single
-from app.kinds.base import Finding, Markdown, Remembered, Strict, Where
+from app.kinds.base import Finding, Markdown, Strict, Where
 from app.kinds.code.adequacy import sensible
 from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
@@ -33,6 +33,7 @@ from app.kinds.code.mutation import (
 )
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
+from app.kinds.remembered import Remembered
 from app.sandbox.execution import Returned
 from app.sandbox.runner import Runner
 from app.units import figures

@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
 from app.kinds.answers import Answer, Verdict, single
-from app.kinds.base import Finding, Remembered, Where
+from app.kinds.base import Finding, Where
 from app.kinds.code.adequacy import Contest, sensible
 from app.kinds.code.base import CodeExercise
 from app.kinds.code.calls import Argument, TrialCall, function_in, rounded
@@ -30,6 +30,7 @@ from app.kinds.code.feedback import (
     was_stopped,
 )
 from app.kinds.diagnosed import key_of
+from app.kinds.remembered import Remembered
 from app.sandbox.execution import Execution, Outcome, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.units import scale_of

@@ -9,10 +9,11 @@ from pydantic import Field, PrivateAttr
 
 from app.errors import AnswerError, UnavailableError
 from app.kinds.answers import Answer, Verdict, single
-from app.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
+from app.kinds.base import Base, Finding, Markdown, Strict, Where
 from app.kinds.code.feedback import Wrong, says_of
 from app.kinds.code.machine import Machine
 from app.kinds.diagnosed import key_of
+from app.kinds.remembered import Remembered
 from app.sandbox.execution import Plain, Returned, Stopped
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule, play_schedule

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.content.catalog import ChapterFact, Topic
+from app.content.catalog import Topic
+from app.content.files import ChapterFact
 from app.formulas import FORMULAS
 from app.kinds import Exercise
 from app.web.urls import formula_url

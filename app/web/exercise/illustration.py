@@ -11,8 +11,9 @@ from app.illustrations.counting import counted_sketch
 from app.illustrations.programs import schedule_sketch
 from app.kinds import Exercise
 from app.kinds.answers import Answer, PlayedAnswer
-from app.kinds.base import Illustrated, Remembered
+from app.kinds.base import Illustrated
 from app.kinds.drawing import Draw
+from app.kinds.remembered import Remembered
 from app.simulators.programs import PlayedSchedule
 from app.web.explore.figures import BOTH, drawn_on
 

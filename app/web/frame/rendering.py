@@ -73,9 +73,9 @@ class Preview:
 class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
-    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new and comes from elsewhere, as by a shared link. *person*: how the
-    menu calls the one who is signed in; empty if nobody is. *origin*: the public URL of the site,
-    with its path *prefix*.
+    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
+    and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
+    signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
     """
 
     title: str
