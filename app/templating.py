@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes
 from jinja2.ext import InternationalizationExtension
 from jinja2.visitor import NodeTransformer
+from markupsafe import Markup
 
 from app.config import ROOT
 from app.errors import capitalized, sentence
@@ -95,6 +96,8 @@ def environment(language: str = SOURCE) -> Environment:
     made = Translated(language, FileSystemLoader(ROOT / "templates"))
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    # The attribute of what is English on every page, such as the documentation.
+    made.globals["english"] = "" if language == SOURCE else Markup(' lang="en"')
     return made
 
 

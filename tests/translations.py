@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
@@ -33,6 +34,7 @@ _FIELD = re.compile(r"%%|%\((\w+)\)s|\{(\w+)[^{}]*\}|</?[a-zA-Z][^>]*>")
 Key = str | tuple[str, str]
 
 
+@cache
 def found() -> Mapping[Key, set[str]]:
     """Every sentence that is marked, and the files that say it."""
     keys: dict[Key, set[str]] = {}
@@ -42,6 +44,7 @@ def found() -> Mapping[Key, set[str]]:
     return keys
 
 
+@cache
 def of_scripts() -> set[Key]:
     """The sentences that scripts say."""
     return {key for path in _scripts() for key in _extracted("javascript", path, SCRIPTS)}

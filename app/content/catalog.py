@@ -13,6 +13,7 @@ from app.content.translations import is_translation
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import Exercise
 from app.kinds.base import Embedded
+from app.translation import SOURCE
 
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
@@ -36,6 +37,7 @@ class Topic:
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
     figures: tuple[Embedded, ...] = ()
+    language: str = SOURCE
 
     @property
     def path(self) -> tuple[Exercise, ...]:
@@ -185,6 +187,7 @@ def _spoken(topic: Topic, ours: Spoken) -> Topic:
     title, file = ours.topics[topic.id]
     return replace(
         topic,
+        language=ours.language,
         title=file.title if topic.title == title else topic.title,
         summary=file.summary,
         opening=file.opening,

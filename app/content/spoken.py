@@ -34,6 +34,7 @@ class Spoken:
     Beside a chapter is the title of its original, which a course pack may have replaced.
     """
 
+    language: str
     exercises: dict[str, Exercise] = field(default_factory=dict)
     topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
 
@@ -74,7 +75,7 @@ def _add(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
     for one in _kept(lambda: [*translations_of(path, texts)], problems) or ():
         if not one.is_fresh:
             continue
-        spoken = found.setdefault(one.language, Spoken())
+        spoken = found.setdefault(one.language, Spoken(one.language))
         if isinstance(made, TopicFile):
             if ours := _kept(lambda one=one: _topic(document, one), problems):
                 spoken.topics[name] = (made.title, ours)

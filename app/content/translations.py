@@ -99,7 +99,8 @@ def translated(exercise: Exercise, original: YamlDocument, translation: Translat
         problems = [translation.document.problem(*fault) for fault in faults(error, values)]
         raise ContentError(problems) from error
     before = texts_of(exercise)
-    made.keep_keys({before[where]: text for where, text in translation.texts.items()})
+    wordings = {before[where]: text for where, text in translation.texts.items()}
+    made.translates(wordings, translation.language)
     return made
 
 

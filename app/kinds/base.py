@@ -140,6 +140,7 @@ class Base(Strict, ABC):
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
     _keys: dict[str, str] = PrivateAttr(default_factory=dict)  # of a translation
+    _language: str = PrivateAttr("en")
 
     @classmethod
     def name(cls) -> str:
@@ -220,8 +221,17 @@ class Base(Strict, ABC):
         text = next((text for _, text in self.texts() if self.kept_key(key_of(text)) == key), "")
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
 
-    def keep_keys(self, wordings: Mapping[str, str]) -> None:
-        """Store mistakes under the keys that they have in the original: its *wordings* to ours."""
+    @property
+    def language(self) -> str:
+        """The language of its texts."""
+        return self._language
+
+    def translates(self, wordings: Mapping[str, str], language: str) -> None:
+        """Note that its texts are in *language*; *wordings* has them by those of the original.
+
+        Mistakes are stored under the keys that they have there.
+        """
+        self._language = language
         self._keys.update({key_of(ours): key_of(its) for its, ours in wordings.items()})
 
     def kept_key(self, key: str) -> str:

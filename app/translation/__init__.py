@@ -33,6 +33,11 @@ def tag(code: str) -> str:
     return _TAGS.get(code, code)
 
 
+def foreign(code: str) -> str:
+    """The `lang` of a text in the language *code*; empty if the page is in that language."""
+    return "" if code == _spoken.get() else tag(code)
+
+
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
     """Answer in the language *code* inside the block; one that is not offered means English."""

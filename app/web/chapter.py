@@ -14,6 +14,7 @@ from app.explorers import EXPLORERS
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import foreign
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -46,6 +47,7 @@ class ChapterPage:
 
     number: int
     title: str
+    lang: str
     opening: Markup
     reading: int
     closing: Markup
@@ -89,6 +91,7 @@ def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
     return ChapterPage(
         number=place + 1,
         title=topic.title,
+        lang=foreign(topic.language),
         opening=mark(html(topic.opening)),
         reading=topic.reading,
         closing=mark(html(topic.closing)),

@@ -19,7 +19,7 @@ REGISTER = {"de": r"\b([Dd]u|[Dd]ein\w*|Sie k√∂nnen|Ihre?[mnrs]? )\b", "zh": "ÊÇ
 # Templates whose readers read English: authors of exercises, as in the documentation.
 ENGLISH = ("authoring/", "reference/authoring.html", "starters/", "figures/")
 # What stays the same in every language: names, units, signs.
-SAME = {"Wallclock", "UTC", "py"}
+SAME = {"Wallclock", "UTC", "py", "start"}  # the last is an attribute after a condition
 _MARKED = re.compile(r"\{%\s*trans\b.*?\{%\s*endtrans\s*\+?%\}", re.DOTALL)
 _NOT_SHOWN = re.compile(
     r"\{#.*?#\}|<(style|script|pre|textarea|code)\b.*?</\1>|<(?!/?[a-z])[^>]*>", re.DOTALL

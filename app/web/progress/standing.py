@@ -10,6 +10,7 @@ from app.db.queries import PastAnswer, Standing, answers, standings
 from app.kinds import Exercise
 from app.learning import Memory, Review, memories
 from app.site import Site
+from app.translation import foreign
 from app.web.progress.veil import open_history
 from app.web.urls import chapter_url, exercise_url
 
@@ -35,6 +36,7 @@ class ExerciseRow:
     minutes: int
     mark: Mark
     says: str
+    lang: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Card:
     href: str
     title: str
     summary: str
+    lang: str
     path: Path
     extras: Path
 
@@ -142,6 +145,7 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
         minutes=exercise.minutes,
         mark=mark,
         says=SAYS[mark],
+        lang=foreign(exercise.language),
     )
 
 
@@ -158,6 +162,7 @@ def card_of(topic: Topic, known: Standings) -> Card:
         href=chapter_url(topic.id),
         title=topic.title,
         summary=topic.summary,
+        lang=foreign(topic.language),
         path=path_of(topic.path, known),
         extras=path_of(topic.extras, known),
     )
