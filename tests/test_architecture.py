@@ -61,7 +61,9 @@ MAY: dict[str, set[str]] = {
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
-    "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
+    "authoring": CORE
+    | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"}
+    | {"translation"},
     "exporting": SERVER | {"main", "measurements", "web"},
     "commands": SERVER
     | {

@@ -71,7 +71,7 @@ def _add(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
             made, document = read_exercise(path, name)
             texts = texts_of(made)
     except ContentError:
-        return  # whoever reads the original reports it
+        return  # the catalog reports what is wrong with the original
     for one in _kept(lambda: [*translations_of(path, texts)], problems) or ():
         if not one.is_fresh:
             continue

@@ -4,9 +4,10 @@ Sentences are written in English where they are used and serve as the keys of on
 other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +73,26 @@ def catalog(code: str) -> "NullTranslations":
 
     with (CATALOGS / f"{code}.mo").open("rb") as file:
         return GNUTranslations(file)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """All sentences of one language, for a place that has no catalogs.
+
+    *said* has a sentence by the English one, and a form of it by its singular and a number.
+    """
+
+    code: str
+    name: str
+    tag: str
+    said: Mapping[str | tuple[str, int], str]
+    scripts: str
+
+
+def sentences(code: str) -> Sentences:
+    """All sentences of the language *code*."""
+    said = {} if code == SOURCE else getattr(catalog(code), "_catalog", {})
+    return Sentences(code, LANGUAGES[code], tag(code), dict(said), of_scripts(code))
 
 
 @cache
