@@ -11,7 +11,7 @@ TEST = $(BIN)/python -m pytest -n 4
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test again quick check style types words lint bench audit answers browser editor
+.PHONY: serve test again quick check style types words lint translations bench audit answers browser editor
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -54,6 +54,10 @@ words: .venv/made-for-tests
 # Its notes are for authors: here they are shown with errors only.
 lint: .venv/made-for-tests
 	said=$$($(BIN)/wallclock lint 2>&1) || { echo "$$said"; exit 1; }
+
+# After a change of sentences: it finds them in templates, Python and scripts, and says which have no translation.
+translations: .venv/made-for-tests
+	$(BIN)/python -m tests.translations
 
 bench: .venv/made-for-tests
 	$(BIN)/python -m tests.bench

@@ -29,6 +29,7 @@ from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.draining import Draining
 from app.network.guard import GUARD, Guard, Limits
+from app.network.languages import Languages
 from app.network.prefix import Prefix
 from app.network.watch import Watch
 from app.people.past import pasts
@@ -55,7 +56,7 @@ def create_site(settings: Settings) -> Site:
     labs = Dispatcher(settings, engine)
     return Site(
         settings=settings,
-        catalog=catalog,
+        course=catalog,
         engine=engine,
         writer=Writer(engine),
         runner=Runner(settings),
@@ -109,6 +110,7 @@ def create_app(
     seen = site.settings.metrics or site.settings.access_log
     watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
     app.add_middleware(Door, rules=rules, watch=watch)
+    app.add_middleware(Languages, default=site.settings.language)
     if prefix := site.settings.prefix:
         app.add_middleware(Prefix, prefix=prefix)
     for error in _EXPECTED:

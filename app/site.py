@@ -23,6 +23,7 @@ from app.network.draining import Draining
 from app.people.past import LearnerAt, PastAt
 from app.people.persons import Sessions
 from app.sandbox.runner import Runner
+from app.translation import language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Site:
     """The exercises, the database, the sandbox and the labs of this server."""
 
     settings: Settings
-    catalog: Catalog
+    course: Catalog
     engine: Engine
     writer: Writer
     runner: Runner
@@ -45,6 +46,11 @@ class Site:
     pasts: Gathered[LearnerAt, PastAt]
     draining: Draining
     clock: Callable[[], datetime] = now
+
+    @property
+    def catalog(self) -> Catalog:
+        """The course in the language of the request, as far as it is translated."""
+        return self.course.spoken(language())
 
 
 async def site_of(request: Request) -> Site:

@@ -1,5 +1,7 @@
 // Points of a figure that stand for a control: dragged, or moved with the keys, they move the control.
 
+import { say } from "./say.js";
+
 // Where a grip is on the screen, and which value of its control a place on the screen is.
 function measured(grip) {
   const svg = grip.ownerSVGElement;
@@ -42,7 +44,7 @@ function handleOf(grip, slide) {
   handle.dataset.handle = grip.dataset.control;
   handle.setAttribute("role", "slider");
   named(handle, {
-    label: slide.getAttribute("aria-label").replace("slider", "on the figure"),
+    label: slide.getAttribute("aria-label").replace(say("slider"), say("on the figure")),
     valuemin: slide.min,
     valuemax: slide.max,
     valuenow: slide.value,
@@ -79,12 +81,12 @@ export function place(of, held) {
     if (!slide) continue;
     const dot = grip.querySelector("circle");
     over(grip.ownerSVGElement, handleOf(grip, slide), dot.getAttribute("cx"), dot.getAttribute("cy"));
-    hint(grip.ownerSVGElement, "Drag the blue point, or move it with the arrow keys.");
+    hint(grip.ownerSVGElement, say("Drag the blue point, or move it with the arrow keys."));
   }
   shown("svg.figure [data-sets]").forEach((part, number) => {
     const box = part.querySelector("rect");
     over(part.ownerSVGElement, buttonOf(part, number), box.getAttribute("x"), box.getAttribute("y"));
-    hint(part.ownerSVGElement, "Click a bit to flip it.");
+    hint(part.ownerSVGElement, say("Click a bit to flip it."));
   });
   if (held) document.querySelector(`[data-handle="${held}"]`)?.focus({ preventScroll: true });
 }

@@ -1,5 +1,7 @@
 // The code editor: a textarea that becomes CodeMirror on first use. The textarea stays the field
 // of the form, so everything else works the same with and without the editor.
+import { say } from "./say.js";
+
 export function editor(form, keepDraft) {
   const frame = form.querySelector("[data-editor]");
   const area = frame.querySelector("textarea");
@@ -74,7 +76,7 @@ export function editor(form, keepDraft) {
           c.indentWithTab,
         ]),
         c.EditorView.contentAttributes.of({
-          "aria-label": "Python editor",
+          "aria-label": say("Python editor"),
           "aria-describedby": "editor-help",
           tabindex: "0", // a scrolling region needs something in it that the keyboard reaches
         }),
@@ -98,7 +100,7 @@ export function editor(form, keepDraft) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
   form.querySelector("[data-reset]").addEventListener("click", () => {
-    if (area.value !== area.dataset.starter && confirm("Replace your code with the starter code?"))
+    if (area.value !== area.dataset.starter && confirm(say("Replace your code with the starter code?")))
       write(area.dataset.starter);
   });
   form.addEventListener("judged", () => {

@@ -1,5 +1,7 @@
 // An exercise: the verdict appears in place, and drafts survive a reload.
 
+import { say } from "./say.js";
+
 const form = document.querySelector("[data-answer]");
 const { id, seed } = document.querySelector(".exercise").dataset;
 const store = `draft ${id} ${seed}`;
@@ -47,7 +49,7 @@ function complain(text) {
   const box = document.createElement("div");
   box.className = "feedback notice";
   const [title, says] = [document.createElement("b"), document.createElement("p")];
-  title.textContent = "Not sent";
+  title.textContent = say("Not sent");
   says.textContent = text;
   box.append(title, says);
   form.querySelector(".verdict").replaceChildren(box);
@@ -79,7 +81,9 @@ async function send(button) {
     form.dispatchEvent(new CustomEvent("judged"));
   } catch {
     complain(
-      "The server cannot be reached or gave no verdict. Your answer is still here. Try again in a moment.",
+      say(
+        "The server cannot be reached or gave no verdict. Your answer is still here. Try again in a moment.",
+      ),
     );
   } finally {
     busy = false;

@@ -1,6 +1,7 @@
 // An explorer: the server computes the state that the controls describe; the page shows it in place.
 import { follow, place } from "./dragging.js";
 import { move as moveFrom, remember } from "./motion.js";
+import { say } from "./say.js";
 
 const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
@@ -178,10 +179,10 @@ form.querySelector("[data-share]").addEventListener("click", async (event) => {
   link.searchParams.delete("was");
   try {
     await navigator.clipboard.writeText(link.href);
-    event.target.textContent = "Copied";
+    event.target.textContent = say("Copied");
   } catch {
     history.replaceState(null, "", link);
-    event.target.textContent = "The link is in the address bar";
+    event.target.textContent = say("The link is in the address bar");
   }
 });
 
@@ -195,10 +196,10 @@ form.addEventListener("click", (event) => {
   const stop = () => {
     clearInterval(playing);
     playing = 0;
-    button.textContent = "Play";
+    button.textContent = say("Play");
   };
   if (playing) return stop();
-  button.textContent = "Stop";
+  button.textContent = say("Stop");
   if (explored().dataset.ended) box.value = slide.value = slide.min;
   // A long way takes larger steps, faster.
   const stride = Math.max(1, Math.round((slide.max - slide.min) / 60));

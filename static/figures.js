@@ -1,5 +1,7 @@
 // The values of a figure: under the pointer, or one by one with the arrow keys. Their texts come
 // from the server.
+import { say } from "./say.js";
+
 const known = new WeakMap();
 const NEAR = 24; // pixels; a value farther from the pointer is not meant
 
@@ -130,11 +132,11 @@ document.addEventListener("keydown", (event) => {
 async function copy(button, link) {
   try {
     await navigator.clipboard.writeText(link);
-    button.textContent = "Copied";
+    button.textContent = say("Copied");
     button.removeAttribute("aria-label");
   } catch {
     history.replaceState(null, "", link);
-    button.textContent = "The link is in the address bar";
+    button.textContent = say("The link is in the address bar");
   }
 }
 

@@ -1,5 +1,7 @@
 // A list to put in order by dragging or with keys. Items that do not belong go below the divider.
 // Its data-sorts says what its items are, and data-name what its fields are called.
+import { say } from "./say.js";
+
 const chevron = (path) => `
   <svg width="14" height="14" viewBox="0 0 14 14" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
     <path d="${path}"/>
@@ -14,9 +16,12 @@ export function order(list) {
   const live = list.parentElement.querySelector("[data-live]");
   const help = document.querySelector("#order-help");
   const strangers = "strangers" in list.dataset;
-  const { sorts = "statements", name: called = "answer" } = list.dataset;
-  const how = `Drag the ${sorts} into order, or move them with the arrows.`;
-  help.textContent = strangers ? `${how} Statements that do not belong go below the line.` : how;
+  const { sorts = "", name: called = "answer" } = list.dataset;
+  const how =
+    sorts === "exercises"
+      ? say("Drag the exercises into order, or move them with the arrows.")
+      : say("Drag the statements into order, or move them with the arrows.");
+  help.textContent = strangers ? `${how} ${say("Statements that do not belong go below the line.")}` : how;
 
   const places = [...list.children];
   const answered = places.some((item) => item.querySelector(".place").value);
@@ -41,15 +46,15 @@ export function order(list) {
     );
     const moves = document.createElement("span");
     moves.className = "moves";
-    for (const [direction, path] of [
-      ["up", "m2 9 5-5 5 5"],
-      ["down", "m2 5 5 5 5-5"],
+    for (const [direction, path, says] of [
+      ["up", "m2 9 5-5 5 5", say("Move up: {name}", { name })],
+      ["down", "m2 5 5 5 5-5", say("Move down: {name}", { name })],
     ]) {
       const button = document.createElement("button");
       button.type = "button";
       button.dataset.move = direction;
       button.innerHTML = chevron(path);
-      button.setAttribute("aria-label", `Move ${direction}: ${name}`);
+      button.setAttribute("aria-label", says);
       moves.append(button);
     }
     const field = document.createElement("input");
@@ -62,7 +67,7 @@ export function order(list) {
   function divider() {
     const item = document.createElement("li");
     item.className = "divider";
-    item.textContent = "Does not belong";
+    item.textContent = say("Does not belong");
     return item;
   }
 
@@ -89,7 +94,9 @@ export function order(list) {
   function announce(item) {
     const seat = item.querySelector(".seat").textContent;
     live.textContent =
-      seat === "–" ? "Now among the statements that do not belong" : `Now in place ${seat}`;
+      seat === "–"
+        ? say("Now among the statements that do not belong")
+        : say("Now in place {seat}", { seat });
   }
 
   list.addEventListener("click", (event) => {

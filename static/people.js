@@ -1,4 +1,6 @@
 // Pages of classes: the time zone of the browser, copying, dates in words, and what is chosen in a list.
+import { say } from "./say.js";
+
 const zone = document.querySelector("[data-zone]");
 if (zone) {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -14,9 +16,9 @@ document.addEventListener("click", async (event) => {
   const before = button.textContent;
   try {
     await navigator.clipboard.writeText(button.dataset.copies);
-    button.textContent = "Copied";
+    button.textContent = say("Copied");
   } catch {
-    button.textContent = "Select the text to copy it";
+    button.textContent = say("Select the text to copy it");
   }
   setTimeout(() => (button.textContent = before), 2000);
 });
@@ -47,8 +49,10 @@ function total() {
     .map((box) => Number(box.closest("[data-entry]").querySelector("[type=number]")?.value || 0))
     .reduce((all, one) => all + one, 0);
   const rounded = Math.round(points * 100) / 100;
-  const worth = `, ${rounded} ${rounded === 1 ? "point" : "points"}`;
-  sum.textContent = `${chosen.length} chosen${chooser.querySelector("[type=number]") ? worth : ""}`;
+  const values = { count: chosen.length, points: rounded };
+  if (!chooser.querySelector("[type=number]")) sum.textContent = say("{count} chosen", values);
+  else if (rounded === 1) sum.textContent = say("{count} chosen, 1 point", values);
+  else sum.textContent = say("{count} chosen, {points} points", values);
 }
 if (chooser && sum) {
   chooser.addEventListener("input", total);
@@ -92,7 +96,7 @@ if (next) setTimeout(() => next.requestSubmit(), 300 + 1_000 * Number(next.datas
 function tick() {
   const clock = document.querySelector("[data-ends-at]"); // a verdict replaces it
   const left = Math.ceil((new Date(clock.dataset.endsAt) - Date.now()) / 60_000);
-  clock.textContent = left > 0 ? `${left} min left` : "Time is up";
+  clock.textContent = left > 0 ? say("{left} min left", { left }) : say("Time is up");
   if (left > 0) setTimeout(tick, 5_000);
 }
 if (document.querySelector("[data-ends-at]")) tick();

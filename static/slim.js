@@ -1,6 +1,8 @@
 // Traces are made slim before they leave the browser: no paths, hosts, operators or source lines.
 // It keeps what app/measurements/trace/slimming.py keeps. A file of another kind is sent as it is: the
 // server says what it is. A trace that cannot be made slim is not sent.
+import { say } from "./say.js";
+
 const WORK = /^(kernel|gpu_memcpy|gpu_memset|memcpy|memset)$/i;
 const CALL = /^(cuda_runtime|cuda_driver|runtime|xpu_runtime|privateuse1_runtime)$/i;
 const IDLE = /Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent/;
@@ -169,14 +171,14 @@ document.querySelectorAll("form[data-slim]").forEach((form) => {
     event.preventDefault();
     const sent = new DataTransfer();
     for (const file of input.files) {
-      says.textContent = `Making ${file.name} slim…`;
+      says.textContent = say("Making {name} slim…", { name: file.name });
       const small = await slim(file).catch(() => null);
-      if (!small) says.textContent = `${file.name} cannot be made slim here; nothing was sent.`;
+      if (!small) says.textContent = say("{name} cannot be made slim here; nothing was sent.", { name: file.name });
       if (!small) return;
       sent.items.add(small);
     }
     input.files = sent.files;
-    says.textContent = "Sending and reading…";
+    says.textContent = say("Sending and reading…");
     form.submit();
   });
 });

@@ -22,6 +22,7 @@ SERVER = CORE | {
     "published",
     "site",
     "templating",
+    "translation",
 }
 MAY: dict[str, set[str]] = {
     "errors": set(),
@@ -29,9 +30,9 @@ MAY: dict[str, set[str]] = {
     "metrics": set(),
     "translation": set(),
     "config": {"errors"},
-    "network": {"config", "errors", "metrics"},
+    "network": {"config", "errors", "metrics", "translation"},
     "markdown": set(),
-    "templating": {"config", "errors"},
+    "templating": {"config", "errors", "translation"},
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},
@@ -41,7 +42,7 @@ MAY: dict[str, set[str]] = {
     "sandbox": {"errors", "units", "config", "metrics"},
     "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
     | {"simulators"},
-    "content": {"config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
+    "content": {"config", "errors", "expressions", "formulas", "kinds", "translation", "yaml_file"},
     "learning": {"content", "kinds"},
     "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"config", "db", "errors", "metrics", "network", "people"},
@@ -54,12 +55,15 @@ MAY: dict[str, set[str]] = {
     "predicting": {"errors", "formulas", "units"},
     "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
     | {"units", "yaml_file"},
-    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"},
+    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
+    | {"translation"},
     "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
-    "authoring": CORE | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"},
+    "authoring": CORE
+    | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"}
+    | {"translation"},
     "exporting": SERVER | {"main", "measurements", "web"},
     "commands": SERVER
     | {

@@ -11,6 +11,7 @@ from app.config import ROOT
 from app.content.errata import errata
 from app.content.glossary import terms
 from app.content.images import is_image, read_image
+from app.content.translations import is_translation
 from app.errors import NotFoundError, nearest
 from app.explorers import EXPLORERS, opened
 from app.formulas import FORMULAS
@@ -36,6 +37,7 @@ class Places:
     def exercises(self) -> frozenset[str]:
         """The ids of the exercises."""
         files = [file for folder in self.folders for file in folder.glob("*/*.yaml")]
+        files = [file for file in files if not is_translation(file)]
         return frozenset(f"{file.parent.name}/{file.stem}" for file in files)
 
     @cached_property

@@ -21,10 +21,13 @@ from app.authoring.proofs import (
     trouble_of_figure,
 )
 from app.authoring.prose import prove_shape_of
+from app.authoring.translations import problems_of_translations, stray_translations
 from app.config import ROOT
-from app.content.catalog import Catalog, read_exercise, read_topic, topic_of
+from app.content.catalog import Catalog
+from app.content.files import read_exercise, read_topic, topic_of
 from app.content.pack_file import PACK_FILE, chapters_in, read_pack
 from app.content.topic_file import TOPIC_FILE, TopicFile
+from app.content.translations import is_translation, original_of
 from app.errors import ContentError, InputError, Problem, nearest
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
@@ -78,6 +81,10 @@ async def lint(
         *_chapters(paths, beside),
     ]
     problems = packs + [problem for one in linted for problem in one.problems]
+    problems += [
+        problem for file in (*files, *topics) for problem in problems_of_translations(file)
+    ]
+    problems += stray_translations(iter((*files, *topics)))
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = tuple(note for one in linted for note in one.notes)
     return Linted(len(files), tuple(dict.fromkeys(problems)), notes)
@@ -207,8 +214,10 @@ def _files(path: Path) -> Iterable[Path]:
     if not path.is_dir():
         if not os.path.lexists(path):
             raise InputError(f"{path} does not exist")
+        path = original_of(path)
         return [path] if path.name not in _NO_EXERCISES else []
-    found = [file for file in path.rglob("*.yaml") if file.name not in _NO_EXERCISES]
+    yamls = path.rglob("*.yaml")
+    found = [one for one in yamls if one.name not in _NO_EXERCISES and not is_translation(one)]
     if not found:
         raise InputError(f"{path} has no exercise file (*.yaml)")
     return found
@@ -216,6 +225,7 @@ def _files(path: Path) -> Iterable[Path]:
 
 def _topic_files(path: Path) -> Iterable[Path]:
     if path.is_file():
+        path = original_of(path)
         return [path] if path.name == TOPIC_FILE else []
     return sorted(path.rglob(TOPIC_FILE))
 

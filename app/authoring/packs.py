@@ -16,6 +16,7 @@ from app.content.pack_file import PACK_FILE, CoursePack, read_pack
 from app.content.pack_formulas import digest_of, loaded, sources_of
 from app.content.packs import BUILT_IN, GROUP
 from app.content.topic_file import TOPIC_FILE
+from app.content.translations import is_translation
 from app.errors import ContentError, InputError, Problem
 from app.formulas import FORMULAS
 from app.sandbox.runner import Runner
@@ -130,5 +131,6 @@ def problems_of_version(pack: CoursePack, against: Path, notes: list[Note]) -> I
 
 def _digests(chapters: Path) -> Mapping[str, str]:
     """The digest of each exercise in the folder *chapters*, by its id."""
-    files = (file for file in chapters.glob("*/*.yaml") if file.name != TOPIC_FILE)
+    files = (file for file in chapters.glob("*/*.yaml") if not is_translation(file))
+    files = (file for file in files if file.name != TOPIC_FILE)
     return {f"{file.parent.name}/{file.stem}": read_document(file).digest for file in files}

@@ -11,9 +11,10 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from markupsafe import Markup
 
 from app.authoring.lint import Linted, lint_file
-from app.content.catalog import read_exercise, topic_of
+from app.content.files import read_exercise, topic_of
 from app.content.images import images_in
 from app.content.topic_file import TOPIC_FILE
+from app.content.translations import is_translation
 from app.errors import AppError, ContentError, InputError, NotFoundError
 from app.expressions import ExpressionError
 from app.kinds import Exercise
@@ -110,7 +111,7 @@ class Preview:
                 catalog = self.site.catalog.with_exercise(exercise)
                 images = {**catalog.images, **_images_beside(path)}
                 catalog = replace(catalog, images=images)
-                self.app.state.site = replace(self.site, catalog=catalog)
+                self.app.state.site = replace(self.site, course=catalog)
         return stamp
 
     def page(self, name: str) -> PreviewPage:
@@ -192,7 +193,9 @@ def _shown(answer: Answer) -> str:
 
 def _files(path: Path) -> dict[str, Path]:
     found = [path] if path.is_file() else sorted(path.glob("*.yaml"), key=_place)
-    files = {file.stem: file for file in found if file.name != TOPIC_FILE}
+    files = {
+        file.stem: file for file in found if not is_translation(file) and file.name != TOPIC_FILE
+    }
     if not files:
         raise InputError(
             f"{path} is not an exercise file, nor a folder with one; "

@@ -18,7 +18,9 @@ def run(arguments: Namespace) -> int:
     folder, settings = Path(arguments.folder), Settings()
     _refuse_foreign(folder)
     more = tuple(Path(one) for one in arguments.exercises)
-    settings = settings.model_copy(update={"exercises": (*settings.exercises, *more)})
+    chosen = arguments.language or settings.language
+    every = {"exercises": (*settings.exercises, *more), "language": chosen}
+    settings = settings.model_copy(update=every)
     package = Path(arguments.pyodide) if arguments.pyodide else None
     python = browser_python(settings.cache, package)
     sys.stderr.write("Writing the pages; this takes about half a minute.\n")

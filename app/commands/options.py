@@ -2,6 +2,8 @@
 
 from argparse import ArgumentParser
 
+from app.translation import LANGUAGES
+
 _ADD = (
     "Register a learning platform (LMS) with the values that it shows for the tool. Of a Moodle, "
     "the address and the client ID are enough; of Canvas, the client ID is."
@@ -156,6 +158,12 @@ def add_export(parser: ArgumentParser) -> None:
         "--exercises", action="append", default=[], metavar="DIR",
         help="an additional folder of exercises; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--language",
+        choices=tuple(LANGUAGES),
+        default="",
+        help="the language of the pages; the default is that of WALLCLOCK_LANGUAGE",
+    )
     parser.add_argument(
         "--pyodide", metavar="FILE", default="",
         help="the npm package of Pyodide, where this machine cannot fetch it",

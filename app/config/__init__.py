@@ -60,6 +60,10 @@ class Settings(SandboxSettings):
         description="course packs whose own formulas, which are Python, may be loaded: NAME@DIGEST "
         "as `wallclock pack list` prints it, or the whole path of a folder; separated by commas",
     )
+    language: Literal["en", "de", "zh"] = Field(
+        default="en",
+        description="language of the pages for browsers that prefer none of those offered",
+    )
     secret: str = Field(
         default="",
         description="signs cookies; empty: generated once, and stored in the database",

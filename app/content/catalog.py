@@ -6,20 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from app.content.images import images_in, with_images
-from app.content.topic_file import TOPIC_FILE, ChapterFact, Route, TopicFile
+from app.content.files import read_exercise, read_topic
+from app.content.images import images_in
+from app.content.spoken import Spoken, read_spoken
+from app.content.topic_file import TOPIC_FILE, ChapterFact, Route
+from app.content.translations import is_translation
 from app.errors import ContentError, NotFoundError, Problem, nearest
-from app.kinds import EXERCISE, Exercise
+from app.kinds import Exercise
 from app.kinds.base import Embedded
 from app.kinds.parameters import ChapterParameter
-from app.kinds.schema_errors import faults
-from app.yaml_file import YamlDocument, read_document
+from app.translation import SOURCE
 
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
-_NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 _NEW_CHAPTER = (
     "write one with title, position, summary and opening, or give the folder the name of an "
@@ -44,6 +43,7 @@ class Topic:
     routes: tuple[Route, ...] = ()
     placement: str = ""  # the id of the exercise that the placement asks; empty: none
     parameters: Mapping[str, ChapterParameter] = field(default_factory=dict)
+    language: str = SOURCE
 
     @property
     def path(self) -> tuple[Exercise, ...]:
@@ -72,7 +72,8 @@ class Catalog:
 
     The *topics* are listed. Those that are *hidden* are not, but their addresses still open, and
     so does what learners did in them. *images* have the address /images/NAME; *front* are the
-    heading and the Markdown of a front page that a course pack brings.
+    heading and the Markdown of a front page that a course pack brings; *translations* has what is
+    translated to each language.
     """
 
     topics: tuple[Topic, ...]
@@ -80,6 +81,8 @@ class Catalog:
     hidden: tuple[Topic, ...] = ()
     images: Mapping[str, Path] = field(default_factory=dict)
     front: tuple[str, str] | None = None
+    translations: Mapping[str, Spoken] = field(default_factory=dict)
+    _spoken: dict[str, "Catalog"] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def read(cls, folders: Iterable[Path]) -> "Catalog":
@@ -91,16 +94,18 @@ class Catalog:
         problems: list[Problem] = []
         topics: dict[str, Topic] = {}
         images: dict[str, Path] = {}
-        for folder in _topic_folders(folders, problems):
+        chapters = list(_topic_folders(folders, problems))
+        for folder in chapters:
             topic = _topic(folder, topics.get(folder.name), problems)
             if topic:
                 topics[topic.id] = topic
                 found = images_in(folder, problems)
                 images |= {f"{topic.id}/{name}": path for name, path in found}
+        translations = read_spoken(chapters, problems)
         if problems:
             raise ContentError(problems)
         ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
-        return cls(ordered, _by_id(ordered), images=images)
+        return cls(ordered, _by_id(ordered), images=images, translations=translations)
 
     def with_exercise(self, exercise: Exercise) -> "Catalog":
         """This catalog with *exercise* replaced, or added to its chapter if its id is new."""
@@ -115,7 +120,23 @@ class Catalog:
         others = [other for other in topic.exercises if other.id != exercise.id]
         changed = replace(topic, exercises=(*others, exercise))
         topics = (*(other for other in self.topics if other.id != name), changed)
-        return replace(self, topics=topics, by_id={**self.by_id, **_by_id(topics)})
+        by_id = {**self.by_id, **_by_id(topics)}
+        return replace(self, topics=topics, by_id=by_id, translations={})
+
+    def spoken(self, code: str) -> "Catalog":
+        """This catalog in the language *code*, as far as it is translated."""
+        ours = self.translations.get(code)
+        if ours is None:
+            return self
+        if code not in self._spoken:
+            self._spoken[code] = replace(
+                self,
+                topics=tuple(_spoken(topic, ours) for topic in self.topics),
+                hidden=tuple(_spoken(topic, ours) for topic in self.hidden),
+                by_id={name: ours.exercises.get(name, one) for name, one in self.by_id.items()},
+                translations={},
+            )
+        return self._spoken[code]
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -169,48 +190,26 @@ class Catalog:
         return siblings[place] if 0 <= place < len(siblings) else None
 
 
+def _spoken(topic: Topic, ours: Spoken) -> Topic:
+    """*topic* in a language, as far as it is translated; a title that a pack gave it stays."""
+    exercises = tuple(ours.exercises.get(one.id, one) for one in topic.exercises)
+    if topic.id not in ours.topics:
+        return replace(topic, exercises=exercises)
+    title, file = ours.topics[topic.id]
+    return replace(
+        topic,
+        language=ours.language,
+        title=file.title if topic.title == title else topic.title,
+        summary=file.summary,
+        opening=file.opening,
+        closing=file.closing,
+        facts=tuple(file.facts),
+        exercises=exercises,
+    )
+
+
 def _by_id(topics: Iterable[Topic]) -> dict[str, Exercise]:
     return {exercise.id: exercise for topic in topics for exercise in topic.exercises}
-
-
-def topic_of(path: Path) -> str:
-    """The chapter of the exercise file at *path*: its folder, even if *path* is a symbolic link."""
-    return Path(os.path.abspath(path)).parent.name
-
-
-def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
-    """The exercise in the file at *path*, and the file.
-
-    Raises:
-        ContentError: with every problem of the file.
-    """
-    document = read_document(path)
-    if stray := set(path.stem) - set(_NAME):
-        says = f"a file's name must consist of a-z, 0-9 and hyphens, not {sorted(stray)}"
-        raise ContentError([Problem(path, 1, says, "rename the file")])
-    own = [
-        document.problem((key,), "is set from the file itself", "remove it")
-        for key in ("id", "digest", "chapter_parameters")
-        if key in document.values
-    ]
-    if own:
-        raise ContentError(own)
-    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
-    if "from_chapter" in values:
-        values["chapter_parameters"] = _parameters_beside(path)
-    try:
-        return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
-    except ValidationError as error:
-        found = faults(error, document.values)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
-
-
-def _parameters_beside(path: Path) -> Mapping[str, ChapterParameter]:
-    """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
-    try:
-        return read_topic(path.parent / TOPIC_FILE)[0].parameters
-    except (ContentError, OSError):  # reported where the chapter is read
-        return {}
 
 
 def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
@@ -265,7 +264,7 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
 def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:
     """The exercises of *folder*; an id that is already *known* is a problem."""
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        if path.name == TOPIC_FILE:
+        if path.name == TOPIC_FILE or is_translation(path):
             continue
         try:
             exercise = read_exercise(path, folder.name)[0]
@@ -276,18 +275,3 @@ def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterat
             says = f"the exercise {exercise.id!r} already exists"
             problems.append(Problem(path, 1, says, "give the file another name"))
         yield exercise
-
-
-def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
-    """The chapter in the file at *path*, and the file.
-
-    Raises:
-        ContentError: with every problem of the file.
-    """
-    document = read_document(path)
-    try:
-        values = with_images(document.values, topic_of(path), path.parent)
-        return TopicFile.model_validate(values), document
-    except ValidationError as error:
-        found = faults(error, document.values, TopicFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error

@@ -17,6 +17,7 @@ from app.exporting.modules import BROWSER, licenses
 from app.exporting.pages import Page, as_file, crawled
 from app.exporting.python import BrowserPython
 from app.exporting.site import exported_site
+from app.translation import speaking
 from app.web.frame.assets import by_hashed_name
 
 _SCRIPTS = ("theme.js", "unpack.js", "desk.js", "program.js", "page.js")
@@ -47,7 +48,7 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
         ContentError: an exercise file is not valid.
         UnavailableError: a page cannot be made.
     """
-    with exported_site(settings) as site:
+    with speaking(settings.language), exported_site(settings) as site:
         pages = list(crawled(site))
         files = course_files(site.catalog, python, pages)
     for name in (

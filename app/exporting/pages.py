@@ -22,6 +22,7 @@ _INSIDE = re.compile(
 _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)")
 _APP = '<script type="module" src="/static/app.'
 _SCRIPT = re.compile(rf'{_APP}[^"]+"></script>')
+_LANGUAGES = re.compile(r'<form[^>]* action="/language".*?</form>', re.DOTALL)  # an export has one
 _NONCE = re.compile(r'<meta name="style-nonce" content="([^"]*)">')
 _MAIN = '<main id="main" class="page">'
 _NO_SCRIPTS = (
@@ -103,6 +104,6 @@ def _with_worker(page: Page, core: Mapping[str, str]) -> str:
         f'<script type="module" src="/course/page.js" data-app="{address("app.js")}"'
         f' data-files="{files}"{marks}></script>'
     )
-    html = _SCRIPT.sub(lambda _: scripts, page.html)
+    html = _SCRIPT.sub(lambda _: scripts, _LANGUAGES.sub("", page.html))
     html = html.replace('<meta name="viewport"', f'{head}<meta name="viewport"', 1)
     return html.replace(_MAIN, _MAIN + _NO_SCRIPTS, 1) if "<form" in html else html

@@ -27,6 +27,7 @@ from app.labs.results.archive import recorded
 from app.labs.spec import known_labs
 from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
+from app.translation import language, sentences
 from app.web.exercise.borrowed import published
 from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
@@ -41,7 +42,8 @@ _PROTOCOL = 4
 def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Every object that the desk loads, by name, pickled."""
     found: Mapping[str, Callable[[], object]] = {
-        "catalog": lambda: replace(catalog, images={}),
+        "catalog": lambda: replace(catalog, images={}, translations={}),
+        "sentences": lambda: sentences(language()),
         "borrowed": published,
         "packs": of_packs,
         "labs": known_labs,

@@ -64,7 +64,7 @@ async def check(
             digest=exercise.digest,
             drawn=json.dumps(dict(exercise.draw(seed).shown), ensure_ascii=False),
             seconds=seconds,
-            mistake=verdict.mistake or None,
+            mistake=exercise.kept_key(verdict.mistake) or None,
         )
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error

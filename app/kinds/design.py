@@ -119,12 +119,19 @@ class Design(Base):
         for name, knob in self.choose.items():
             yield ("choose", name, "says"), knob.says
 
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of the conditions, which the design that was chosen fills."""
+        for condition, says in self.require.items():
+            yield ("require", condition), says
+        yield ("better",), self.better
+        yield from ((("shows", label), text) for label, text in self.shows.items())
+
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on a design that fails the condition with that *key* alone."""
         for condition, chosen in self._deciding(seed).items():
-            if key_of(self.require[condition]) == key:
+            if self.kept_key(key_of(self.require[condition])) == key:
                 return self._filled(self.require[condition], self._names(seed, chosen))
-        return self._filled(self.better, {}) if key == key_of(self.better) else ""
+        return self._filled(self.better, {}) if key == self.kept_key(key_of(self.better)) else ""
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Some designs work, each condition alone decides somewhere, and texts can be filled."""

@@ -4,9 +4,10 @@ Sentences are written in English where they are used and serve as the keys of on
 other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from gettext import NullTranslations
 
 SOURCE = "en"
-LANGUAGES = {SOURCE: "English"}  # code: the language's name for itself
+LANGUAGES = {SOURCE: "English", "de": "Deutsch", "zh": "简体中文"}  # code: its name for itself
 CATALOGS = Path(__file__).parent / "catalogs"
+
+_TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
 
 _spoken = ContextVar("spoken", default=SOURCE)
 
@@ -24,6 +27,16 @@ _spoken = ContextVar("spoken", default=SOURCE)
 def language() -> str:
     """The code of the language that the current request is answered in."""
     return _spoken.get()
+
+
+def tag(code: str) -> str:
+    """The language *code* as HTML and HTTP name it (BCP 47)."""
+    return _TAGS.get(code, code)
+
+
+def foreign(code: str) -> str:
+    """The `lang` of a text in the language *code*; empty if the page is in that language."""
+    return "" if code == _spoken.get() else tag(code)
 
 
 @contextmanager
@@ -60,3 +73,29 @@ def catalog(code: str) -> "NullTranslations":
 
     with (CATALOGS / f"{code}.mo").open("rb") as file:
         return GNUTranslations(file)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """All sentences of one language, for a place that has no catalogs.
+
+    *said* has a sentence by the English one, and a form of it by its singular and a number.
+    """
+
+    code: str
+    name: str
+    tag: str
+    said: Mapping[str | tuple[str, int], str]
+    scripts: str
+
+
+def sentences(code: str) -> Sentences:
+    """All sentences of the language *code*."""
+    said = {} if code == SOURCE else getattr(catalog(code), "_catalog", {})
+    return Sentences(code, LANGUAGES[code], tag(code), dict(said), of_scripts(code))
+
+
+@cache
+def of_scripts(code: str) -> str:
+    """The sentences of the scripts in the language *code*, by the English ones: JSON, read once."""
+    return "" if code == SOURCE else (CATALOGS / f"{code}.json").read_text("utf-8").strip()

@@ -16,7 +16,7 @@ from app.web.exercise import page as exercise_page
 from app.web.explore import layouts
 from app.web.explore import page as explorer_page
 from app.web.explore.desk import Desk
-from app.web.frame import images, static, theme
+from app.web.frame import images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
@@ -112,6 +112,7 @@ PARTS = (
     registering,
     course,
     theme,
+    language,
     images,
     static,
 )

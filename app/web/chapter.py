@@ -14,6 +14,7 @@ from app.explorers import EXPLORERS
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import foreign
 from app.web.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
@@ -47,6 +48,7 @@ class ChapterPage:
 
     number: int
     title: str
+    lang: str
     opening: Markup
     reading: int
     closing: Markup
@@ -108,6 +110,7 @@ def _page(
     return ChapterPage(
         number=place + 1,
         title=topic.title,
+        lang=foreign(topic.language),
         opening=mark(html(topic.opening)),
         reading=topic.reading,
         closing=mark(html(topic.closing)),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.content.catalog import Catalog, topic_of
+from app.content.catalog import Catalog
+from app.content.files import topic_of
 from app.errors import ContentError, NotFoundError
 
 _CORE_CHAPTERS = 10

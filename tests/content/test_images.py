@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.content.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
 from app.content.images import LARGEST, read_image
 from app.errors import ContentError
 from tests.content.test_catalog import GOOD

@@ -7,7 +7,8 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from app.authoring.illustrations import texts_of
-from app.content.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
 from app.illustrations.counting import counted_sketch
 from tests.content.test_catalog import GOOD
 

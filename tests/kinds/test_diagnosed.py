@@ -9,7 +9,8 @@ from fastapi.testclient import TestClient
 from sqlmodel import col, select
 
 from app.config import ROOT
-from app.content.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
 from app.db.session import open_session
 from app.db.tables import MISTAKE_LIMIT, AttemptRow
 from app.kinds import KINDS, Exercise

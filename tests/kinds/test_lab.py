@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.authoring.proofs import prove_lab
-from app.content.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
 from app.errors import AnswerError, ContentError
 from app.kinds import Verdict
 from app.kinds.answers import Answer

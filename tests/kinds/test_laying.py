@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.config import ROOT
-from app.content.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
 from app.formulas.layout import total_step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.kinds.design import Design

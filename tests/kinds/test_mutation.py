@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.content.catalog import Catalog, read_exercise
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
 from app.errors import ContentError
 from app.expressions import ExpressionError
 from app.kinds.code.buggy_line import BuggyLine

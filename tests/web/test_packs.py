@@ -43,7 +43,7 @@ def arranged_client(client: TestClient, site: Site, tmp_path: Path) -> Iterator[
     (tmp_path / "ring.svg").write_text(SVG.format("<path d='M0 0h1'/>"))
     catalog = arranged(site.catalog, [read_pack(tmp_path)])
     catalog = replace(catalog, images={"mine/ring.svg": tmp_path / "ring.svg"})
-    client.app.state.site = replace(site, catalog=catalog)  # type: ignore[attr-defined]
+    client.app.state.site = replace(site, course=catalog)  # type: ignore[attr-defined]
     try:
         yield client
     finally:

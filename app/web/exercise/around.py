@@ -10,6 +10,7 @@ from app.content.errata import of_exercise
 from app.kinds import Exercise
 from app.people.past import PastAt
 from app.site import Site
+from app.translation import language
 from app.web.exercise.assigned import Assigned
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted import Fields
@@ -64,9 +65,8 @@ def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
     before, after = site.catalog.before(exercise), site.catalog.after(exercise)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
     chapter = Hyperlink(chapter_url(topic.id, shared), topic.title)
-    stretch = _stretch(
-        chapter, path_of(topic.path, known, shared), exercise_url(exercise.id, shared)
-    )
+    here = exercise_url(exercise.id, shared)
+    stretch = _stretch(chapter, path_of(topic.path, known, shared), here, language())
     another = again if exercise.variation and not rules.exam else None
     if asked.part:
         return Around(topic=chapter, stretch=stretch, another=another)
@@ -95,6 +95,6 @@ class _ChapterPart:
 
 
 @lru_cache(_STRETCHES)
-def _stretch(topic: Hyperlink, path: Path, here: str) -> Markup:
-    """The stretch of *path* around *here*: the same for many learners of a class."""
+def _stretch(topic: Hyperlink, path: Path, here: str, code: str) -> Markup:
+    """The stretch of *path* around *here*, in the language *code*: the same for many learners."""
     return markup("exercise/chapter.html", _ChapterPart(topic, path, path.near(here, _NEAR), here))

@@ -14,6 +14,7 @@ from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
+from app.translation import foreign
 from app.web.exercise.around import Around, Asked, around
 from app.web.exercise.assigned import FREE, Assigned
 from app.web.exercise.history import AttemptView, attempts_in, has_solved
@@ -86,6 +87,7 @@ class ExercisePage:
 
     id: str
     title: str
+    lang: str
     description: str
     kind: str
     kind_title: str
@@ -140,6 +142,7 @@ def exercise_page(
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
+        lang=foreign(exercise.language),
         description=f"{exercise.title}: an exercise on {topic.title.lower()}.",
         kind=exercise.kind,
         kind_title=exercise.kind_title,

@@ -14,6 +14,7 @@ from app.markdown import html, inline_html
 from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
+from app.translation import LANGUAGES, language, of_scripts, tag
 from app.web.frame.assets import address
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
@@ -26,12 +27,34 @@ _ALT = (
 )
 
 
+_HEADERS = {
+    code: {
+        "Cache-Control": "private, no-cache",
+        "Content-Language": tag(code),
+        "Vary": "Accept-Language, Cookie",
+    }
+    for code in LANGUAGES
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Hyperlink:
     """A link and its text."""
 
     href: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language to choose: its *code*, its *tag* in HTML, and its *name* for itself."""
+
+    code: str
+    tag: str
+    name: str
+
+
+_LANGUAGES = tuple(Language(code, tag(code), name) for code, name in LANGUAGES.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +73,16 @@ class Preview:
 class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
-    *arrives*: the visitor is new and comes from elsewhere, as by a shared link. *person*: how the
-    menu calls the one who is signed in; empty if nobody is. *origin*: the public URL of the site,
-    with its path *prefix*.
+    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
+    and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
+    signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
     """
 
     title: str
     description: str
+    language: str
+    languages: tuple[Language, ...]
+    sentences: str
     theme: Theme
     here: str
     nonce: str
@@ -69,10 +95,14 @@ class Frame:
     resource: LearningResource | None
 
 
-@cache
 def templates() -> Environment:
-    """The template environment; undefined names are errors, and everything is escaped."""
-    made = environment()
+    """The template environment of the current language."""
+    return _templates(language())
+
+
+@cache
+def _templates(code: str) -> Environment:
+    made = environment(code)
     made.globals["asset"] = address
     made.filters["markdown"] = html
     made.filters["inline"] = inline_html
@@ -97,6 +127,9 @@ def frame(
     return Frame(
         title=title,
         description=description or title,
+        language=tag(language()),
+        languages=_LANGUAGES,
+        sentences=of_scripts(language()),
         theme=theme,
         here=here,
         nonce=nonce,
@@ -145,10 +178,10 @@ def markup(name: str, page: object) -> Markup:
 
 def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, which shows nothing of the frame: what a script asks for."""
-    return HTMLResponse(markup(name, page), status, {"Cache-Control": "private, no-cache"})
+    return HTMLResponse(markup(name, page), status, _HEADERS[language()])
 
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
     text = templates().get_template(name).render(frame=frame, page=page)
-    return HTMLResponse(under(frame.prefix, text), status, {"Cache-Control": "private, no-cache"})
+    return HTMLResponse(under(frame.prefix, text), status, _HEADERS[language()])

@@ -11,6 +11,7 @@ from app.db.queries import PastAnswer, Standing, answers, standings
 from app.kinds import Exercise
 from app.learning import Memory, Review, memories
 from app.site import Site
+from app.translation import foreign
 from app.web.progress.veil import open_history
 from app.web.urls import chapter_url, exercise_url
 
@@ -36,6 +37,7 @@ class ExerciseRow:
     minutes: int
     mark: Mark
     says: str
+    lang: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Card:
     href: str
     title: str
     summary: str
+    lang: str
     path: Path
     extras: Path
     is_known: bool
@@ -153,6 +156,7 @@ def row_of(exercise: Exercise, known: Standings, seed: int = 0) -> ExerciseRow:
         minutes=exercise.minutes,
         mark=mark,
         says=SAYS[mark],
+        lang=foreign(exercise.language),
     )
 
 
@@ -169,6 +173,7 @@ def card_of(topic: Topic, past: Past) -> Card:
         href=chapter_url(topic.id),
         title=topic.title,
         summary=topic.summary,
+        lang=foreign(topic.language),
         path=path_of(topic.path, past.known),
         extras=path_of(topic.extras, past.known),
         is_known=topic.id in past.chapters,

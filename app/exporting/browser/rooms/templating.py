@@ -1,12 +1,13 @@
 """In place of the template environment, in a browser: templates that were compiled at export."""
 
 from jinja2 import Environment, ModuleLoader, StrictUndefined
+from markupsafe import Markup
 
 from app.config import ROOT
 from app.errors import capitalized, sentence
 
 
-def environment() -> Environment:
+def environment(language: str = "en") -> Environment:
     """An environment with the compiled templates; an undefined name is an error."""
     made = Environment(
         loader=ModuleLoader(ROOT / "templates"),
@@ -18,4 +19,5 @@ def environment() -> Environment:
     )
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    made.globals["english"] = "" if language == "en" else Markup(' lang="en"')
     return made

@@ -1,0 +1,80 @@
+"""Proofs of translations: they fit their originals, which have not changed since."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from app.content.files import read_exercise, read_topic, topic_of
+from app.content.spoken import topic_texts
+from app.content.topic_file import TOPIC_FILE
+from app.content.translations import (
+    OF,
+    Translation,
+    digest_of,
+    stray,
+    texts_of,
+    translated,
+    translations_of,
+)
+from app.errors import ContentError, Problem
+from app.expressions import ExpressionError
+from app.kinds import Exercise, Where
+from app.markdown import MathematicsError, html
+from app.yaml_file import YamlDocument
+
+_SEEDS = range(5)
+
+
+def problems_of_translations(file: Path) -> Iterator[Problem]:
+    """Everything wrong with the translations beside the exercise or chapter in *file*."""
+    try:
+        if file.name == TOPIC_FILE:
+            exercise, (topic, document) = None, read_topic(file)
+            texts = topic_texts(topic)
+        else:
+            exercise, document = read_exercise(file, topic_of(file))
+            texts = texts_of(exercise)
+    except ContentError:
+        return  # the original is reported as it is
+    try:
+        for one in translations_of(file, texts):
+            yield from _problems(one, exercise, document, texts)
+    except ContentError as error:
+        yield from error.problems
+
+
+def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
+    """The translations beside *files* that have no original."""
+    for folder in sorted({file.parent for file in files}):
+        yield from stray(folder)
+
+
+def _problems(
+    one: Translation, exercise: Exercise | None, original: YamlDocument, texts: Mapping[Where, str]
+) -> Iterator[Problem]:
+    if not one.is_fresh:
+        says = "is not the digest of the original: its texts have changed since the translation"
+        cure = f"bring the translation up to date, then write {OF}: {digest_of(texts)}"
+        yield one.document.problem((OF,), says, cure)
+    for where, text in one.texts.items():
+        if exercise is None:
+            yield from _of_text(one.document, where, text)
+    if exercise is not None:
+        yield from _of_drawings(one, translated(exercise, original, one))
+
+
+def _of_text(document: YamlDocument, where: Where, text: str) -> Iterator[Problem]:
+    try:
+        html(text)
+    except MathematicsError as error:
+        yield document.problem(where, str(error))
+
+
+def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
+    """What cannot be filled or shown in the first drawings."""
+    try:
+        for seed in _SEEDS:
+            drawn = exercise.variant(seed)
+            for text in (drawn.prompt, *drawn.hints, drawn.solution):
+                html(text)
+    except (ExpressionError, MathematicsError) as error:
+        yield one.document.problem((), str(error))

@@ -1,0 +1,28 @@
+"""Choose the language of the pages without a script."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Response
+from fastapi.responses import RedirectResponse
+
+from app.network.languages import COOKIE
+from app.network.routes import LazyRoute
+from app.translation import LANGUAGES
+from app.web.frame.visitor import FromHere
+
+_AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
+router = APIRouter(route_class=LazyRoute)
+
+
+@router.post("/language", dependencies=[FromHere])
+async def choose(
+    language: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
+) -> Response:
+    """Store the choice and return to the page; with a language that is not offered, forget it."""
+    inside = back.startswith("/") and not back.startswith(("//", "/\\"))
+    response = RedirectResponse(back if inside else "/", 303)
+    if language in LANGUAGES:
+        response.set_cookie(COOKIE, language, max_age=_AGE, samesite="lax")
+    else:
+        response.delete_cookie(COOKIE)
+    return response

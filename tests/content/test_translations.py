@@ -1,0 +1,129 @@
+"""Translations side by side with exercises and chapters."""
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.authoring.lint import lint
+from app.config import ROOT
+from app.content.catalog import Catalog
+from app.content.files import read_exercise
+from app.content.translations import digest_of, texts_of
+from app.errors import ContentError
+from app.sandbox.runner import Runner
+
+CHAPTER = ROOT / "exercises" / "testtime"
+
+
+@pytest.fixture
+def chapter(tmp_path: Path) -> Path:
+    folder = tmp_path / "course" / "testtime"
+    folder.mkdir(parents=True)
+    for name in ("topic", "points-or-percent", "what-is-filtered"):
+        for path in CHAPTER.glob(f"{name}.*"):
+            shutil.copy(path, folder)
+    return folder
+
+
+def problems(chapter: Path) -> list[str]:
+    with pytest.raises(ContentError) as raised:
+        Catalog.read([chapter.parent])
+    return [str(problem).partition(": ")[2] for problem in raised.value.problems]
+
+
+def changed(path: Path, before: str, after: str) -> None:
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), "utf-8")
+
+
+def test_a_whole_chapter_is_translated() -> None:
+    catalog = Catalog.read([ROOT / "exercises"])
+    ids = {exercise.id for exercise in catalog.topic("testtime").exercises}
+    for code, title in (("de", "Skalierung zur Inferenzzeit"), ("zh", "推理时扩展")):
+        topic = catalog.spoken(code).topic("testtime")
+        assert topic.title == title
+        assert {one.id for one in topic.exercises if one.language == code} == ids
+        assert catalog.spoken(code).topic("memory") == catalog.topic("memory")
+    assert catalog.spoken("en") is catalog
+
+
+@pytest.mark.parametrize("code", ["de", "zh"])
+def test_a_translation_is_the_same_exercise(code: str) -> None:
+    catalog = Catalog.read([CHAPTER.parent])
+    for original in catalog.topic("testtime").exercises:
+        ours = catalog.spoken(code).exercise(original.id)
+        assert ours.digest == original.digest
+        for seed in range(3):
+            assert ours.draw(seed).shown == original.draw(seed).shown
+            assert ours.right_answer(seed) == original.right_answer(seed)
+            told = list(zip(ours.mistakes(seed), original.mistakes(seed), strict=True))
+            assert all(mine[0] == theirs[0] and mine[1] != theirs[1] for mine, theirs in told)
+
+
+def test_a_mistake_has_one_key_in_every_language(catalog: Catalog) -> None:
+    original = catalog.exercise("testtime/what-is-filtered")
+    german = catalog.spoken("de").exercise(original.id)
+    keys = []
+    for exercise in (original, german):
+        verdict = asyncio.run(exercise.grade(0, "tests", None))  # type: ignore[arg-type]
+        keys.append(exercise.kept_key(verdict.mistake))
+    assert keys[0] == keys[1] != ""
+    assert german.diagnosis(keys[0], 0).startswith("Manche Zusammenfassungen sagen das")
+    assert original.diagnosis(keys[0], 0).startswith("Some summaries say so")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "says"),
+    [
+        ("points-or-percent.de", "von {before} auf", "auf", "prompt: the translation lacks {before}"),
+        ("points-or-percent.de", "auf {after}", "auf {after} {x}", "prompt: the translation adds {x}"),
+        ("what-is-filtered.zh", "  tests:\n", "  tests2:\n", "options.tests2.text: the original has no text there"),
+        ("what-is-filtered.zh", "  - 读一读摘要。\n", "", "has no translation of hints.1"),
+        ("what-is-filtered.zh", "  - 读一读摘要。\n", "  - 读一读摘要。\n  - 再想想。\n", "hints.2: the original has no text there"),
+        ("what-is-filtered.zh", "title:", "level: 2\ntitle:", "level: the original has no text there"),
+        ("topic.de", "title: Skalierung zur Inferenzzeit", "title: x", "title: is too short: x; write at least 2 characters"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(
+    chapter: Path, name: str, before: str, after: str, says: str
+) -> None:
+    changed(chapter / f"{name}.yaml", before, after)
+    assert any(says in problem for problem in problems(chapter)), problems(chapter)
+
+
+def test_an_original_that_has_changed_is_shown_until_someone_looks(chapter: Path) -> None:
+    assert (
+        Catalog.read([chapter.parent]).spoken("de").topic("testtime").exercises[0].language == "de"
+    )
+    changed(
+        chapter / "points-or-percent.yaml", "Points and percent are not the same.", "Mind the base."
+    )
+    catalog = Catalog.read([chapter.parent])
+    assert catalog.spoken("de").exercise("testtime/points-or-percent").language == "en"
+    linted = asyncio.run(lint([chapter], Runner.__new__(Runner)))
+    fresh = digest_of(texts_of(read_exercise(chapter / "points-or-percent.yaml", "testtime")[0]))
+    found = [str(problem) for problem in linted.problems]
+    assert len(found) == 2
+    assert all("its texts have changed since" in one and f"of: {fresh}" in one for one in found)
+    for code in ("de", "zh"):
+        path = chapter / f"points-or-percent.{code}.yaml"
+        path.write_text(re.sub(r'of: "\w+"', f'of: "{fresh}"', path.read_text("utf-8")), "utf-8")
+    assert not asyncio.run(lint([chapter], Runner.__new__(Runner))).problems
+
+
+def test_a_number_that_changes_needs_no_new_translation(chapter: Path) -> None:
+    changed(chapter / "points-or-percent.yaml", "42.4 %", "43.4 %")
+    german = Catalog.read([chapter.parent]).spoken("de").exercise("testtime/points-or-percent")
+    assert "43.4 %" in german.variant(0).prompt
+
+
+def test_a_translation_needs_its_original_and_a_language_that_is_offered(chapter: Path) -> None:
+    (chapter / "points-or-percent.de.yaml").rename(chapter / "gone.de.yaml")
+    (chapter / "what-is-filtered.de.yaml").rename(chapter / "what-is-filtered.dr.yaml")
+    found = problems(chapter)
+    assert any("is the translation of gone.yaml, which does not exist" in one for one in found)
+    assert any("no language is called 'dr'" in one and "de, zh" in one for one in found)

@@ -1,0 +1,72 @@
+"""Sentences of templates, translated when a template is compiled."""
+
+import pytest
+from jinja2 import Environment, TemplateRuntimeError, UndefinedError
+
+from app import translation
+from app.templating import environment
+from app.translation import SOURCE
+
+
+class Known:
+    """A catalog of a few sentences."""
+
+    says = {
+        "Check": "Prüfen",
+        "100%% of %(name)s": "%(name)s: 100%%",
+        "Call {name}": "{name} rufen",
+        "%(n)s try": ["%(n)s Versuch", "%(n)s Versuche"],
+        "Two <b>bold</b> words": "Zwei <b>fette</b> Wörter",
+    }
+
+    def gettext(self, sentence: str) -> str:
+        return str(self.says.get(sentence, sentence))
+
+    def ngettext(self, one: str, many: str, number: int) -> str:
+        return self.says.get(one, [one, many])[number != 1]
+
+
+@pytest.fixture
+def german(monkeypatch: pytest.MonkeyPatch) -> Environment:
+    monkeypatch.setattr(translation, "catalog", lambda code: Known())
+    return environment("de")
+
+
+CASES = [
+    ("{% trans %}Check{% endtrans %}", {}, "Check", "Prüfen"),
+    ('<a title="{{ _("Check") }}">', {}, '<a title="Check">', '<a title="Prüfen">'),
+    ("{% trans %}Two <b>bold</b>\n  words{% endtrans %}", {}, "Two <b>bold</b> words", "Zwei <b>fette</b> Wörter"),
+    ("{% trans name=who %}100% of {{ name }}{% endtrans %}", {"who": "<i>"}, "100% of &lt;i&gt;", "&lt;i&gt;: 100%"),
+    ('{{ _("Call {name}", name=who) }}', {"who": "<i>"}, "Call &lt;i&gt;", "&lt;i&gt; rufen"),
+    ("{% trans n=one %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"one": 1}, "1 try", "1 Versuch"),
+    ("{% trans n=one %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"one": 3}, "3 tries", "3 Versuche"),
+    ("{% trans n=a|length %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"a": "x"}, "1 try", "1 Versuch"),
+    ("{% trans %}Unknown{% endtrans %}", {}, "Unknown", "Unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "given", "english", "translated"), CASES)
+def test_a_sentence_is_said_in_the_language_of_the_environment(
+    german: Environment, source: str, given: dict[str, object], english: str, translated: str
+) -> None:
+    assert environment(SOURCE).from_string(source).render(given) == english
+    assert german.from_string(source).render(given) == translated
+
+
+def test_an_english_template_is_compiled_as_if_nothing_were_marked() -> None:
+    made = environment(SOURCE)
+    marked = made.compile("<p>{% trans a=b %}x {{ a }} y{% endtrans %}</p>{{ _('z') }}", raw=True)
+    plain = made.compile("<p>x {{ b }} y</p>z", raw=True)
+    assert "gettext" not in marked
+    assert marked.count("yield") <= plain.count("yield") + 3
+
+
+def test_an_undefined_name_in_a_sentence_is_an_error() -> None:
+    template = environment(SOURCE).from_string("{% trans %}Hello {{ nobody }}{% endtrans %}")
+    with pytest.raises((UndefinedError, TemplateRuntimeError)):
+        template.render()
+
+
+def test_only_a_written_text_can_be_translated() -> None:
+    with pytest.raises(TypeError, match="line 2: .* a text that is written there"):
+        environment("de").from_string("\n{{ _(name) }}")

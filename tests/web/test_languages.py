@@ -1,0 +1,141 @@
+"""The language of a page: how it is chosen, and what it says."""
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.config import Settings
+from app.main import create_app
+from app.network.languages import best
+
+GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
+EXERCISE = "/exercises/testtime/points-or-percent"
+
+
+def lang(page: str) -> str:
+    return re.findall(r'<html lang="([^"]*)"', page)[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("de", "de"),
+        ("de-CH", "de"),
+        ("zh-TW,zh;q=0.9", "zh"),
+        ("en-US,en;q=0.9,de;q=0.8", "en"),
+        ("fr,de;q=0.3,en;q=0.2", "de"),
+        ("en;q=0.2, de;q=0.9", "de"),
+        ("de;q=0, zh;q=0.1", "zh"),
+        ("fr-FR", "zh"),  # the operator's
+        ("*", "zh"),
+        ("", "zh"),
+        ("de;q=high", "zh"),
+        (";;;,,,=" * 1000, "zh"),
+        ("DE", "de"),
+    ],
+)
+def test_the_browser_s_preference(header: str, code: str) -> None:
+    assert best(header.encode(), "zh") == code
+
+
+def test_a_page_speaks_the_language_of_the_browser(client: TestClient) -> None:
+    german = client.get("/", headers=GERMAN)
+    assert lang(german.text) == german.headers["content-language"] == "de"
+    assert "Den Trainingsschritt vorhersagen, dann messen." in german.text
+    chinese = client.get("/", headers={"Accept-Language": "zh-CN"})
+    assert lang(chinese.text) == "zh-Hans"
+    assert "先预测训练一步的时间，再实测。" in chinese.text
+
+
+def test_an_anonymous_english_visitor_pays_nothing(client: TestClient) -> None:
+    page = client.get("/", headers={"Accept-Language": "en-US,en;q=0.9"})
+    assert lang(page.text) == "en"
+    assert "set-cookie" not in page.headers
+    assert 'name="sentences"' not in page.text
+    assert {"Accept-Language", "Cookie"} <= set(re.split(r",\s*", page.headers["vary"]))
+    assert "set-cookie" not in client.get("/", headers=GERMAN).headers
+
+
+def test_a_choice_is_kept_and_goes_first(client: TestClient) -> None:
+    chosen = client.post(
+        "/language", data={"language": "zh", "back": "/labs"}, follow_redirects=False
+    )
+    assert (chosen.status_code, chosen.headers["location"]) == (303, "/labs")
+    assert lang(client.get("/", headers=GERMAN).text) == "zh-Hans"
+    assert lang(client.get("/?lang=de").text) == "de"  # a link goes before the choice
+    assert lang(client.get("/").text) == "zh-Hans"  # and does not change it
+    client.post("/language", data={"language": "en", "back": "//evil.example"})
+    assert lang(client.get("/", headers=GERMAN).text) == "en"
+
+
+def test_what_is_not_offered_is_forgotten(client: TestClient) -> None:
+    answer = client.post(
+        "/language", data={"language": "tlh", "back": "//evil.example"}, follow_redirects=False
+    )
+    assert answer.headers["location"] == "/"
+    assert 'language=""' in answer.headers["set-cookie"]
+    assert lang(client.get("/?lang=tlh").text) == "en"
+    assert lang(client.get("/", headers={"Cookie": "language=xx"}).text) == "en"
+
+
+def test_the_menu_says_which_language_it_is(client: TestClient) -> None:
+    page = client.get("/labs", headers=GERMAN).text
+    menu = re.findall(r'<form[^>]*action="/language".*?</form>', page, re.DOTALL)[0]
+    assert re.findall(r'value="(\w+)" lang="([\w-]+)"( aria-pressed="true")?', menu) == [
+        ("en", "en", ""), ("de", "de", ' aria-pressed="true"'), ("zh", "zh-Hans", ""),
+    ]  # fmt: skip
+    assert 'name="back" value="/labs"' in menu
+
+
+def test_scripts_get_their_sentences_as_data(client: TestClient) -> None:
+    page = client.get("/", headers=GERMAN).text
+    held = re.findall(r'<meta name="sentences" content="([^"]*)">', page)[0]
+    assert json.loads(unescape(held))["Not sent"] == "Nicht gesendet"
+
+
+def test_an_error_page_speaks_the_language_too(client: TestClient) -> None:
+    page = client.get("/nothing", headers=GERMAN)
+    assert page.status_code == 404
+    assert lang(page.text) == "de"
+    assert "Alle Aufgaben" in page.text
+
+
+def test_pictures_and_files_are_the_same_in_every_language(client: TestClient) -> None:
+    for path in ("/static/app.js", "/robots.txt"):
+        assert client.get(path).content == client.get(path, headers=GERMAN).content
+
+
+def test_an_exercise_is_shown_in_its_translation(client: TestClient) -> None:
+    page = client.get(EXERCISE, headers=GERMAN).text
+    assert "<h1>Prozentpunkte oder Prozent</h1>" in page
+    answer = {"answer.points": "30.4 %", "answer.relative": "30.4 %", "action": "check"}
+    verdict = client.post(EXERCISE, data=answer, headers=GERMAN).text
+    assert "Das ist relativ. Der Gewinn in Punkten ist die Differenz." in verdict
+    assert "That is relative." in client.post(EXERCISE, data=answer).text
+
+
+def test_what_stays_english_says_so(client: TestClient) -> None:
+    page = client.get("/exercises/collectives/ring-all-reduce-time", headers=GERMAN).text
+    assert '<h1 lang="en">' in page
+    assert '<span class="what" lang="en">' in page
+    assert 'lang="en"' not in re.sub(
+        r"<form[^>]*action=\"/language\".*?</form>", "", client.get(EXERCISE, headers=GERMAN).text,
+        flags=re.DOTALL,
+    )  # fmt: skip
+    assert '<div lang="en">' in client.get("/docs/sandbox", headers=GERMAN).text
+
+
+@pytest.fixture
+def chinese(settings: Settings) -> Iterator[TestClient]:
+    with TestClient(create_app(settings.model_copy(update={"language": "zh"}))) as client:
+        yield client
+
+
+def test_the_operator_chooses_for_browsers_that_do_not(chinese: TestClient) -> None:
+    assert lang(chinese.get("/").text) == "zh-Hans"
+    assert lang(chinese.get("/", headers={"Accept-Language": "fr"}).text) == "zh-Hans"
+    assert lang(chinese.get("/", headers={"Accept-Language": "en"}).text) == "en"
