@@ -1,9 +1,9 @@
 """A course in the languages that its exercises and chapters are translated to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -25,7 +25,6 @@ from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument
 
 _SUFFIX = ".yaml"
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +61,44 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
 
 
 def _add(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
-    name = path.parent.name
+    add = _add_topic if path.name == TOPIC_FILE else _add_exercise
     try:
-        if path.name == TOPIC_FILE:
-            topic, document = read_topic(path)
-            made: object = topic
-            texts = topic_texts(topic)
-        else:
-            made, document = read_exercise(path, name)
-            texts = texts_of(made)
+        add(path, found, problems)
     except ContentError:
         return  # the catalog reports what is wrong with the original
-    for one in _kept(lambda: [*translations_of(path, texts)], problems) or ():
-        if not one.is_fresh:
-            continue
-        spoken = found.setdefault(one.language, Spoken(one.language))
-        if isinstance(made, TopicFile):
-            if ours := _kept(lambda one=one: _topic(document, one), problems):
-                spoken.topics[name] = (made.title, ours)
-        elif exercise := _kept(lambda one=one: translated(made, document, one), problems):
-            spoken.exercises[exercise.id] = exercise
+
+
+def _add_topic(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
+    topic, document = read_topic(path)
+    for one in _fresh(path, topic_texts(topic), problems):
+        with _collected(problems):
+            spoken = found.setdefault(one.language, Spoken(one.language))
+            spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
+
+
+def _add_exercise(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
+    exercise, document = read_exercise(path, path.parent.name)
+    for one in _fresh(path, texts_of(exercise), problems):
+        with _collected(problems):
+            made = translated(exercise, document, one)
+            found.setdefault(one.language, Spoken(one.language)).exercises[made.id] = made
+
+
+def _fresh(
+    path: Path, texts: Mapping[Where, str], problems: list[Problem]
+) -> Sequence[Translation]:
+    with _collected(problems):
+        return [one for one in translations_of(path, texts) if one.is_fresh]
+    return ()
+
+
+@contextmanager
+def _collected(problems: list[Problem]) -> Iterator[None]:
+    """Add the problems of an error in the block to *problems*."""
+    try:
+        yield
+    except ContentError as error:
+        problems += error.problems
 
 
 def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
@@ -92,11 +109,3 @@ def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
     except ValidationError as error:
         found = faults(error, values, TopicFile)
         raise ContentError([translation.document.problem(*fault) for fault in found]) from error
-
-
-def _kept(made: Callable[[], _T], problems: list[Problem]) -> _T | None:
-    try:
-        return made()
-    except ContentError as error:
-        problems += error.problems
-        return None

@@ -23,6 +23,7 @@ from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.kinds.parameters import ChapterParameter, refuse_others, values
 from app.kinds.remembered import Remembered
+from app.kinds.worded import Worded
 from app.sandbox.runner import Runner
 from app.units import scale_of
 
@@ -89,7 +90,7 @@ class Illustrated(Strict):
     )
 
 
-class Base(Strict, ABC):
+class Base(Strict, Worded, ABC):
     """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
     Each kind sets the class variables; the rest of the site asks them, never the kind's name.
@@ -153,8 +154,6 @@ class Base(Strict, ABC):
     )
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
-    _keys: dict[str, str] = PrivateAttr(default_factory=dict)  # of a translation
-    _language: str = PrivateAttr("en")
 
     @model_validator(mode="after")
     def _has_its_parameters(self) -> Self:
@@ -241,23 +240,6 @@ class Base(Strict, ABC):
         """The feedback on the mistake with that *key*, as *seed* draws it; empty if not known."""
         text = next((text for _, text in self.texts() if self.kept_key(key_of(text)) == key), "")
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
-
-    @property
-    def language(self) -> str:
-        """The language of its texts."""
-        return self._language
-
-    def translates(self, wordings: Mapping[str, str], language: str) -> None:
-        """Note that its texts are in *language*; *wordings* has them by those of the original.
-
-        Mistakes are stored under the keys that they have there.
-        """
-        self._language = language
-        self._keys.update({key_of(ours): key_of(its) for its, ours in wordings.items()})
-
-    def kept_key(self, key: str) -> str:
-        """The *key* of a wording of this file, as it is stored: in every language the same."""
-        return self._keys.get(key, key)
 
     def untold(self) -> Iterator[tuple[Where, str]]:
         """Texts that `texts` does not yield, since other values than drawn ones fill them."""
