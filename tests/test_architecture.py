@@ -27,7 +27,6 @@ MAY: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
     "metrics": set(),
-    "translation": set(),
     "config": {"errors"},
     "network": {"config", "errors", "metrics"},
     "markdown": set(),
