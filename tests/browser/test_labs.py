@@ -70,7 +70,7 @@ def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int
     assert_good(page, width)
     page.get_by_role("link", name="Back to").click()
     expect(page.get_by_role("row", name="cores yours")).to_contain_text("1.000 × yours")
-    page.get_by_label("Nothing is timed").check()
+    page.get_by_label("follows from the algorithm alone").check()
     page.get_by_role("button", name="Check").click()
     expect(page.locator("#result[data-state=correct]")).to_contain_text("Bytes and messages follow")
     expect(page.get_by_role("row", name="The formula 1.5 MiB")).to_contain_text("1.5 MiB")

@@ -65,7 +65,7 @@ def test_a_printed_exercise_has_room_for_the_answer(open_page: MakePage, kind: s
 
 def test_what_a_menu_offers_is_written_out_on_paper(open_page: MakePage) -> None:
     for kind, offered in (
-        ("match", "split · slice"),
+        ("match", "a part of every layer · some of the layers, each one whole"),
         ("design", "one of 0, 1, 2, 3"),
         ("sharding", "multiply · all-gather C over X"),
     ):

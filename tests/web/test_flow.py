@@ -175,7 +175,7 @@ def test_home_says_what_it_is_and_for_whom_to_a_new_visitor(
     client: TestClient, solve: Solve
 ) -> None:
     page = words(client.get("/").text)
-    for said in ("Who it is for", "What you should know", "no account", "20 explorers", "20 labs"):
+    for said in ("Who it is for", "What you should know", "no account", "20 explorers", "24 labs"):
         assert said in page
     assert 'href="/chapters/collectives">read chapter 1 first' in client.get("/").text
     solve(BYTES)

@@ -68,7 +68,7 @@ TOLD: list[tuple[str, Answer, str]] = [
      "Idle time divided by ideal compute time: 25 %; Idle time divided by the whole step: 1/5"),
     ("collectives/ring-or-tree", "ring", "The ring wins for all large messages, on any number of ranks, because it is bandwidth-optimal."),
     ("diagnosis/technique-and-lever", {"dp": "copy", "pp": "slice"},
-     "Data parallelism → all layers, from its own whole copy; "
+     "Data parallelism → the whole model, from its own copy; "
      "Pipeline parallelism → some of the layers, each one whole"),
     ("memory/the-mildest-stage", {"stage": "2", "gpus": "64"}, "ZeRO stage: 2; GPUs: 64"),
     ("collectives/estimate-off-by-a-factor", "6", "line 6: total = 2 * steps * per_step_time"),
