@@ -96,7 +96,7 @@ def updated(code: str) -> Catalog:
         kept = (
             known.string if known and isinstance(known.id, tuple) == isinstance(key, tuple) else ""
         )
-        shown = [(name, None) for name in sorted(files)]
+        shown = [(name, 0) for name in sorted(files)]
         after.add(key, kept or "", locations=shown, flags=known.flags if known else ())
     return after
 

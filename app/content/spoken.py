@@ -1,9 +1,8 @@
 """A course in the languages that its exercises and chapters are translated to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -24,7 +23,6 @@ from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument
 
 _SUFFIX = ".yaml"
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +59,34 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
 
 
 def _add(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
-    name = path.parent.name
+    """Add the translations beside the file at *path* to what was *found*."""
     try:
         if path.name == TOPIC_FILE:
             topic, document = read_topic(path)
-            made: object = topic
-            texts = topic_texts(topic)
+            _add_topics(path, topic, document, found)
         else:
-            made, document = read_exercise(path, name)
-            texts = texts_of(made)
-    except ContentError:
-        return  # the catalog reports what is wrong with the original
-    for one in _kept(lambda: [*translations_of(path, texts)], problems) or ():
-        if not one.is_fresh:
-            continue
-        spoken = found.setdefault(one.language, Spoken(one.language))
-        if isinstance(made, TopicFile):
-            if ours := _kept(lambda one=one: _topic(document, one), problems):
-                spoken.topics[name] = (made.title, ours)
-        elif exercise := _kept(lambda one=one: translated(made, document, one), problems):
-            spoken.exercises[exercise.id] = exercise
+            exercise, document = read_exercise(path, path.parent.name)
+            _add_exercises(path, exercise, document, found)
+    except ContentError as error:  # the catalog reports what is wrong with the original
+        problems += (one for one in error.problems if one.path != path)
+
+
+def _add_exercises(
+    path: Path, exercise: Exercise, document: YamlDocument, found: dict[str, Spoken]
+) -> None:
+    for one in translations_of(path, texts_of(exercise)):
+        if one.is_fresh:
+            spoken = found.setdefault(one.language, Spoken(one.language))
+            spoken.exercises[exercise.id] = translated(exercise, document, one)
+
+
+def _add_topics(
+    path: Path, topic: TopicFile, document: YamlDocument, found: dict[str, Spoken]
+) -> None:
+    for one in translations_of(path, topic_texts(topic)):
+        if one.is_fresh:
+            spoken = found.setdefault(one.language, Spoken(one.language))
+            spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
 
 
 def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
@@ -91,11 +97,3 @@ def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
     except ValidationError as error:
         found = faults(error, values, TopicFile)
         raise ContentError([translation.document.problem(*fault) for fault in found]) from error
-
-
-def _kept(made: Callable[[], _T], problems: list[Problem]) -> _T | None:
-    try:
-        return made()
-    except ContentError as error:
-        problems += error.problems
-        return None

@@ -73,7 +73,7 @@ def stray(folder: Path) -> Iterator[Problem]:
 
 def texts_of(exercise: Exercise) -> dict[Where, str]:
     """The texts of *exercise* that a translation says, by their place in its file."""
-    own = {("title",): exercise.title, ("solution",): exercise.solution}
+    own: dict[Where, str] = {("title",): exercise.title, ("solution",): exercise.solution}
     told = (*exercise.texts(), *exercise.untold())
     return {**own, **{where: text for where, text in told if text.strip()}}
 

@@ -17,7 +17,7 @@ EXERCISE = "/exercises/testtime/points-or-percent"
 
 
 def lang(page: str) -> str:
-    return re.findall(r'<html lang="([^"]*)"', page)[0]
+    return str(re.findall(r'<html lang="([^"]*)"', page)[0])
 
 
 @pytest.mark.parametrize(
