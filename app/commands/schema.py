@@ -12,7 +12,7 @@ from app.content.files import TopicFile
 from app.content.pack_file import PackFile
 from app.kinds import EXERCISE
 
-_NOT_WRITTEN = ("id", "digest")
+_NOT_WRITTEN = ("id", "digest", "language")
 _MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile}
 
 

@@ -59,7 +59,7 @@ def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
         raise ContentError([Problem(path, 1, says, "rename the file")])
     own = [
         document.problem((key,), "is set from the file itself", "remove it")
-        for key in ("id", "digest")
+        for key in ("id", "digest", "language")
         if key in document.values
     ]
     if own:

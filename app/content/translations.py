@@ -92,7 +92,12 @@ def translated(exercise: Exercise, original: YamlDocument, translation: Translat
     """
     values = merged(original.values, translation.texts)
     chapter = exercise.id.partition("/")[0]
-    given = {**values, "id": exercise.id, "digest": exercise.digest}
+    given = {
+        **values,
+        "id": exercise.id,
+        "digest": exercise.digest,
+        "language": translation.language,
+    }
     try:
         made = EXERCISE.validate_python(with_images(given, chapter, original.path.parent))
     except ValidationError as error:
@@ -100,7 +105,7 @@ def translated(exercise: Exercise, original: YamlDocument, translation: Translat
         raise ContentError(problems) from error
     before = texts_of(exercise)
     wordings = {before[where]: text for where, text in translation.texts.items()}
-    made.translates(wordings, translation.language)
+    made.translates(wordings)
     return made
 
 

@@ -95,6 +95,7 @@ class Base(Strict, ABC):
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
+    language: str = Field(default="en", description="of its texts; not written in it")
     title: str = Field(max_length=80, min_length=3, description="3 to 80 characters")
     level: int = Field(ge=1, le=5, description="1 warm-up to 5 hard")
     position: float = Field(default=1000, description="place in the chapter")
@@ -140,7 +141,6 @@ class Base(Strict, ABC):
     _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
     _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
     _keys: dict[str, str] = PrivateAttr(default_factory=dict)  # of a translation
-    _language: str = PrivateAttr("en")
 
     @classmethod
     def name(cls) -> str:
@@ -221,17 +221,8 @@ class Base(Strict, ABC):
         text = next((text for _, text in self.texts() if self.kept_key(key_of(text)) == key), "")
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
 
-    @property
-    def language(self) -> str:
-        """The language of its texts."""
-        return self._language
-
-    def translates(self, wordings: Mapping[str, str], language: str) -> None:
-        """Note that its texts are in *language*; *wordings* has them by those of the original.
-
-        Mistakes are stored under the keys that they have there.
-        """
-        self._language = language
+    def translates(self, wordings: Mapping[str, str]) -> None:
+        """Store mistakes under the keys of the original: *wordings* has our texts by its own."""
         self._keys.update({key_of(ours): key_of(its) for its, ours in wordings.items()})
 
     def kept_key(self, key: str) -> str:

@@ -12,7 +12,7 @@ from app.errors import nearest
 from app.kinds import KINDS, Where
 from app.units.scales import SCALES
 
-_NOT_WRITTEN = {"id", "digest"}
+_NOT_WRITTEN = {"id", "digest", "language"}
 _UNIT = re.compile(r"'([^']+)' is not a unit here")
 _UNITS = "units are written as in 2 GB, 50 GB/s, 400 Gbit/s, 5 us, 989 TFLOP/s"
 _ELSEWHERE = "/authoring lists what is allowed here"

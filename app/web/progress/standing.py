@@ -36,7 +36,7 @@ class ExerciseRow:
     minutes: int
     mark: Mark
     says: str
-    lang: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def row_of(exercise: Exercise, known: Standings) -> ExerciseRow:
         minutes=exercise.minutes,
         mark=mark,
         says=SAYS[mark],
-        lang=foreign(exercise.language),
+        language=exercise.language,
     )
 
 

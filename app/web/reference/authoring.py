@@ -17,7 +17,7 @@ from app.network.routes import LazyRoute
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(route_class=LazyRoute)
-_NOT_WRITTEN = ("id", "digest", "kind")
+_NOT_WRITTEN = ("id", "digest", "language", "kind")
 
 
 @dataclass(frozen=True, slots=True)
