@@ -52,4 +52,4 @@ def _without(kind: dict[str, Any]) -> None:
         return
     for name in _NOT_WRITTEN:
         kind["properties"].pop(name, None)
-        kind["required"].remove(name)
+    kind["required"] = [name for name in kind["required"] if name not in _NOT_WRITTEN]
