@@ -101,3 +101,11 @@ def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient
     sent = {"file": ("wallclock.json", text, "application/json")}
     moved = client.post("/progress/import", files=sent, follow_redirects=False)
     assert moved.headers["location"] == "/progress?added=2&known=0&left=0#notice"
+
+
+def test_progress_shows_a_wrong_answer_of_several_parts(desk: Path, chosen: list[Exercise]) -> None:
+    exercise = next(one for one in chosen if one.kind == "match")
+    wishes = [wish for case in cases(exercise, 0, most=2) for wish in wishes_of(case)]
+    *_, (status, text) = answered(desk, [*wishes, ("GET", "/progress", [])])
+    assert status == 200
+    assert exercise.title in text
