@@ -97,6 +97,7 @@ def environment(language: str = SOURCE) -> Environment:
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
     # The attribute of what is English on every page, such as the documentation.
+    made.globals["language"] = language
     made.globals["english"] = "" if language == SOURCE else Markup(' lang="en"')
     return made
 

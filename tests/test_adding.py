@@ -68,7 +68,7 @@ def test_a_page_is_named_in_four_files() -> None:
         "app/web/__init__.py",
         "app/web/reference/hardware.py",
         "tests/pages.py",
-        *naming("<h1>Hardware and models"),
+        *naming("<h1>{% trans %}Hardware and models"),
     ]
 
 

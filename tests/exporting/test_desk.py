@@ -129,3 +129,11 @@ def test_a_browser_sets_the_numbers_of_a_chapter(desk: Path) -> None:
     assert 'name="budget" value="350000"' in found[1][1]
     assert "64 A100 SXM 80GB" in found[2][1]
     assert "the nearest is 1,000" in found[3][1]
+
+
+def test_progress_shows_a_wrong_answer_of_several_parts(desk: Path, chosen: list[Exercise]) -> None:
+    exercise = next(one for one in chosen if one.kind == "match")
+    wishes = [wish for case in cases(exercise, 0, most=2) for wish in wishes_of(case)]
+    *_, (status, text) = answered(desk, [*wishes, ("GET", "/progress", [])])
+    assert status == 200
+    assert exercise.title in text

@@ -139,3 +139,15 @@ def test_the_operator_chooses_for_browsers_that_do_not(chinese: TestClient) -> N
     assert lang(chinese.get("/").text) == "zh-Hans"
     assert lang(chinese.get("/", headers={"Accept-Language": "fr"}).text) == "zh-Hans"
     assert lang(chinese.get("/", headers={"Accept-Language": "en"}).text) == "en"
+
+
+def test_search_engines_find_the_first_page_in_every_language(settings: Settings) -> None:
+    site = settings.model_copy(update={"url": "https://example.org/wallclock"})
+    with TestClient(create_app(site)) as client:
+        page = client.get("/wallclock/?lang=de").text
+        chapter = client.get("/wallclock/chapters/testtime?lang=de").text
+    found = dict(re.findall(r'<link rel="alternate" hreflang="([^"]*)" href="([^"]*)"', page))
+    assert found["zh-Hans"] == "https://example.org/wallclock/?lang=zh"
+    assert len(found) == 3
+    assert '<link rel="canonical" href="https://example.org/wallclock/?lang=de">' in page
+    assert 'rel="alternate"' not in chapter

@@ -37,7 +37,7 @@ class ExerciseRow:
     minutes: int
     mark: Mark
     says: str
-    lang: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def row_of(exercise: Exercise, known: Standings, seed: int = 0) -> ExerciseRow:
         minutes=exercise.minutes,
         mark=mark,
         says=SAYS[mark],
-        lang=foreign(exercise.language),
+        language=exercise.language,
     )
 
 

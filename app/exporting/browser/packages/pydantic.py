@@ -5,6 +5,7 @@ no more here than their fields with the defaults. What a visitor brings, which i
 file of progress, is compared with the types of the fields.
 """
 
+import json
 import types
 from collections.abc import Callable, Mapping
 from inspect import get_annotations
@@ -168,6 +169,18 @@ class TypeAdapter:
         """
         _check((), value, self._annotation)
         return value
+
+    def validate_json(self, text: str) -> Any:
+        """The value that is written in *text*, which is of the type.
+
+        Raises:
+            ValidationError: it is not.
+        """
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValidationError("json_invalid", (), f"not JSON: {error}", text) from error
+        return self.validate_python(value)
 
 
 def ConfigDict(**_: object) -> dict[str, object]:  # noqa: N802 - the name in pydantic

@@ -19,5 +19,6 @@ def environment(language: str = "en") -> Environment:
     )
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    made.globals["language"] = language
     made.globals["english"] = "" if language == "en" else Markup(' lang="en"')
     return made
