@@ -8,7 +8,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config", "metrics"}
+LEAVES = {"errors", "units", "config", "metrics", "translation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "network",
@@ -24,38 +24,74 @@ SERVER = CORE | {
     "templating",
 }
 MAY: dict[str, set[str]] = {
-    "errors": set(),
+    "errors": {"translation"},
     "units": set(),
     "metrics": set(),
     "translation": set(),
     "config": {"errors"},
-    "network": {"config", "errors", "metrics"},
+    "network": {"translation", "config", "errors", "metrics"},
     "markdown": set(),
     "templating": {"config", "errors"},
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},
-    "charts": {"units", "simulators", "templating"},
-    "expressions": {"errors", "units", "formulas"},
+    "charts": {"translation", "units", "simulators", "templating"},
+    "expressions": {"translation", "errors", "units", "formulas"},
     "db": {"errors", "config", "metrics"},
-    "sandbox": {"errors", "units", "config", "metrics"},
-    "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
+    "sandbox": {"translation", "errors", "units", "config", "metrics"},
+    "kinds": {
+        "translation",
+        "errors",
+        "units",
+        "formulas",
+        "expressions",
+        "measurements",
+        "sandbox",
+        "searching",
+    }
     | {"simulators"},
-    "content": {"config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
-    "learning": {"content", "kinds"},
-    "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
-    "federation": {"config", "db", "errors", "metrics", "network", "people"},
-    "published": {"errors", "formulas", "units", "yaml_file"},
-    "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
-    "searching": {"formulas", "units"},
+    "content": {"translation", "config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
+    "learning": {"translation", "content", "kinds"},
+    "people": {"translation", "config", "content", "db", "errors", "kinds", "sandbox"},
+    "federation": {"translation", "config", "db", "errors", "metrics", "network", "people"},
+    "published": {"translation", "errors", "formulas", "units", "yaml_file"},
+    "explorers": {
+        "translation",
+        "charts",
+        "errors",
+        "formulas",
+        "published",
+        "simulators",
+        "units",
+    },
+    "searching": {"translation", "formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
-    "measurements": {"errors", "formulas", "units"},
+    "measurements": {"translation", "errors", "formulas", "units"},
     "predicting": {"errors", "formulas", "units"},
-    "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
+    "labs": {
+        "translation",
+        "config",
+        "db",
+        "errors",
+        "expressions",
+        "formulas",
+        "measurements",
+        "metrics",
+    }
     | {"units", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"},
-    "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"},
+    "grading": {
+        "translation",
+        "config",
+        "content",
+        "db",
+        "errors",
+        "kinds",
+        "metrics",
+        "sandbox",
+        "site",
+    },
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},

@@ -14,6 +14,7 @@ from app.kinds.answers import Answer, Counted, PlayedAnswer, Verdict
 from app.kinds.diagnosed import common_diagnosis, key_of
 from app.kinds.drawing import Draw, DrawnValue, draw
 from app.sandbox.runner import Runner
+from app.translation import translate
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
@@ -264,7 +265,7 @@ class Base(Strict, ABC):
     @property
     def variation(self) -> str:
         """What another seed changes; empty where all seeds ask the same."""
-        return "Draws new numbers." if self.given or self.cases else ""
+        return translate("Draws new numbers.") if self.given or self.cases else ""
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """The answer in the fields of a posted form: one field called "answer"."""
