@@ -21,6 +21,7 @@ from app.people.csv_files import (
 )
 from app.people.gradebook import WHOLE, Cells, total
 from app.people.overrides import Override, override
+from app.translation import translate
 
 _CLOSE = 1e-6  # points: files have six decimals
 _TOTAL = "total"
@@ -183,15 +184,27 @@ class _Whose:
             if line.outside_id in self._ids:
                 return self._ids[line.outside_id]
             near = nearest(line.outside_id, self._ids)
-            raise InputError(f"no student has the id {line.outside_id[:60]!r}{near}")
+            raise InputError(
+                translate(
+                    "no student has the id {outside_id!r}{near}",
+                    outside_id=line.outside_id[:60],
+                    near=near,
+                )
+            )
         if line.number is not None:
             if line.number in self._numbers:
                 return self._numbers[line.number]
-            raise InputError(f"no student has the number {line.number}")
+            raise InputError(translate("no student has the number {count}", count=line.number))
         if line.name.casefold() in self._names:
             return self._names[line.name.casefold()]
         near = nearest(line.name.casefold(), self._names)
-        raise InputError(f"no student, or more than one, is called {line.name[:60]!r}{near}")
+        raise InputError(
+            translate(
+                "no student, or more than one, is called {name!r}{near}",
+                name=line.name[:60],
+                near=near,
+            )
+        )
 
 
 def _matched(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from app.errors import InputError
+from app.translation import translate
 
 _TYPED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
 _FIRST, _LAST = 2000, 2200  # years
@@ -32,7 +33,14 @@ def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
     """
     typed = _typed(text)
     if not _FIRST <= typed.year < _LAST:
-        raise InputError(f"the year must be from {_FIRST} to {_LAST - 1}, not {typed.year}")
+        raise InputError(
+            translate(
+                "the year must be from {first} to {last}, not {year}",
+                first=_FIRST,
+                last=_LAST - 1,
+                year=typed.year,
+            )
+        )
     early, late = (typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if early.utcoffset() == late.utcoffset():
         return Moment(early.astimezone(UTC))
@@ -52,7 +60,11 @@ def _typed(text: str) -> datetime:
     if _TYPED.fullmatch(text):
         with suppress(ValueError):  # such as February 30
             return datetime.fromisoformat(text)
-    raise InputError(f"cannot read {text[:40]!r} as a date and time; write it as 2026-10-02T23:59")
+    raise InputError(
+        translate(
+            "cannot read {text!r} as a date and time; write it as 2026-10-02T23:59", text=text[:40]
+        )
+    )
 
 
 def field_text(at: datetime | None, zone: ZoneInfo) -> str:

@@ -20,6 +20,7 @@ from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.variants import Drawings
 from app.sandbox.runner import Runner
+from app.translation import translate
 
 _AT_ONCE = 100  # answers between two writes
 _RUNS = 16  # programs that run, or wait for a slot, at once
@@ -144,7 +145,11 @@ def classes_with_answers(session: Session, class_id: int | None = None) -> Seque
         numbers = session.exec(select(AssignmentRow.class_id).distinct())
         return sorted(numbers)
     if session.get(ClassRow, class_id) is None:
-        raise NotFoundError(f"there is no class {class_id}; wallclock class list shows them")
+        raise NotFoundError(
+            translate(
+                "there is no class {class_id}; wallclock class list shows them", class_id=class_id
+            )
+        )
     return [class_id]
 
 

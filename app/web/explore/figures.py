@@ -28,6 +28,7 @@ from app.explorers import (
 )
 from app.kinds.base import Embedded
 from app.markdown import inline_html
+from app.translation import translate
 from app.web.explore.state import state_of
 from app.web.urls import explorer_url
 
@@ -170,7 +171,11 @@ def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) ->
         NotFoundError: there is no such figure or format.
     """
     if form not in ("svg", "csv") or not 0 <= number < len(figures):
-        raise NotFoundError(f"{name} has {len(figures)} figures, as .svg and .csv")
+        raise NotFoundError(
+            translate(
+                "{name} has {figures} figures, as .svg and .csv", name=name, figures=len(figures)
+            )
+        )
     figure = figures[number]
     headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}
     if form == "svg":

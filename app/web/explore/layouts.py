@@ -15,6 +15,7 @@ from app.formulas.presets import Layout, ModelShape
 from app.network.routes import LazyRoute
 from app.searching import Found, Ranked, Space
 from app.site import Here
+from app.translation import translate
 from app.units import BYTE, SECOND, show
 from app.web.explore.desk import Desk
 from app.web.explore.figures import FigureView, figure_file, figure_view
@@ -107,7 +108,7 @@ async def layouts(request: Request, site: Here) -> Response:
     values, corrections = _values(request)
     found = await _found(request, site, values)
     says = "Every layout of a model on a cluster, searched: the fastest that fit, and why."
-    around = frame(request, "The best layout", says, "explore")
+    around = frame(request, translate("The best layout"), says, "explore")
     page = _page(values, corrections, found)
     return render("explore/layouts.html", around, page)
 

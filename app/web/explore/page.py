@@ -34,6 +34,7 @@ from app.explorers import (
 from app.markdown import html, inline_html
 from app.network.routes import LazyRoute
 from app.site import Here
+from app.translation import translate
 from app.web.explore.figures import (
     BOTH,
     FigureView,
@@ -140,7 +141,7 @@ class ExploreList:
 async def explore_list(request: Request, site: Here) -> Response:
     """Every explorer, in the order of the chapters."""
     says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
-    around = frame(request, "Explore", says, "explore")
+    around = frame(request, translate("Explore"), says, "explore")
     return render(
         "explore/explorers.html",
         around,

@@ -19,6 +19,7 @@ from app.labs.spec import Lab, lab_called
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -120,9 +121,9 @@ async def _sent_text(request: Request) -> str:
     try:
         text = sent.decode()
     except UnicodeDecodeError:
-        raise InputError("this file is not UTF-8 text") from None
+        raise InputError(translate("this file is not UTF-8 text")) from None
     if not text.strip():
-        raise InputError("choose a file written by `wallclock lab run ... --json`")
+        raise InputError(translate("choose a file written by `wallclock lab run ... --json`"))
     return text
 
 
@@ -130,7 +131,13 @@ def _rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
     """The runs in a file, those of *lab* first."""
     reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
     if reports[0].lab != lab.name:
-        raise InputError(f"this is a run of {reports[0].lab}, but this is the board of {lab.name}")
+        raise InputError(
+            translate(
+                "this is a run of {lab}, but this is the board of {name}",
+                lab=reports[0].lab,
+                name=lab.name,
+            )
+        )
     return [_row(report, learner) for report in reports]
 
 

@@ -12,6 +12,7 @@ from app.labs.results.archive import recorded
 from app.labs.spec import Lab, known_labs
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -85,7 +86,7 @@ async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response
     cards = await aside(_cards, site, visiting.learner)
     page = _page(site, cards, asked, order if order in _ORDERS else "chapter")
     says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs/labs.html", frame(request, "Labs", says, "labs"), page)
+    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), page)
 
 
 def _page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str) -> LabList:

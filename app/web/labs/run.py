@@ -19,6 +19,7 @@ from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.units import scale_of
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
@@ -98,7 +99,9 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
     """Cancel a run; only the learner who started it may."""
     result = await aside(run_called, site, lab_called(name).name, run)
     if not result.row or not visiting.learner or result.row.learner != visiting.learner:
-        raise NotFoundError("you did not start a run of that name, so you cannot cancel it")
+        raise NotFoundError(
+            translate("you did not start a run of that name, so you cannot cancel it")
+        )
     await aside(request_cancel, site.engine, run)
     site.labs.wake()
     return Response(status_code=303, headers={"Location": run_url(name, run)})

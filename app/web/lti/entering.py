@@ -24,6 +24,7 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role, classes_of, number_of, role_in
 from app.people.persons import open_browser
 from app.site import Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visitor, sign_in
@@ -138,7 +139,7 @@ def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int |
         return
     class_id = _number(said.chosen)
     if role_in(session, class_id, person) is not Role.TEACHER:
-        raise NotFoundError("there is no such class, or you do not teach it")
+        raise NotFoundError(translate("there is no such class, or you do not teach it"))
     tie(session, launch, class_id, person)
 
 
@@ -160,5 +161,5 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
 def _number(chosen: str) -> int:
     digits = chosen.rpartition(":")[2]
     if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
-        raise RefusedError("choose one of those that are listed")
+        raise RefusedError(translate("choose one of those that are listed"))
     return int(digits)

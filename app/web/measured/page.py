@@ -21,6 +21,7 @@ from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.explore.figures import figure_file
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -149,7 +150,13 @@ def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
 def _named(name: str) -> PublishedMeasurement:
     known = {**published_tests(), **published_logs()}
     if name not in known:
-        raise NotFoundError(f"no published measurement is called {name!r}{nearest(name, known)}")
+        raise NotFoundError(
+            translate(
+                "no published measurement is called {name!r}{near}",
+                name=name,
+                near=nearest(name, known),
+            )
+        )
     return known[name]
 
 
@@ -161,7 +168,7 @@ def _published(request: Request, name: str) -> Response:
         case TrainingLog():
             view = view_of_log(one.report, {})
         case _:
-            raise NotFoundError(f"{name} has nothing to show")
+            raise NotFoundError(translate("{name} has nothing to show", name=name))
     page = PublishedPage(one=one, view=view, text=text_of(name))
     around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
     return render("measured/published.html", around, page)

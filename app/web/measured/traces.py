@@ -14,6 +14,7 @@ from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
@@ -52,7 +53,13 @@ async def published(request: Request, name: str) -> Response:
     """A published trace."""
     sample = _BY_NAME.get(name)
     if sample is None:
-        raise NotFoundError(f"no trace is called {name[:60]!r}{nearest(name[:60], _BY_NAME)}")
+        raise NotFoundError(
+            translate(
+                "no trace is called {name!r}{near}",
+                name=name[:60],
+                near=nearest(name[:60], _BY_NAME),
+            )
+        )
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)

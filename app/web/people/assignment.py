@@ -15,6 +15,7 @@ from app.people.assignments import Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
 from app.site import Here, Site
+from app.translation import translate
 from app.web.exercise.assigned import tries_left, work_url
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -89,7 +90,9 @@ async def begin(request: Request, site: Here, visiting: Visiting, assignment: in
         phase = mine(session, site, member, found).phase
         if phase in ("before", "closed"):
             says = "has not opened yet" if phase == "before" else "is closed"
-            raise InputError(f"{found.title} {says}: it cannot be started")
+            raise InputError(
+                translate("{title} {says}: it cannot be started", title=found.title, says=says)
+            )
         if found.policy.sitting:
             begin_sitting(session, assignment, member.person.person)
     return RedirectResponse(assignment_url(assignment), 303)

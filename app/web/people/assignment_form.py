@@ -14,6 +14,7 @@ from app.people.assignments import Assignment, Entry
 from app.people.local_time import field_text, in_words, read_moment
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
+from app.translation import translate
 from app.web.people.choosing import CHOSEN, ORDER, PLACE, POINTS, points_of
 
 T = TypeVar("T")
@@ -252,7 +253,11 @@ class _Reader:
     def _entries(self) -> tuple[Entry, ...]:
         for name, text in self._form.unread.items():
             raise InputError(
-                f"the place of {name} must be a number such as 3, not {text.strip()[:20]!r}"
+                translate(
+                    "the place of {name} must be a number such as 3, not {text!r}",
+                    name=name,
+                    text=text.strip()[:20],
+                )
             )
         return tuple(Entry(name, _points(name, text)) for name, text in self._form.points.items())
 
@@ -262,7 +267,11 @@ def _points(exercise: str, text: str) -> float:
         return float(text.strip().replace(",", "."))
     except ValueError:
         raise InputError(
-            f"the points of {exercise} must be a number such as 2.5, not {text[:20]!r}"
+            translate(
+                "the points of {exercise} must be a number such as 2.5, not {text!r}",
+                exercise=exercise,
+                text=text[:20],
+            )
         ) from None
 
 

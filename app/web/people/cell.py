@@ -21,6 +21,7 @@ from app.people.gradebook import WHOLE, Cell, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.people.overrides import Override, override, overrides_of, read_points
 from app.site import Here, Site
+from app.translation import translate
 from app.units import SECOND, show
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -147,7 +148,7 @@ def student_in(session: Session, class_id: int, person: int) -> Member:
     for one in members_of(session, class_id):
         if one.person == person:
             return one
-    raise NotFoundError("this class has no such member")
+    raise NotFoundError(translate("this class has no such member"))
 
 
 def _store(site: Site, member: Membership, assignment: int, given: Override, why: str) -> None:

@@ -17,6 +17,7 @@ from app.network.routes import LazyRoute
 from app.people.classes import Role, classes_of, create_class, enroll, number_of
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, sign_in, spend
@@ -83,7 +84,9 @@ async def make(
 ) -> Response:
     """Make a class, whose teacher is the visitor."""
     if not _may_make(site):
-        raise InputError("classes are made by the operator of this server: wallclock class create")
+        raise InputError(
+            translate("classes are made by the operator of this server: wallclock class create")
+        )
     spend(request, site.allowances.answers, "new classes", _COST)
     form = MakeForm(
         allowed=True,
@@ -117,7 +120,9 @@ def _shown(
 ) -> Response:
     cards = _cards(site, person) if person else ()
     page = ClassesPage(cards, form, tuple(sorted(available_timezones())), person is not None)
-    return render("people/classes.html", frame(request, "Classes", _SAYS, "classes"), page, status)
+    return render(
+        "people/classes.html", frame(request, translate("Classes"), _SAYS, "classes"), page, status
+    )
 
 
 def _cards(site: Site, person: SignedIn) -> tuple[ClassCard, ...]:

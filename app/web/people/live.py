@@ -17,6 +17,7 @@ from app.people.assignments import Assignment, Entry, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.policy import dates_of
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -98,7 +99,7 @@ async def live(
 def _shown(request: Request, site: Site, member: Membership, wanted: str, named: bool) -> Response:
     with open_session(site.engine) as session:
         page = _page(site, session, member, wanted, named)
-    around = frame(request, f"{member.row.name}, live", here="classes")
+    around = frame(request, translate("{name}, live", name=member.row.name), here="classes")
     return render("people/live.html", around, page)
 
 
@@ -133,7 +134,7 @@ def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> As
         for one in assignments:
             if str(one.id) == wanted:
                 return one
-        raise NotFoundError("this class has no such assignment")
+        raise NotFoundError(translate("this class has no such assignment"))
     still = [one for one in assignments if _is_open(one, now)]
     due = [(one.policy.due, one.id, one) for one in still if one.policy.due]
     if due:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.content.catalog import Catalog
 from app.errors import InputError
+from app.translation import translate
 from app.web.people.assignment_form import AssignmentForm
 from app.web.people.choosing import title_of
 
@@ -57,7 +58,7 @@ def seen_form(text: str) -> AssignmentForm:
     try:
         return _FORM.validate_json(text)
     except ValidationError:
-        raise InputError("this form is incomplete; open the assignment again") from None
+        raise InputError(translate("this form is incomplete; open the assignment again")) from None
 
 
 def same(one: AssignmentForm, other: AssignmentForm) -> bool:

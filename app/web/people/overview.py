@@ -16,6 +16,7 @@ from app.people.local_time import in_words
 from app.people.overview import Turnout, turnouts
 from app.people.policy import dates_of
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visiting
@@ -85,7 +86,7 @@ async def slide(request: Request, site: Here, visiting: Visiting, class_id: int)
     link = join_link(request, site, member)
     modules = qr_code(link.href)
     page = SlidePage(head_of(member), link, svg_path(modules or []), len(modules or []))
-    around = frame(request, f"Join {member.row.name}", here="classes")
+    around = frame(request, translate("Join {name}", name=member.row.name), here="classes")
     return render("people/slide.html", around, page)
 
 

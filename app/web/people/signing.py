@@ -21,6 +21,7 @@ from app.people.joining import seat_with
 from app.people.local_time import how_far
 from app.people.persons import LIFETIME, close_browser, open_browser
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, sign_in
@@ -102,7 +103,7 @@ async def offer(request: Request, site: Here, visiting: Visiting, next: str = ""
         return RedirectResponse(own_path(next) or "/me", 303)
     last = how_far(work.last, _UTC, now())
     page = ClaimPage(work, last, visiting.person.name, own_path(next))
-    return render("people/claim.html", frame(request, "Is this yours?", here="me"), page)
+    return render("people/claim.html", frame(request, translate("Is this yours?"), here="me"), page)
 
 
 @router.post("/me/claim", dependencies=[FromHere])
@@ -201,7 +202,9 @@ def _form(
         ways=ways_to_sign_in(request, site, own_path(to) or (f"/join/{join}" if named else "")),
     )
     status = 422 if problem else 200
-    return render("people/sign_in.html", frame(request, "Sign in", here="me"), page, status)
+    return render(
+        "people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status
+    )
 
 
 def _problem(code: str, named: ClassRow | None) -> str:

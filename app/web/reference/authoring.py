@@ -14,6 +14,7 @@ from app.illustrations import ILLUSTRATIONS, listed_inputs
 from app.kinds import KINDS, Base
 from app.markdown import inline_html
 from app.network.routes import LazyRoute
+from app.translation import translate
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(route_class=LazyRoute)
@@ -63,7 +64,9 @@ class AuthoringPage:
 async def authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = "One YAML file is one exercise: its keys, its kinds and a sample of each."
-    return render("reference/authoring.html", frame(request, "Write exercises", says), _page())
+    return render(
+        "reference/authoring.html", frame(request, translate("Write exercises"), says), _page()
+    )
 
 
 @cache

@@ -11,6 +11,7 @@ from app.content.errata import DerivationLine, Erratum, errata, erratum_called
 from app.formulas import FORMULAS
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.share.cards import erratum_card, preview_of
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
@@ -105,7 +106,9 @@ async def errata_list(request: Request, site: Here, chapter: str = "") -> Respon
         len(shown),
     )
     says = "Where well-known teaching material is wrong, and what is right, computed on this site."
-    return render("reference/errata.html", frame(request, "Errata", says, "errata"), page)
+    return render(
+        "reference/errata.html", frame(request, translate("Errata"), says, "errata"), page
+    )
 
 
 @router.get("/{name}")
@@ -114,7 +117,7 @@ async def erratum_page(request: Request, site: Here, name: str) -> Response:
     erratum = erratum_called(name)
     around = frame(
         request,
-        f"Your source says “{erratum.said}”: here is why",
+        translate("Your source says “{said}”: here is why", said=erratum.said),
         f"{erratum.title}. {erratum.right}",
         "errata",
         preview_of(erratum_url(erratum.id), erratum_card(erratum)),

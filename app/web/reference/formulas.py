@@ -14,6 +14,7 @@ from app.expressions import ExpressionError, read_argument
 from app.formulas import FORMULAS, Argument, Formula, Input, evaluate, lookup, shown_default
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.units import show
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
@@ -99,7 +100,7 @@ class FormulaPage:
 async def reference(request: Request) -> Response:
     """All formulas."""
     says = "Every formula of the course, with its derivation, its source and a calculator."
-    around = frame(request, "Formulas", says, "formulas")
+    around = frame(request, translate("Formulas"), says, "formulas")
     return render("reference/formulas.html", around, formula_groups())
 
 

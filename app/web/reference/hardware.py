@@ -18,6 +18,7 @@ from app.formulas.presets import (
 )
 from app.formulas.records import Record, hints_of
 from app.network.routes import LazyRoute
+from app.translation import translate
 from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
 
@@ -74,7 +75,9 @@ async def page(request: Request) -> Response:
     tables = tuple(_table(title, says, known) for title, says, known in TABLES)
     says = "The values that formulas and exercises start from, each with its source."
     return render(
-        "reference/hardware.html", frame(request, "Hardware and models", says, "formulas"), tables
+        "reference/hardware.html",
+        frame(request, translate("Hardware and models"), says, "formulas"),
+        tables,
     )
 
 

@@ -12,6 +12,7 @@ from app.charts.scatter import Dot, DotGroup, Mark, Scatter
 from app.errors import NotFoundError, nearest
 from app.network.routes import LazyRoute
 from app.published import NEAR, Outcome, Source, outcomes, sources
+from app.translation import translate
 from app.units import SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -104,7 +105,11 @@ def _known(name: str) -> str:
     """
     known = [source.id for source in sources()]
     if name and name not in known:
-        raise NotFoundError(f"no source is called {name[:40]!r}{nearest(name[:40], known)}")
+        raise NotFoundError(
+            translate(
+                "no source is called {name!r}{near}", name=name[:40], near=nearest(name[:40], known)
+            )
+        )
     return name
 
 

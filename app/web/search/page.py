@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 
 from app.network.routes import LazyRoute
 from app.site import Here, site_in
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.search.entries import index_of
@@ -61,7 +62,7 @@ async def search(request: Request, site: Here, q: str = "", kind: str = "") -> R
     fragment = request.headers.get("x-fragment") == "1"
     page = _page(await _index(request), query, kind, _SUGGESTED if fragment else _LISTED)
     title = f"{query}: search" if query else "Search"
-    around = frame(request, title, "A search over the whole site.", "search")
+    around = frame(request, title, translate("A search over the whole site."), "search")
     return render("search/hits.html" if fragment else "search/search.html", around, page)
 
 

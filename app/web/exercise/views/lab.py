@@ -22,6 +22,7 @@ from app.kinds.quantity import AskedQuantity
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import inline_html
 from app.site import Site
+from app.translation import translate
 from app.web.exercise.posted import ActionResult, Fields, Posted, first
 from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inline, named, typed
 from app.web.exercise.views.choice import OptionView, option_views
@@ -242,9 +243,9 @@ def _explained(site: Site, exercise: LabExercise, seed: int, learner: str, given
     locked = _locked_in(site, exercise, seed, learner)
     chosen = first(given, f"answer.{CAUSE}")
     if not locked:
-        raise AnswerError("predict first: measurements are shown only after that")
+        raise AnswerError(translate("predict first: measurements are shown only after that"))
     if not chosen:
-        raise AnswerError("choose what explains the measurement")
+        raise AnswerError(translate("choose what explains the measurement"))
     return {**locked, CAUSE: chosen}
 
 
