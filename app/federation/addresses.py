@@ -7,7 +7,6 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import SplitResult, urlsplit
 
 from app.errors import RefusedError
-from app.translation import translate
 
 _LONGEST = 2_000  # characters of an address
 _PORTS = {"https": 443, "http": 80}
@@ -35,29 +34,21 @@ def target_of(url: str, private: Collection[str] = ()) -> Target:
     """
     shown = f"the address {url[:100]!r}"
     if len(url) > _LONGEST or not _PLAIN.fullmatch(url):
-        raise RefusedError(
-            translate(
-                "{shown} is longer than {longest:,} characters or not plain ASCII",
-                shown=shown,
-                longest=_LONGEST,
-            )
-        )
+        raise RefusedError(f"{shown} is longer than {_LONGEST:,} characters or not plain ASCII")
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
-        raise RefusedError(translate("{shown} cannot be read", shown=shown)) from None
+        raise RefusedError(f"{shown} cannot be read") from None
     if "@" in parts.netloc:
-        raise RefusedError(translate("{shown} has a user name in it", shown=shown))
+        raise RefusedError(f"{shown} has a user name in it")
     host = parts.hostname or ""
     named = parts.netloc.rpartition(":")[0] if parts.port is not None else parts.netloc
     if parts.scheme not in _PORTS or not _HOST.fullmatch(named.rstrip(":")):
-        raise RefusedError(
-            translate("{shown} does not begin with https:// and the name of a host", shown=shown)
-        )
+        raise RefusedError(f"{shown} does not begin with https:// and the name of a host")
     known = host in private or f"{host}:{port}" in private
     if parts.scheme != "https" and not known:
-        raise RefusedError(translate("{shown} must begin with https://", shown=shown))
+        raise RefusedError(f"{shown} must begin with https://")
     return Target(parts, host, port, known)
 
 

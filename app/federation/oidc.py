@@ -16,11 +16,11 @@ from app.federation.descriptions import Description, Descriptions
 from app.federation.outgoing import Answer, Outgoing, text_in
 from app.federation.providers import Provider
 from app.federation.tokens import KeySets, verified
-from app.translation import translate
+from app.translation import noted, translate
 
 PATIENCE = 600  # seconds between the two halves of a sign-in
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
-_AGAIN_SAYS = "sign in again"
+_AGAIN_SAYS = noted("sign in again")
 _Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
 
 
@@ -66,7 +66,7 @@ class Flight:
                 translate(
                     "this sign-in did not begin in this browser, or more than ten minutes ago; "
                     "{again_says}",
-                    again_says=_AGAIN_SAYS,
+                    again_says=translate(_AGAIN_SAYS),
                 )
             ) from None
 
@@ -133,7 +133,7 @@ class SignIns:
             raise RefusedError(
                 translate(
                     "this is the answer to a sign-in in another tab; {again_says}",
-                    again_says=_AGAIN_SAYS,
+                    again_says=translate(_AGAIN_SAYS),
                 )
             )
         about = await self._descriptions.of(provider)
@@ -151,7 +151,9 @@ class SignIns:
         if not returned.code:
             raise RefusedError(
                 translate(
-                    "{name} sent no code; {again_says}", name=provider.name, again_says=_AGAIN_SAYS
+                    "{name} sent no code; {again_says}",
+                    name=provider.name,
+                    again_says=translate(_AGAIN_SAYS),
                 )
             )
         token = await self._token(provider, about, flight, returned.code, back)
@@ -244,15 +246,20 @@ def _accepted(provider: Provider, answer: Answer) -> Mapping[str, object]:
             "({status}); {again_says}",
             name=provider.name,
             status=answer.status,
-            again_says=_AGAIN_SAYS,
+            again_says=translate(_AGAIN_SAYS),
         )
     )
 
 
 def _declined(provider: Provider, error: str) -> str:
     if error == "access_denied":
-        return f"the sign-in at {provider.name} was canceled"
-    return f"{provider.name} did not sign you in ({error[:100]}); {_AGAIN_SAYS}"
+        return translate("the sign-in at {name} was canceled", name=provider.name)
+    return translate(
+        "{name} did not sign you in ({error}); {again_says}",
+        name=provider.name,
+        error=error[:100],
+        again_says=translate(_AGAIN_SAYS),
+    )
 
 
 def _signer(secret: str) -> URLSafeTimedSerializer:

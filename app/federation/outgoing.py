@@ -20,7 +20,6 @@ import httpx2
 
 from app.errors import RefusedError, UnavailableError
 from app.federation.addresses import Target, is_public, target_of
-from app.translation import translate
 
 MOST_BYTES = 256 * 1024  # of an answer
 _SECONDS = 10.0  # of a request, from the name to the last byte
@@ -50,12 +49,7 @@ class Answer:
             return json.loads(self.body) if self.body.strip() else None
         except (ValueError, RecursionError):
             raise UnavailableError(
-                translate(
-                    "{host_in} answered {status} without JSON",
-                    host_in=host_in(self.url),
-                    status=self.status,
-                ),
-                self.said(),
+                f"{host_in(self.url)} answered {self.status} without JSON", self.said()
             ) from None
 
     def fields(self) -> Mapping[str, object]:
@@ -67,12 +61,7 @@ class Answer:
         found = self.json()
         if not isinstance(found, dict):
             raise UnavailableError(
-                translate(
-                    "{host_in} answered {status} without a JSON object",
-                    host_in=host_in(self.url),
-                    status=self.status,
-                ),
-                self.said(),
+                f"{host_in(self.url)} answered {self.status} without a JSON object", self.said()
             )
         return found
 
@@ -147,14 +136,10 @@ class Outgoing:
             says = f"{target.host} did not answer within {self._seconds:g} seconds"
             raise UnavailableError(says) from None
         except httpx2.TimeoutException as error:
-            raise UnavailableError(
-                translate("{host} did not answer in time", host=target.host), str(error)
-            ) from error
+            raise UnavailableError(f"{target.host} did not answer in time", str(error)) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
             cause = str(error) or type(error).__name__
-            raise UnavailableError(
-                translate("{host} cannot be reached", host=target.host), cause
-            ) from error
+            raise UnavailableError(f"{target.host} cannot be reached", cause) from error
 
     async def check(self, url: str) -> None:
         """Refuse an address that must not be asked, before it is stored.
@@ -166,24 +151,18 @@ class Outgoing:
             async with asyncio.timeout(self._seconds):
                 await self._addresses(target_of(url, self._private))
         except TimeoutError:
-            raise RefusedError(
-                translate("the name {host_in} cannot be resolved in time", host_in=host_in(url))
-            ) from None
+            raise RefusedError(f"the name {host_in(url)} cannot be resolved in time") from None
 
     async def _addresses(self, target: Target) -> Sequence[str]:
         try:
             found = await self._resolve(target.host, target.port)
         except (OSError, UnicodeError):
-            raise RefusedError(translate("there is no host {host}", host=target.host)) from None
+            raise RefusedError(f"there is no host {target.host}") from None
         inside = [address for address in found if not is_public(address)]
         if not found or (inside and not target.private):
             raise RefusedError(
-                translate(
-                    "{host} has the private address {value}; to allow it, add {host} to "
-                    "WALLCLOCK_PRIVATE_HOSTS",
-                    host=target.host,
-                    value=inside[0] if inside else "",
-                )
+                f"{target.host} has the private address {inside[0] if inside else ''}; to allow "
+                f"it, add {target.host} to WALLCLOCK_PRIVATE_HOSTS"
             )
         return found
 
@@ -246,33 +225,19 @@ def text_in(fields: Mapping[str, object], name: str, whose: str) -> str:
     """
     found = fields.get(name)
     if not isinstance(found, str) or not found:
-        raise UnavailableError(
-            translate("{whose} answered without its {name}", whose=whose, name=name)
-        )
+        raise UnavailableError(f"{whose} answered without its {name}")
     return found
 
 
 async def _read(answer: httpx2.Response, host: str) -> bytes:
     packed = answer.headers.get("content-encoding", "identity")
     if packed != "identity":
-        raise UnavailableError(
-            translate(
-                "{host} answered with {packed}, which was not asked for",
-                host=host,
-                packed=packed[:20],
-            )
-        )
+        raise UnavailableError(f"{host} answered with {packed[:20]}, which was not asked for")
     body = bytearray()
     async for piece in answer.aiter_raw():
         body += piece
         if len(body) > MOST_BYTES:
-            raise UnavailableError(
-                translate(
-                    "{host} answered with more than {most_bytes:,} bytes",
-                    host=host,
-                    most_bytes=MOST_BYTES,
-                )
-            )
+            raise UnavailableError(f"{host} answered with more than {MOST_BYTES:,} bytes")
     return bytes(body)
 
 

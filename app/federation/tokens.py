@@ -13,7 +13,7 @@ from joserfc.errors import JoseError
 
 from app.errors import RefusedError, UnavailableError
 from app.federation.outgoing import Outgoing, host_in
-from app.translation import translate
+from app.translation import noted, translate
 
 # Never `none`, and never a shared secret: a public key could be used as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384")
@@ -25,7 +25,7 @@ _MOST_KEYS = 50
 _MOST_SETS = 500
 _LONGEST = 64 * 1024  # characters of a token
 _LONGEST_SUBJECT = 255
-_NO_TOKEN = "what was sent is not a signed token"
+_NO_TOKEN = noted("what was sent is not a signed token")
 _RSA_BITS = range(2048, 8193)
 _LARGEST_EXPONENT = 65_537  # a larger one makes every check slow
 _PUBLIC = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
@@ -188,13 +188,13 @@ def _fitting(keys: Iterable[Key], kid: str | None, algorithm: str) -> Sequence[K
 def _header(token: str) -> tuple[str, str | None]:
     """The algorithm of a token, and the name of its key."""
     if len(token) > _LONGEST or token.count(".") != 2:  # noqa: PLR2004  # three parts
-        raise RefusedError(_NO_TOKEN)
+        raise RefusedError(translate(_NO_TOKEN))
     head = token.split(".", 1)[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
         algorithm, kid = header["alg"], header.get("kid")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(_NO_TOKEN) from None
+        raise RefusedError(translate(_NO_TOKEN)) from None
     if algorithm not in ALGORITHMS:
         raise RefusedError(
             translate(

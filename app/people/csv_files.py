@@ -14,7 +14,7 @@ from app.people.classes import Member, Role
 from app.people.csv_heads import Head, first_of
 from app.people.csv_text import Line, lines_of, written
 from app.people.persons import clean_name
-from app.translation import translate
+from app.translation import noted, translate
 
 Format = Literal["ours", "canvas", "moodle"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -22,7 +22,7 @@ MOST_LINES = 10_000
 _SHOWN = 5  # problems that are reported
 
 _POSSIBLE = "points possible"
-_SAMPLE = "name the columns in the first line, such as id,name or name alone"
+_SAMPLE = noted("name the columns in the first line, such as id,name or name alone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def read_roster(content: bytes | str) -> Sequence[Listed]:
         try:
             found.append(_listed(row, head))
         except InputError as error:
-            problems.append(f"line {row.number}: {error}")
+            problems.append(translate("line {line}: {error}", line=row.number, error=error))
     _refuse(problems)
     if not found:
         raise InputError(translate("this roster has no lines below its head; nobody is on it"))
@@ -140,7 +140,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
             translate(
                 "line {count}: no column says whose points these are; {sample}",
                 count=first.number,
-                sample=_SAMPLE,
+                sample=translate(_SAMPLE),
             )
         )
     columns = _known_columns(first.cells, known)
@@ -158,7 +158,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
         try:
             lines.append(_grade_line(row, head, columns))
         except InputError as error:
-            problems.append(f"line {row.number}: {error}")
+            problems.append(translate("line {line}: {error}", line=row.number, error=error))
     _refuse(problems)
     left = [
         cell
@@ -200,7 +200,7 @@ def _head(lines: Iterator[Line]) -> tuple[Head, Iterator[Line]]:
             "line {count}: found {cells!r}; {sample}",
             count=rows[0].number,
             cells=", ".join(rows[0].cells)[:80],
-            sample=_SAMPLE,
+            sample=translate(_SAMPLE),
         )
     )
 
@@ -289,7 +289,7 @@ def _moodle(row: Graded) -> Sequence[str]:
 def _refuse(problems: Sequence[str]) -> None:
     if problems:
         more = len(problems) - _SHOWN
-        rest = [f"and {more:,} more"] if more > 0 else []
+        rest = [translate("and {more:,} more", more=more)] if more > 0 else []
         raise InputError("; ".join([*problems[:_SHOWN], *rest]))
 
 

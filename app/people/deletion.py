@@ -41,7 +41,11 @@ def refuse_other_name(typed: str, name: str) -> None:
         InputError: something else was typed.
     """
     if " ".join(typed.split()).casefold() != name.casefold():
-        found = f"not {typed[:40]!r}" if typed.strip() else "and the field was empty"
+        found = (
+            translate("not {text!r}", text=typed[:40])
+            if typed.strip()
+            else translate("and the field was empty")
+        )
         raise InputError(
             translate(
                 "nothing was deleted: to confirm, type the name {name!r}, {found}",

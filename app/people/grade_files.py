@@ -120,13 +120,22 @@ def points_difference(
     found = read_grades(content, named.keys())
     whose = _Whose(members)
     changes: list[PointsChange] = []
-    left_out = [f"the column {name[:60]!r} is none of this class" for name in found.left]
+    left_out = [
+        translate("the column {name!r} is none of this class", name=name[:60])
+        for name in found.left
+    ]
     same = 0
     for line, member in _matched(found, whose, left_out):
         for name, points in line.points.items():
             if not 0 <= points <= MOST_POINTS:
-                says = f"{name} is {points:g}; points are from 0 to {MOST_POINTS:,.0f}"
-                left_out.append(f"line {line.line}: {says}")
+                says = translate(
+                    "line {line}: {name} is {points:g}; points are from 0 to {most:,.0f}",
+                    line=line.line,
+                    name=name,
+                    points=points,
+                    most=MOST_POINTS,
+                )
+                left_out.append(says)
                 continue
             before = _now(book, member, named[name])
             if before is not None and abs(before - points) <= _CLOSE:
@@ -216,10 +225,17 @@ def _matched(
         try:
             member = whose.of(line)
         except InputError as error:
-            left_out.append(f"line {line.line}: {error}")
+            left_out.append(translate("line {line}: {error}", line=line.line, error=error))
             continue
         if first := seen.get(member.person):
-            left_out.append(f"line {line.line}: {member.name} again, as on line {first}")
+            left_out.append(
+                translate(
+                    "line {line}: {name} again, as on line {first}",
+                    line=line.line,
+                    name=member.name,
+                    first=first,
+                )
+            )
             continue
         seen[member.person] = line.line
         yield line, member

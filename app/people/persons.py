@@ -55,7 +55,11 @@ def clean_name(text: str) -> str:
     """
     name = " ".join(text.split())
     if not (0 < len(name) <= NAME_LIMIT and name.isprintable()):
-        found = f"not {name[:40]!r}" if name else "and nothing was entered"
+        found = (
+            translate("not {text!r}", text=name[:40])
+            if name
+            else translate("and nothing was entered")
+        )
         raise InputError(
             translate(
                 "a name must have 1 to {name_limit} printable characters, {found}",

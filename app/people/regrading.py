@@ -242,13 +242,13 @@ async def _judge(one: Stale, exercise: Exercise, runner: Runner, *, lower: bool)
         answer = stored_answer(one.answer, exercise.right_answer(one.seed))
         verdict = await exercise.grade(one.seed, answer, runner, one.member.learner)
     except AnswerError as error:
-        kept = f"cannot be read anymore: {error}"
+        kept = translate("cannot be read anymore: {error}", error=error)
         return Judged(stale=one, score=one.before, correct=False, digest="", why=kept)
     drawn = json.dumps(dict(exercise.draw(one.seed).shown), ensure_ascii=False)
     why = ""
     if verdict.score < one.before:
-        why = "" if lower else "would be lower"
-        why = "the exercise draws other values now" if drawn != one.drawn else why
+        why = "" if lower else translate("would be lower")
+        why = translate("the exercise draws other values now") if drawn != one.drawn else why
     return Judged(
         stale=one,
         score=verdict.score,

@@ -14,7 +14,6 @@ from app.db.tables import now
 from app.errors import InputError, NotFoundError, RefusedError, nearest
 from app.people.codes import digest_of
 from app.people.persons import clean_name
-from app.translation import translate
 
 REGISTRATION_LIFE = timedelta(days=7)
 _BYTES = 24  # of the code in a registration link
@@ -56,18 +55,10 @@ def add_platform(session: Session, given: Platform) -> Platform:
     """
     name = clean_name(given.name)
     if name in {platform.name for platform in platforms(session)}:
-        raise InputError(
-            translate("a platform called {name!r} already exists; choose another name", name=name)
-        )
+        raise InputError(f"a platform called {name!r} already exists; choose another name")
     same = (PlatformRow.issuer == given.issuer, PlatformRow.client_id == given.client_id)
     if session.exec(select(PlatformRow).where(*same)).first():
-        raise InputError(
-            translate(
-                "{issuer} with the client {client_id!r} already exists",
-                issuer=given.issuer,
-                client_id=given.client_id,
-            )
-        )
+        raise InputError(f"{given.issuer} with the client {given.client_id!r} already exists")
     values = {**asdict(given), "name": name}
     del values["id"]
     row = PlatformRow(**values)
@@ -91,7 +82,7 @@ def platform_with(session: Session, number: int) -> Platform:
     """
     row = session.get(PlatformRow, number)
     if row is None:
-        raise RefusedError(translate("this learning platform is not registered here anymore"))
+        raise RefusedError("this learning platform is not registered here anymore")
     return _active(_platform(row))
 
 
@@ -106,28 +97,16 @@ def platform_for(session: Session, issuer: str, client_id: str = "") -> Platform
     if len(found) == 1:
         return _active(found[0])
     if found:
-        raise RefusedError(
-            translate(
-                "{issuer} has several clients here: it must send its client_id", issuer=issuer
-            )
-        )
+        raise RefusedError(f"{issuer} has several clients here: it must send its client_id")
     if known:
         raise RefusedError(
-            translate(
-                "{issuer} is registered here, but not with the client {client_id!r}; an operator "
-                "adds it with wallclock platform add",
-                issuer=issuer,
-                client_id=client_id[:100],
-            )
+            f"{issuer} is registered here, but not with the client {client_id[:100]!r}; an "
+            "operator adds it with wallclock platform add"
         )
     close = nearest(issuer, {one.issuer for one in platforms(session)})
     raise RefusedError(
-        translate(
-            "the learning platform {issuer!r} is not registered here{close}; an operator adds "
-            "it with wallclock platform add",
-            issuer=issuer[:200],
-            close=close,
-        )
+        f"the learning platform {issuer[:200]!r} is not registered here{close}; an operator adds "
+        "it with wallclock platform add"
     )
 
 
@@ -139,9 +118,7 @@ def platform_named(session: Session, name: str) -> Platform:
     """
     known = {platform.name: platform for platform in platforms(session)}
     if name not in known:
-        raise NotFoundError(
-            translate("no platform is called {name!r}{near}", name=name, near=nearest(name, known))
-        )
+        raise NotFoundError(f"no platform is called {name!r}{nearest(name, known)}")
     return known[name]
 
 
@@ -179,12 +156,9 @@ def check_deployment(session: Session, platform: Platform, deployment: str) -> N
     """
     if session.get(DeploymentRow, (platform.id, deployment)) is None:
         raise RefusedError(
-            translate(
-                "the deployment {deployment!r} of {name} is not allowed here; an operator allows "
-                "it with: wallclock platform allow {name!r} {deployment!r}",
-                deployment=deployment[:200],
-                name=platform.name,
-            )
+            f"the deployment {deployment[:200]!r} of {platform.name} is not allowed here; an "
+            f"operator allows it with: wallclock platform allow {platform.name!r} "
+            f"{deployment[:200]!r}"
         )
 
 
@@ -205,10 +179,8 @@ def registration_with(session: Session, code: str) -> str:
     row = session.get(RegistrationRow, digest_of(code))
     if row is None or row.until < now():
         raise RefusedError(
-            translate(
-                "this registration link was used already, or has expired; an operator makes a new "
-                "one with wallclock platform link"
-            )
+            "this registration link was used already, or has expired; an operator makes a new one "
+            "with wallclock platform link"
         )
     return row.name
 
@@ -222,11 +194,8 @@ def use_registration(session: Session, code: str) -> bool:
 def _active(platform: Platform) -> Platform:
     if not platform.active:
         raise RefusedError(
-            translate(
-                "{name} has registered, but is not active yet; an operator activates it with: "
-                "wallclock platform allow {name!r}",
-                name=platform.name,
-            )
+            f"{platform.name} has registered, but is not active yet; an operator activates it "
+            f"with: wallclock platform allow {platform.name!r}"
         )
     return platform
 

@@ -21,7 +21,6 @@ from app.federation.lti.vocabulary import (
 )
 from app.federation.outgoing import Answer, text_in
 from app.people.assignments import Assignment
-from app.translation import translate
 
 _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
 
@@ -85,11 +84,8 @@ async def line_item(services: Services, platform: Platform, link: ResourceLink) 
     """
     if not link.lineitems:
         raise RefusedError(
-            translate(
-                "{name} has sent no place for grades with this link; let the tool send grades in "
-                "its settings there, then open the link once",
-                name=platform.name,
-            )
+            f"{platform.name} has sent no place for grades with this link; let the tool send "
+            "grades in its settings there, then open the link once"
         )
     asked = urlencode({"resource_link_id": link.resource_link, "tag": TAG})
     joined = "&" if urlsplit(link.lineitems).query else "?"
@@ -130,14 +126,7 @@ async def send_score(
         json.dumps(body).encode(),
     )
     if answer.status not in _TAKEN:
-        raise RefusedError(
-            translate(
-                "{name} answered {status} ({said})",
-                name=platform.name,
-                status=answer.status,
-                said=answer.said(),
-            )
-        )
+        raise RefusedError(f"{platform.name} answered {answer.status} ({answer.said()})")
 
 
 async def change_line_item(
@@ -154,13 +143,7 @@ async def change_line_item(
     accept = {"Accept": LINE_ITEM_TYPE}
     answer = await services.call(platform, LINE_ITEM_SCOPE, "GET", lineitem, accept)
     if answer.status != HTTPStatus.OK:
-        raise RefusedError(
-            translate(
-                "the line item cannot be read: {status} ({said})",
-                status=answer.status,
-                said=answer.said(),
-            )
-        )
+        raise RefusedError(f"the line item cannot be read: {answer.status} ({answer.said()})")
     item = dict(answer.fields())
     if item.get("tag") != TAG:
         return False
@@ -172,13 +155,7 @@ async def change_line_item(
         platform, LINE_ITEM_SCOPE, "PUT", lineitem, headers, json.dumps(told).encode()
     )
     if answer.status not in _TAKEN:
-        raise RefusedError(
-            translate(
-                "the line item stays as it is: {status} ({said})",
-                status=answer.status,
-                said=answer.said(),
-            )
-        )
+        raise RefusedError(f"the line item stays as it is: {answer.status} ({answer.said()})")
     return True
 
 
@@ -219,28 +196,15 @@ async def _made(services: Services, platform: Platform, link: ResourceLink) -> s
     )
     if answer.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
         raise RefusedError(
-            translate(
-                "{name} makes no line item: it answered {status} ({said})",
-                name=platform.name,
-                status=answer.status,
-                said=answer.said(),
-            )
+            f"{platform.name} makes no line item: it answered {answer.status} ({answer.said()})"
         )
     return text_in(answer.fields(), "id", platform.name)
 
 
 def _items(answer: Answer) -> Sequence[Mapping[str, object]]:
     if answer.status != HTTPStatus.OK:
-        raise RefusedError(
-            translate(
-                "the line items cannot be read: {status} ({said})",
-                status=answer.status,
-                said=answer.said(),
-            )
-        )
+        raise RefusedError(f"the line items cannot be read: {answer.status} ({answer.said()})")
     found = answer.json()
     if not isinstance(found, list):
-        raise UnavailableError(
-            translate("the platform answered without a list of line items"), answer.said()
-        )
+        raise UnavailableError("the platform answered without a list of line items", answer.said())
     return [one for one in found if isinstance(one, dict)]

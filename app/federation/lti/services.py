@@ -14,7 +14,6 @@ from app.errors import RefusedError, UnavailableError
 from app.federation.lti.keys import signed, signing_key
 from app.federation.lti.platforms import Platform
 from app.federation.outgoing import Answer, Outgoing, host_in, text_in
-from app.translation import translate
 
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _SPARE = 60.0  # seconds before its end in which a token is not used anymore
@@ -100,13 +99,8 @@ class Services:
         answer = check_moment(await self._outgoing.post_form(platform.token_url, form))
         if answer.status != HTTPStatus.OK:
             raise RefusedError(
-                translate(
-                    "{name} gives no token for {scope}: it answered {status} ({said})",
-                    name=platform.name,
-                    scope=scope.rpartition("/")[2],
-                    status=answer.status,
-                    said=answer.said(),
-                )
+                f"{platform.name} gives no token for {scope.rpartition('/')[2]}: it answered "
+                f"{answer.status} ({answer.said()})"
             )
         given = answer.fields()
         ends = given.get("expires_in")
@@ -133,10 +127,5 @@ def check_moment(answer: Answer) -> Answer:
         UnavailableError: it does.
     """
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in _LATER:
-        raise UnavailableError(
-            translate(
-                "{host_in} answered {status}", host_in=host_in(answer.url), status=answer.status
-            ),
-            answer.said(),
-        )
+        raise UnavailableError(f"{host_in(answer.url)} answered {answer.status}", answer.said())
     return answer

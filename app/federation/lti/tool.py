@@ -19,7 +19,6 @@ from app.federation.lti.tickets import use_once
 from app.federation.outgoing import Outgoing, host_in
 from app.federation.tokens import KeySets, verified
 from app.people.assignments import Assignment
-from app.translation import translate
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -98,18 +97,13 @@ def tool_address(address: str) -> str:
     """
     if not address:
         raise UnavailableError(
-            translate(
-                "LTI needs the public address of this site; set WALLCLOCK_URL, such as "
-                "https://wallclock.example.org"
-            )
+            "LTI needs the public address of this site; set WALLCLOCK_URL, such as "
+            "https://wallclock.example.org"
         )
     loopback = f"[{host_in(address)}]" if ":" in host_in(address) else host_in(address)
     if not address.startswith("https://") and loopback not in _LOOPBACK:
         raise UnavailableError(
-            translate(
-                "LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_URL is "
-                "{address}",
-                address=address,
-            )
+            f"LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_URL "
+            f"is {address}"
         )
     return address

@@ -166,7 +166,7 @@ def _page(
     known = dict.fromkeys(hardware_of(run.report) for group in groups for run in group.runs)
     page = BoardPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
-        kind=KINDS[lab.links],
+        kind=translate(KINDS[lab.links]),
         asks=guess_label(lab, lab.asked_of(lab.starts)),
         groups=tuple(_view(lab, group, number, hardware) for number, group in shown),
         left_out=len(on_it) - len(shown),

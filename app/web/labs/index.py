@@ -107,8 +107,8 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
     asked = shown.asked_of(shown.starts)
     return LabPage(
         lab=shown,
-        kind=KINDS[shown.links],
-        links=LINKS_SAY[shown.links],
+        kind=translate(KINDS[shown.links]),
+        links=translate(LINKS_SAY[shown.links]),
         question=mark(html(shown.question)),
         explains=mark(html(shown.explains)),
         form=form,

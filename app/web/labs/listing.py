@@ -162,7 +162,7 @@ def _card(lab: Lab, topics: Sequence[tuple[float, Hyperlink]], runs: int, *, don
         href=lab_url(lab.name),
         title=lab.title,
         summary=lab.summary,
-        kind=KINDS[lab.links],
+        kind=translate(KINDS[lab.links]),
         picture=picture_of(lab.name),
         chapters=tuple(link for _, link in topics),
         position=min((position for position, _ in topics), default=float("inf")),
