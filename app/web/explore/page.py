@@ -140,7 +140,7 @@ class ExploreList:
 @router.get("")
 async def explore_list(request: Request, site: Here) -> Response:
     """Every explorer, in the order of the chapters."""
-    says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
+    says = translate("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints.")
     around = frame(request, translate("Explore"), says, "explore")
     return render(
         "explore/explorers.html",

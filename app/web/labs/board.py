@@ -178,7 +178,7 @@ def _page(
         known=tuple(dict.fromkeys((*known, *(published_hardware() if collectives else ())))),
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
-    title = f"{lab.title}: all machines"
+    title = translate("{title}: all machines", title=lab.title)
     preview = preview_of(f"{lab_url(lab.name)}/board", board_card(lab, groups))
     around = frame(request, title, lab.summary, "labs", preview)
     return render("labs/board.html", around, page, status)
@@ -193,7 +193,7 @@ def _view(lab: Lab, group: RunGroup, number: int, hardware: str) -> GroupView:
     return GroupView(
         parameters=group.parameters,
         figure=figure_view(figure_of(lab, group), f"{lab_url(lab.name)}/board", number),
-        held=HELD[group.held],
+        held=translate(HELD[group.held]),
         over=held_over(group.held, "formula"),
         lettered=group.names[0] in LETTERS,
         varies=group.varies,

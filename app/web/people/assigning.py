@@ -206,7 +206,7 @@ def _shown(
     request: Request, site: Site, member: Membership, stored: Assignment | None, draft: _Draft
 ) -> Response:
     new_url = f"{class_url(member.class_id)}/assignments/new"
-    heading, form = stored.title if stored else "New assignment", draft.form
+    heading, form = stored.title if stored else translate("New assignment"), draft.form
     paths = [
         Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics
     ]

@@ -18,7 +18,7 @@ from app.network.routes import LazyRoute
 from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend
@@ -29,7 +29,7 @@ from app.web.people.ways import ConnectPage, NamePage, RefusedPage
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
 _PRIVATE = {"Cache-Control": "no-store"}
-_NAMELESS = "someone without a name"
+_NAMELESS = noted("someone without a name")
 router = APIRouter(prefix=_PATH, route_class=LazyRoute)
 
 
@@ -101,7 +101,7 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
     pending = _pending(request, site)
     if visiting.person is None or pending is None:
         raise sign_in_first(request)
-    page = ConnectPage(_called(site, pending), visiting.person.name or _NAMELESS)
+    page = ConnectPage(_called(site, pending), visiting.person.name or translate(_NAMELESS))
     return render("people/connect.html", frame(request, translate("Is this you?"), here="me"), page)
 
 

@@ -170,9 +170,9 @@ def _shown(
         head=head_of(member, "Grades"),
         teaches=member.teaches,
         files=(
-            Hyperlink(f"{href}ours", "For a spreadsheet"),
-            Hyperlink(f"{href}canvas", "For Canvas"),
-            Hyperlink(f"{href}moodle", "For Moodle"),
+            Hyperlink(f"{href}ours", translate("For a spreadsheet")),
+            Hyperlink(f"{href}canvas", translate("For Canvas")),
+            Hyperlink(f"{href}moodle", translate("For Moodle")),
         ),
         assignments=tuple(
             Hyperlink(f"{href}ours&assignment={one.id}", one.title) for one in assignments

@@ -17,7 +17,7 @@ from app.people.assignments import Assignment, Entry, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.policy import dates_of
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -27,10 +27,10 @@ from app.web.people.ideas import Idea, idea_html, link_to
 
 router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 _WORDS: Mapping[State, str] = {
-    "new": "not begun",
-    "trying": "trying",
-    "stuck": "stuck",
-    "solved": "solved",
+    "new": noted("not begun"),
+    "trying": noted("trying"),
+    "stuck": noted("stuck"),
+    "solved": noted("solved"),
 }
 _IDEAS = 5  # of an exercise
 _NAMES = 60  # of a state
@@ -187,7 +187,7 @@ def _counts(
         counts.append(
             StateCount(
                 state=state,
-                word=_WORDS[state],
+                word=translate(_WORDS[state]),
                 count=sizes[state],
                 start=round(start, 3),
                 width=round(width, 3),

@@ -24,7 +24,7 @@ from app.people.persons import (
     close_every_browser,
 )
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
@@ -80,15 +80,17 @@ class GonePage:
 
 
 _SAID = {
-    "name": "Your name was changed.",
-    "left": "You left the class. Your answers are still yours.",
+    "name": noted("Your name was changed."),
+    "left": noted("You left the class. Your answers are still yours."),
 }
 
 
 @router.get("")
 async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
     """The page of the person who is signed in."""
-    return await aside(_me, request, site, visiting, _SAID.get(done, ""))
+    return await aside(
+        _me, request, site, visiting, translate(_SAID[done]) if done in _SAID else ""
+    )
 
 
 @router.post("/name", dependencies=[FromHere])

@@ -81,6 +81,10 @@ def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
     counts = dict(before)
     for reason in reasons:
         known = reason[:_LONG]
-        known = known if known in counts or len(counts) < _REASONS - 1 else "for other reasons"
+        known = (
+            known
+            if known in counts or len(counts) < _REASONS - 1
+            else translate("for other reasons")
+        )
         counts[known] = counts.get(known, 0) + 1
     return counts

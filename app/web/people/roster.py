@@ -140,7 +140,7 @@ async def remove(
     """Take a member out of the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     if sure != "yes":
-        says = "Nobody was removed: tick the box to confirm, then remove again."
+        says = translate("Nobody was removed: tick the box to confirm, then remove again.")
         return await aside(_member, request, site, member, person, says)
     try:
         await aside(_remove, site, class_id, person)
