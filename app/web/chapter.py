@@ -14,6 +14,7 @@ from app.explorers import EXPLORERS
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -97,7 +98,9 @@ def _page(site: Site, topic: Topic, past: Past, learner: str) -> ChapterPage:
         extras=path_of(topic.extras, past.known),
         onward=onward_for(site, past, topic.id),
         results=tuple(_results(site, topic, past, learner)) if path.is_finished else (),
-        explorers=tuple(Hyperlink(explorer_url(one.name), one.title) for one in explorers),
+        explorers=tuple(
+            Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers
+        ),
         figures=tuple(embedded_view(one, state) for one, state in figures),
         earlier=beside[place - 1] if place > 0 else None,
         later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,

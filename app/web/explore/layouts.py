@@ -204,7 +204,7 @@ def _page(values: Values, corrections: tuple[str, ...], found: Found | str) -> L
 def _field(control: Control, text: str) -> FieldView:
     options = tuple(control.options.items()) if isinstance(control, Select) else ()
     number, _, unit = (text, "", "") if options else text.partition(" ")
-    return FieldView(control.name, control.label, number, unit, options)
+    return FieldView(control.name, translate(control.label), number, unit, options)
 
 
 def _facts(best: Ranked) -> tuple[tuple[str, str], ...]:

@@ -108,7 +108,10 @@ def fact_views(shown: Explored, before: Explored | None) -> tuple[FactView, ...]
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
         FactView(
-            fact.label, fact.value, fact.beside, *(since(fact, before) if before else ("", ""))
+            translate(fact.label),
+            fact.value,
+            fact.beside,
+            *(since(fact, before) if before else ("", "")),
         )
         for fact in shown.facts
     )
@@ -151,7 +154,9 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
 def _related(explorer: Explorer, values: Values) -> list[Hyperlink]:
     now = state_of(explorer, values)
     links = [
-        Hyperlink(explorer_url(name, _shared(EXPLORERS[name], now)), EXPLORERS[name].title)
+        Hyperlink(
+            explorer_url(name, _shared(EXPLORERS[name], now)), translate(EXPLORERS[name].title)
+        )
         for name in explorer.related
     ]
     if now.keys() >= set(_RUN):

@@ -53,7 +53,7 @@ def judged(
     except AnswerError as error:
         return Guess(near=None, says=sentence(str(error)))
     typed += f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
-    told = {"typed": typed, "label": fact.label, "value": fact.value}
+    told = {"typed": typed, "label": translate(fact.label), "value": fact.value}
     if key.holds(reading):
         says = translate("You predicted {typed}. Right: {label} is {value}.", **told)
         return Guess(near=True, says=says)
