@@ -116,7 +116,7 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
     """The page on which a teacher chooses."""
     own = await aside(_own, site, launch)
     page = ChoosePage(
-        course=launch.title or "your course",
+        course=launch.title or translate("your course"),
         several=launch.several,
         assignments=tuple(Offer(str(one.id), one.title, len(one.entries)) for one in own),
         chapters=tuple(
@@ -151,7 +151,10 @@ def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence
     count = len(wishes.assignments) + len(wishes.chapters)
     most = _MOST if launch.several else 1
     if not 0 < count <= most:
-        asked = "an assignment" if most == 1 else f"at least one assignment, and at most {most}"
+        if most == 1:
+            asked = translate("an assignment")
+        else:
+            asked = translate("at least one assignment, and at most {most}", most=most)
         raise InputError(translate("choose {asked}: {count} were chosen", asked=asked, count=count))
     with open_writing_session(site.engine) as session:
         own = {one.id for one in _assignments(session, launch)}

@@ -211,7 +211,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
     let_frame(request, {*found.origins, origin_of(platform.auth_url)})
-    page = OpenPage(found.link_title or "Your assignment", sealed(site.secret, found))
+    page = OpenPage(found.link_title or translate("Your assignment"), sealed(site.secret, found))
     return render("lti/open.html", frame(request, page.title), page)
 
 

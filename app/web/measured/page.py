@@ -21,7 +21,7 @@ from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import LazyRoute
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import noted, translate
 from app.web.explore.figures import figure_file
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -35,10 +35,10 @@ from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
 router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
-_TITLE = "Your own measurements"
-_LEAD = (
-    "Paste what nccl-tests printed or the log of a training run, and see it beside the wire, the"
-    " formulas and the measurements of others."
+_TITLE = noted("Your own measurements")
+_LEAD = noted(
+    "Paste what nccl-tests printed or the log of a training run, and see it beside the "
+    "wire, the formulas and the measurements of others."
 )
 
 
@@ -144,7 +144,12 @@ def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
             for one in published_logs().values()
         ),
     )
-    return render("measured/measured.html", frame(request, _TITLE, _LEAD, "labs"), page, status)
+    return render(
+        "measured/measured.html",
+        frame(request, translate(_TITLE), translate(_LEAD), "labs"),
+        page,
+        status,
+    )
 
 
 def _named(name: str) -> PublishedMeasurement:

@@ -26,7 +26,7 @@ from app.measurements.reports import Unread
 from app.measurements.stored import read_stored, stored
 from app.network.routes import LazyRoute
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, Visitor, learner_of, remember, spend
@@ -37,7 +37,9 @@ from app.web.measured.views import ADDRESS, ReportView, view_of
 router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
 _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved
-_STALE = "this page is more than a day old, or was changed: read the file again, then save it"
+_STALE = noted(
+    "this page is more than a day old, or was changed: read the file again, then save it"
+)
 _SEALED = 700_000  # characters of a form's field; a body may have 1 MiB
 V = TypeVar("V", ReportView, TraceView)
 
@@ -111,7 +113,7 @@ def _row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
     try:
         first, text, given = _serializer(site).loads(seal, max_age=_AGE)
     except BadSignature:  # or an old one
-        raise InputError(_STALE) from None
+        raise InputError(translate(_STALE)) from None
     name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
     return MeasurementRow(
         name=new_measurement_name(),

@@ -44,7 +44,7 @@ async def api_docs(request: Request) -> Response:
         for path, methods in described["paths"].items()
         for method, operation in methods.items()
     )
-    says = "Check answers from a program: one at a time or in a stream."
+    says = translate("Check answers from a program: one at a time or in a stream.")
     return render(
         "reference/api.html", frame(request, translate("JSON interface"), says), operations
     )

@@ -63,7 +63,7 @@ class AuthoringPage:
 @router.get("/authoring")
 async def authoring(request: Request) -> Response:
     """How to write an exercise."""
-    says = "One YAML file is one exercise: its keys, its kinds and a sample of each."
+    says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
     return render(
         "reference/authoring.html", frame(request, translate("Write exercises"), says), _page()
     )
@@ -77,7 +77,9 @@ def _page() -> AuthoringPage:
         own = {n: f for n, f in kind.model_fields.items() if n not in Base.model_fields}
         text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
         says = inspect.getdoc(kind) or ""
-        kinds.append(Kind(name, kind.kind_title, says, tuple(_keys(own)), text, kind.sample))
+        kinds.append(
+            Kind(name, translate(kind.kind_title), says, tuple(_keys(own)), text, kind.sample)
+        )
     figures = (
         Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items())
     )

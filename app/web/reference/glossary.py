@@ -53,7 +53,7 @@ async def glossary(request: Request, site: Here) -> Response:
         )
         for key, term in terms().items()
     )
-    says = "The terms of distributed training, each in a sentence or two."
+    says = translate("The terms of distributed training, each in a sentence or two.")
     return render(
         "reference/glossary.html", frame(request, translate("Glossary"), says), _letters(entries)
     )
