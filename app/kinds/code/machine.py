@@ -81,10 +81,6 @@ class Machine(Strict):
             got = played.held[rank].get(name) or _NONE
             if got != wanted:
                 lacks = ", ".join(map(str, sorted((wanted or _NONE) - got)))
-                return translate(
-                    _LACKS_RANK if self.holds == "chunks" else _LACKS_BATCH,
-                    rank=rank,
-                    name=written(name),
-                    lacks=lacks,
-                )
+                form = _LACKS_RANK if self.holds == "chunks" else _LACKS_BATCH
+                return translate(form, rank=rank, name=written(name), lacks=lacks)
         return ""

@@ -69,7 +69,8 @@ def _status(error: Exception) -> int:
 
 def _kept(request: Request) -> str:
     """Whether anything that was sent may be lost."""
-    return translate(_LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST)
+    says = _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+    return translate(says)
 
 
 def _says(request: Request, error: Exception, status: int) -> str:

@@ -83,6 +83,7 @@ class LabView(KindView[LabExercise]):
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
+        links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
         return LabForm(
             whole_page=True,
             score=_score(filled.parts),
@@ -90,7 +91,7 @@ class LabView(KindView[LabExercise]):
             other=_other_form(exercise, seed, job, locked) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=translate(KINDS[job.lab.links]),
-            links=translate(_REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]),
+            links=translate(links),
             boxes=tuple(box_views(question.fields, filled)),
             options=tuple(
                 option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))
