@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from app.translation import translate
+
 
 class AppError(Exception):
     """Base class of every error below; any other exception is a bug."""
@@ -76,7 +78,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "; did you mean 'ring_all_reduce'?"
     """
     closest = get_close_matches(name, list(known), n=1)
-    return f"; did you mean {closest[0]!r}?" if closest else ""
+    return translate("; did you mean {name!r}?", name=closest[0]) if closest else ""
 
 
 def capitalized(text: str) -> str:

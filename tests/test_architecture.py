@@ -8,7 +8,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config", "metrics"}
+LEAVES = {"errors", "units", "config", "metrics", "translation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "network",
@@ -25,7 +25,7 @@ SERVER = CORE | {
     "translation",
 }
 MAY: dict[str, set[str]] = {
-    "errors": set(),
+    "errors": {"translation"},
     "units": set(),
     "metrics": set(),
     "translation": set(),
@@ -37,23 +37,49 @@ MAY: dict[str, set[str]] = {
     "formulas": {"units"},
     "simulators": {"units"},
     "charts": {"units", "simulators", "templating"},
-    "expressions": {"errors", "units", "formulas"},
+    "expressions": {"translation", "errors", "units", "formulas"},
     "db": {"errors", "config", "metrics"},
     "sandbox": {"errors", "units", "config", "metrics"},
-    "kinds": {"errors", "units", "formulas", "expressions", "measurements", "sandbox", "searching"}
+    "kinds": {
+        "translation",
+        "errors",
+        "units",
+        "formulas",
+        "expressions",
+        "measurements",
+        "sandbox",
+        "searching",
+    }
     | {"simulators"},
-    "content": {"config", "errors", "expressions", "formulas", "kinds", "translation", "yaml_file"},
-    "learning": {"content", "kinds"},
-    "people": {"config", "content", "db", "errors", "kinds", "sandbox"},
-    "federation": {"config", "db", "errors", "metrics", "network", "people"},
+    "content": {"translation", "config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
+    "learning": {"translation", "content", "kinds"},
+    "people": {"translation", "config", "content", "db", "errors", "kinds", "sandbox"},
+    "federation": {"translation", "config", "db", "errors", "metrics", "network", "people"},
     "published": {"errors", "formulas", "units", "yaml_file"},
-    "explorers": {"charts", "errors", "formulas", "published", "simulators", "units"},
+    "explorers": {
+        "translation",
+        "charts",
+        "errors",
+        "formulas",
+        "published",
+        "simulators",
+        "units",
+    },
     "searching": {"formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
     "measurements": {"errors", "formulas", "units"},
     "predicting": {"errors", "formulas", "units"},
-    "labs": {"config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
+    "labs": {
+        "translation",
+        "config",
+        "db",
+        "errors",
+        "expressions",
+        "formulas",
+        "measurements",
+        "metrics",
+    }
     | {"units", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
     | {"translation"},

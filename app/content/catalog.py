@@ -15,7 +15,7 @@ from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import Exercise
 from app.kinds.base import Embedded
 from app.kinds.parameters import ChapterParameter
-from app.translation import SOURCE
+from app.translation import SOURCE, translate
 
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
@@ -151,9 +151,8 @@ class Catalog:
         """
         if name in self.by_id:
             return self.by_id[name]
-        raise NotFoundError(
-            f"no exercise is called {name[:200]!r}{nearest(name[:200], self.by_id)}"
-        )
+        name, near = name[:200], nearest(name[:200], self.by_id)
+        raise NotFoundError(translate("no exercise is called {name!r}{near}", name=name, near=near))
 
     def topic(self, name: str) -> Topic:
         """The chapter with the id *name*.
@@ -164,8 +163,8 @@ class Catalog:
         for topic in (*self.topics, *self.hidden):
             if topic.id == name:
                 return topic
-        known = [topic.id for topic in self.topics]
-        raise NotFoundError(f"no chapter is called {name[:200]!r}{nearest(name[:200], known)}")
+        name, near = name[:200], nearest(name[:200], [topic.id for topic in self.topics])
+        raise NotFoundError(translate("no chapter is called {name!r}{near}", name=name, near=near))
 
     def topic_of(self, exercise: Exercise) -> Topic:
         """The chapter of *exercise*, as it is listed; in full if *exercise* is not listed."""

@@ -19,6 +19,7 @@ from app.expressions import Quantity, fill, holds
 from app.kinds.base import Markdown, Strict, UnitName
 from app.kinds.drawing import Draw, DrawnValue, draw, shuffled
 from app.kinds.quantity import AskedQuantity
+from app.translation import translate
 from app.yaml_file import read_document
 
 FIRST = date(2026, 1, 1)  # its question has the number 1
@@ -79,12 +80,14 @@ class DailyQuestion:
             AnswerError: it is not a positive quantity of this question's dimension.
         """
         if not text.strip():
-            raise AnswerError("the guess is empty: enter a number")
+            raise AnswerError(translate("the guess is empty: enter a number"))
         if len(text) > LONGEST:
-            raise AnswerError(f"a guess has at most {LONGEST} characters")
+            raise AnswerError(
+                translate("a guess has at most {longest} characters", longest=LONGEST)
+            )
         value = self.asked.read(text).value
         if value <= 0:
-            raise AnswerError("a guess must be larger than 0")
+            raise AnswerError(translate("a guess must be larger than 0"))
         return value
 
     def shown(self, value: float) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.expressions import ExpressionError, fill
+from app.translation import translate
 from app.yaml_file import YamlDocument, read_document
 
 Severity = Literal["A", "B", "C"]
@@ -91,7 +92,11 @@ def erratum_called(name: str) -> Erratum:
     found = known.get(name.upper())
     if found is None:
         raise NotFoundError(
-            f"no erratum is called {name[:40]!r}{nearest(name[:40].upper(), known)}"
+            translate(
+                "no erratum is called {name!r}{near}",
+                name=name[:40],
+                near=nearest(name[:40].upper(), known),
+            )
         )
     return found
 

@@ -15,6 +15,7 @@ from app.explorers.base import (
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
 from app.simulators.faults import run_until
+from app.translation import noted, translate
 from app.units import RATIO, SECOND, show
 
 _INTERVALS = 2000  # in a simulated run
@@ -35,8 +36,8 @@ def _checkpoints(values: Values) -> Explored:
         for place in _PLACES
         if young * place + cost + restart < _HOPELESS * mtbf
     )
-    series = [Series(Color.BLUE, "first order", wastes)]
-    series += [Series(Color.ORANGE, "simulated", simulated)] if simulated else []
+    series = [Series(Color.BLUE, translate("first order"), wastes)]
+    series += [Series(Color.ORANGE, translate("simulated"), simulated)] if simulated else []
     own = expected_waste(interval, cost, mtbf, restart)
     best = expected_waste(young, cost, mtbf, restart)
     says = (
@@ -46,25 +47,25 @@ def _checkpoints(values: Values) -> Explored:
         f"{show(young, SECOND)}, wastes {percent_text(best)}; Daly's is {show(daly, SECOND)}."
     )
     facts = (
-        quantity("Young's interval", young, SECOND),
-        quantity("Daly's interval", daly, SECOND),
-        share("waste at Young's interval", best),
-        share("waste at your interval", own),
+        quantity(noted("Young's interval"), young, SECOND),
+        quantity(noted("Daly's interval"), daly, SECOND),
+        share(noted("waste at Young's interval"), best),
+        share(noted("waste at your interval"), own),
     )
     marks = (
-        LabeledPoint(young, best, f"Young: {percent_text(best)}"),
+        LabeledPoint(young, best, translate("Young: {share}", share=percent_text(best))),
         LabeledPoint(
             interval,
             own,
-            f"yours: {percent_text(own)}",
+            translate("yours: {share}", share=percent_text(own)),
             Grip("interval"),
         ),
     )
     plot = Plot(
-        title="Time wasted",
+        title=translate("Time wasted"),
         summary=summary_of(says),
-        x=Axis("interval between checkpoints", SECOND, log=True),
-        y=Axis("share of the time", RATIO, percent=True),
+        x=Axis(translate("interval between checkpoints"), SECOND, log=True),
+        y=Axis(translate("share of the time"), RATIO, percent=True),
         series=tuple(series),
         marks=marks,
     )
@@ -79,16 +80,20 @@ def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> flo
 
 CHECKPOINTS = Explorer(
     name="checkpoints",
-    title="How often should a run save?",
-    summary="Wasted time over the interval, first order and simulated, with Young's and Daly's.",
-    question="A machine fails every 24 hours; a checkpoint takes 98 s. What is the best interval?",
-    predicts="Young's interval",
+    title=noted("How often should a run save?"),
+    summary=noted(
+        "Wasted time over the interval, first order and simulated, with Young's and Daly's."
+    ),
+    question=noted(
+        "A machine fails every 24 hours; a checkpoint takes 98 s. What is the best interval?"
+    ),
+    predicts=noted("Young's interval"),
     chapter="checkpoints",
     formulas=("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
     controls=(
         Slider(
             "interval",
-            "Interval",
+            noted("Interval"),
             (1, 1440),
             default=60,
             unit="min",
@@ -98,7 +103,7 @@ CHECKPOINTS = Explorer(
         ),
         Slider(
             "checkpoint",
-            "Time of a checkpoint",
+            noted("Time of a checkpoint"),
             (1, 3600),
             default=98,
             unit="s",
@@ -106,11 +111,17 @@ CHECKPOINTS = Explorer(
             whole=False,
         ),
         Slider(
-            "mtbf", "Time between failures", (0.5, 500), default=24, unit="h", log=True, whole=False
+            "mtbf",
+            noted("Time between failures"),
+            (0.5, 500),
+            default=24,
+            unit="h",
+            log=True,
+            whole=False,
         ),
-        Slider("restart", "Time of a restart", (0, 3600), default=0, unit="s", aside=True),
+        Slider("restart", noted("Time of a restart"), (0, 3600), default=0, unit="s", aside=True),
     ),
     explore=_checkpoints,
-    asks="What is the best interval between checkpoints, by Young's formula?",
+    asks=noted("What is the best interval between checkpoints, by Young's formula?"),
     foreseen=Foreseen(exercise="checkpoints/young-interval", answer="interval"),
 )

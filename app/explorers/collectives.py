@@ -17,6 +17,7 @@ from app.formulas.collectives import (
     tree_all_reduce_steps,
     tree_all_reduce_time,
 )
+from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
@@ -55,14 +56,14 @@ def _race(values: Values) -> Explored:
         )
     )
     facts = (
-        quantity("crossover", crossover, BYTE),
+        quantity(noted("crossover"), crossover, BYTE),
         *(quantity(name, time, SECOND) for name, time in own.items()),
     )
     plot = Plot(
-        title="Time of an all-reduce",
+        title=translate("Time of an all-reduce"),
         summary=summary_of(says),
-        x=Axis("array size", BYTE, log=True),
-        y=Axis("time of the all-reduce", SECOND, log=True),
+        x=Axis(translate("array size"), BYTE, log=True),
+        y=Axis(translate("time of the all-reduce"), SECOND, log=True),
         series=tuple(
             Series(_COLORS[name], name, tuple((s, time(s)) for s in _SIZES))
             for name, time in algorithms.items()
@@ -111,11 +112,13 @@ def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
 
 RACE = Explorer(
     name="all-reduce",
-    title="Which all-reduce is fastest?",
-    summary="Naive, ring, tree, double tree and hierarchical all-reduce at every size, and where "
-    "they cross.",
-    question="Above which size does a ring beat the double tree on 64 ranks?",
-    predicts="crossover",
+    title=noted("Which all-reduce is fastest?"),
+    summary=noted(
+        "Naive, ring, tree, double tree and hierarchical all-reduce at every size, and "
+        "where they cross."
+    ),
+    question=noted("Above which size does a ring beat the double tree on 64 ranks?"),
+    predicts=noted("crossover"),
     chapter="collectives",
     formulas=(
         "collectives.ring_all_reduce_time",
@@ -128,7 +131,7 @@ RACE = Explorer(
     controls=(
         Slider(
             "size",
-            "Size",
+            noted("Size"),
             (0.001, 100_000),
             default=100,
             unit="MB",
@@ -136,10 +139,10 @@ RACE = Explorer(
             whole=False,
             aside=True,
         ),
-        Slider("ranks", "Ranks", (2, 16384), default=64, doubles=True),
+        Slider("ranks", noted("Ranks"), (2, 16384), default=64, doubles=True),
         Slider(
             "bandwidth",
-            "Bandwidth between nodes",
+            noted("Bandwidth between nodes"),
             (1, 1000),
             default=50,
             unit="GB/s",
@@ -147,12 +150,18 @@ RACE = Explorer(
             whole=False,
         ),
         Slider(
-            "latency", "Latency per step", (0.1, 100), default=5, unit="us", log=True, whole=False
+            "latency",
+            noted("Latency per step"),
+            (0.1, 100),
+            default=5,
+            unit="us",
+            log=True,
+            whole=False,
         ),
-        Slider("node", "GPUs per node", (1, 72), default=8, aside=True),
+        Slider("node", noted("GPUs per node"), (1, 72), default=8, aside=True),
         Slider(
             "inside",
-            "Bandwidth within a node",
+            noted("Bandwidth within a node"),
             (1, 2000),
             default=450,
             unit="GB/s",
@@ -162,6 +171,6 @@ RACE = Explorer(
         ),
     ),
     explore=_race,
-    asks="Above which size does a ring beat the double tree?",
+    asks=noted("Above which size does a ring beat the double tree?"),
     foreseen=Foreseen(others=_not_the_crossover),
 )

@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from app.errors import nearest
+from app.translation import noted, translate
 from app.units import COUNT, RATIO, Scale, Unit, figures, parse, scale_of, show_in
 
 ControlValue = float | str
 _STEPS = 200  # of a logarithmic slider
 _SHOWN = 9  # digits of a number in a sentence
+_NOT_WHOLE = noted("{label} must be a whole number; using {value}.")
+_SMALLEST = noted("{label}: {value} is the smallest value; using that.")
+_LARGEST = noted("{label}: {value} is the largest value; using that.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,12 @@ class Slider:
         try:
             value = _number(text, base, self.scale)
         except ValueError:
-            says = f"{self.label}: {text[:40]!r} is not a number; using {self.text(self._start)}."
+            says = translate(
+                "{label}: {text!r} is not a number; using {value}.",
+                label=translate(self.label),
+                text=text[:40],
+                value=self.text(self._start),
+            )
             return self._start, says
         low, high = self.low * self.scale.factor, self.high * self.scale.factor
         kept = min(max(value, low), high)
@@ -70,9 +79,9 @@ class Slider:
         if kept == value:
             return kept, ""
         if low <= value <= high:
-            return kept, f"{self.label} must be a whole number; using {self.text(kept)}."
-        edge = "smallest" if value < low else "largest"
-        return kept, f"{self.label}: {self.text(kept)} is the {edge} value; using that."
+            return kept, translate(_NOT_WHOLE, label=translate(self.label), value=self.text(kept))
+        form = _SMALLEST if value < low else _LARGEST
+        return kept, translate(form, label=translate(self.label), value=self.text(kept))
 
     @property
     def _start(self) -> float:
@@ -95,7 +104,14 @@ class Select:
             return text, ""
         start = next(iter(self.options))
         near = nearest(text[:40], self.options)
-        return start, f"{self.label}: {text[:40]!r} is not an option; using {start}{near}"
+        says = translate(
+            "{label}: {text!r} is not an option; using {start}{near}",
+            label=translate(self.label),
+            text=text[:40],
+            start=start,
+            near=near,
+        )
+        return start, says
 
 
 Control = Slider | Select
@@ -144,7 +160,7 @@ def address_text(control: Control, value: ControlValue) -> str:
 def shown_text(control: Control, value: ControlValue) -> str:
     """*value* as written in a sentence: in words, or with its unit."""
     if isinstance(control, Select):
-        return control.options[str(value)]
+        return translate(control.options[str(value)])
     return control.text(float(value)) if control.unit else figures(float(value), _SHOWN)
 
 

@@ -17,6 +17,7 @@ from app.explorers.base import (
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import utilization_with_exposed
+from app.translation import noted, translate
 from app.units import RATIO, SECOND
 
 _STEPS, _CHECKPOINTS = 4, 3  # in the trace
@@ -57,20 +58,20 @@ def _comb(values: Values) -> Explored:
     says = f"{_SEEN[stall]} The GPU is busy for **{percent_text(used)}** of the time."
     facts = (
         *_to_find(values.word("stall")),
-        share("busy", used),
-        quantity("lost per period", waited, SECOND),
-        quantity("period of the gaps", period, SECOND),
-        KeyFigure("gaps line up with", _PERIODS[stall]),
+        share(noted("busy"), used),
+        quantity(noted("lost per period"), waited, SECOND),
+        quantity(noted("period of the gaps"), period, SECOND),
+        KeyFigure(noted("gaps line up with"), _PERIODS[stall]),
     )
     end = sum(long for long, _ in pieces)
     plot = Plot(
-        title="Utilization of one GPU",
+        title=translate("Utilization of one GPU"),
         summary=summary_of(says),
-        x=Axis("time", SECOND),
-        y=Axis("busy", RATIO, percent=True),
+        x=Axis(translate("time"), SECOND),
+        y=Axis(translate("busy"), RATIO, percent=True),
         series=(
-            Series(Color.BLUE, "trace", _trace(pieces)),
-            Series(Color.GRAY, "mean", ((0.0, used), (end, used))),
+            Series(Color.BLUE, translate("trace"), _trace(pieces)),
+            Series(Color.GRAY, translate("mean"), ((0.0, used), (end, used))),
         ),
         marks=_step_marks(stall, pieces),
     )
@@ -82,14 +83,17 @@ def _step_marks(stall: str, pieces: list[_Piece]) -> tuple[LabeledPoint, ...]:
     if stall == "checkpoint":
         return ()
     step = sum(long for long, _ in pieces) / _STEPS
-    return tuple(LabeledPoint(place * step, 1.0, f"step {place + 1}") for place in range(_STEPS))
+    return tuple(
+        LabeledPoint(place * step, 1.0, translate("step {place}", place=place + 1))
+        for place in range(_STEPS)
+    )
 
 
 def _to_find(word: str) -> Iterator[KeyFigure]:
     """The cause of a case, which is to be found; a cause that was set is not."""
     if word in _CASES:
         cause = _STALLS[_CASES[word]]
-        yield KeyFigure("cause", cause, among=tuple(_STALLS.values()), right=(cause,))
+        yield KeyFigure(noted("cause"), cause, among=tuple(_STALLS.values()), right=(cause,))
 
 
 _PERIODS = {
@@ -131,22 +135,32 @@ def _not_the_cause(chosen: str) -> str:
 
 COMB = Explorer(
     name="comb",
-    title="What causes the gaps?",
-    summary="A utilization trace with a stall: find the cause by its pattern of gaps, the comb.",
-    question="This is the utilization of one GPU over four steps. What causes the gaps?",
-    predicts="cause",
+    title=noted("What causes the gaps?"),
+    summary=noted(
+        "A utilization trace with a stall: find the cause by its pattern of gaps, the comb."
+    ),
+    question=noted("This is the utilization of one GPU over four steps. What causes the gaps?"),
+    predicts=noted("cause"),
     chapter="diagnosis",
     formulas=("overlap.utilization_with_exposed",),
     controls=(
-        Select("stall", "Trace", _CHOICES),
-        Slider("work", "Work per step", (0.1, 100), default=8, unit="s", log=True, whole=False),
-        Slider("micro", "Micro-batches per step", (1, 32), default=8),
+        Select("stall", noted("Trace"), _CHOICES),
         Slider(
-            "lost", "Length of a stall", (0.01, 600), default=2, unit="s", log=True, whole=False
+            "work", noted("Work per step"), (0.1, 100), default=8, unit="s", log=True, whole=False
+        ),
+        Slider("micro", noted("Micro-batches per step"), (1, 32), default=8),
+        Slider(
+            "lost",
+            noted("Length of a stall"),
+            (0.01, 600),
+            default=2,
+            unit="s",
+            log=True,
+            whole=False,
         ),
         Slider(
             "interval",
-            "Time between checkpoints",
+            noted("Time between checkpoints"),
             (1, 600),
             default=68,
             unit="min",
@@ -155,7 +169,7 @@ COMB = Explorer(
         ),
     ),
     explore=_comb,
-    asks="What causes the gaps in this trace?",
+    asks=noted("What causes the gaps in this trace?"),
     open=(0,),
     foreseen=Foreseen(chosen=_not_the_cause),
 )

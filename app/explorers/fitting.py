@@ -1,6 +1,7 @@
 """Whether a run fits, how fast it is, and what it takes: layout, memory, step and bill together."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from app.charts.axes import Axis, money_text, percent_text
 from app.charts.bars import Bar, Bars, Part
@@ -22,7 +23,16 @@ from app.explorers.base import (
 from app.explorers.controls import Select, Slider, in_group
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, Neighbor, best_neighbors, is_better, neighbor_row
-from app.explorers.placements import CARDS, MODELS, MOST_SEQUENCES, RECOMPUTE, degrees, placement
+from app.explorers.placements import (
+    CARDS,
+    MODELS,
+    NETWORK_PER_GPU,
+    RECOMPUTE,
+    SEQUENCES_PER_STEP,
+    TOKENS_PER_SEQUENCE,
+    degrees,
+    placement,
+)
 from app.explorers.projecting import Projection, projection
 from app.explorers.published import (
     DEEPSEEK,
@@ -36,6 +46,7 @@ from app.explorers.published import (
 )
 from app.explorers.runs import energy_text
 from app.formulas.presets import Layout
+from app.translation import noted, translate
 from app.units import BYTE, DOLLAR, JOULE, SECOND, show
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
@@ -158,14 +169,14 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
         says = f"published: {beside[label]}" if label in beside else ""
         return KeyFigure(fact.label, fact.value, fact.exact, fact.unit, beside=says)
 
-    yield quantity("memory per GPU", run.memory.total, BYTE)
-    yield quantity("step", run.times.total, SECOND)
+    yield quantity(noted("memory per GPU"), run.memory.total, BYTE)
+    yield quantity(noted("step"), run.times.total, SECOND)
     yield marked(share("MFU", run.utilization), "MFU")
-    yield KeyFigure("limited by", _limit(run))
-    yield quantity("length of the run", run.duration, SECOND, 3)
+    yield KeyFigure(noted("limited by"), _limit(run))
+    yield quantity(noted("length of the run"), run.duration, SECOND, 3)
     yield marked(KeyFigure("GPU-hours", HOURS.text(run.hours), run.hours), "GPU-hours")
-    yield KeyFigure("rent", money_text(run.rent), run.rent, DOLLAR)
-    yield KeyFigure("energy of the GPUs", energy_text(run.energy), run.energy, JOULE)
+    yield KeyFigure(noted("rent"), money_text(run.rent), run.rent, DOLLAR)
+    yield KeyFigure(noted("energy of the GPUs"), energy_text(run.energy), run.energy, JOULE)
 
 
 def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
@@ -182,9 +193,9 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
         took = times.total * first.slower(run)
         bars.append(Bar("published", (Part(Color.GRAY, "as published", took),)))
     return Bars(
-        title="Time of a step",
-        summary=f"A step takes {show(times.total, SECOND)}",
-        axis=Axis("time", SECOND),
+        title=translate("Time of a step"),
+        summary=translate("A step takes {total}", total=show(times.total, SECOND)),
+        axis=Axis(translate("time"), SECOND),
         bars=tuple(bars),
     )
 
@@ -220,10 +231,10 @@ def _not_the_memory(values: Values) -> Iterator[tuple[float, str]]:
 
 FIT = Explorer(
     name="fit",
-    title="Will my run fit?",
-    summary="How fast is it, how much does it cost, and what limits it?",
-    question="Llama 3.1 405B as trained on 16,384 H100s: how much memory does a GPU need?",
-    predicts="memory per GPU",
+    title=noted("Will my run fit?"),
+    summary=noted("How fast is it, how much does it cost, and what limits it?"),
+    question=noted("Llama 3.1 405B as trained on 16,384 H100s: how much memory does a GPU need?"),
+    predicts=noted("memory per GPU"),
     chapter="capstone",
     formulas=(
         "memory.memory_budget",
@@ -234,23 +245,14 @@ FIT = Explorer(
     ),
     controls=(
         *in_group(
-            "Model and machine",
-            Select("model", "Model", {name: name for name in MODELS}),
+            noted("Model and machine"),
+            Select("model", noted("Model"), {name: name for name in MODELS}),
             Select("gpu", "GPU", {name: name for name in CARDS}),
             Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
-            Slider(
-                "network",
-                "Network per GPU",
-                (1, 400),
-                default=50,
-                unit="GB/s",
-                log=True,
-                whole=False,
-                aside=True,
-            ),
+            replace(NETWORK_PER_GPU, aside=True),
             Slider(
                 "product",
-                "Share of the peak that products reach, in percent (0: known for the GPU)",
+                noted("Share of the peak that products reach, in percent (0: known for the GPU)"),
                 (0, 100),
                 default=0,
                 aside=True,
@@ -258,17 +260,17 @@ FIT = Explorer(
         ),
         *degrees(64),
         *in_group(
-            "Batch and recomputation",
-            Slider("micro", "Sequences per micro-batch", (1, 64), default=1, doubles=True),
-            Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
-            Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
-            Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
+            noted("Batch and recomputation"),
+            Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
+            SEQUENCES_PER_STEP,
+            TOKENS_PER_SEQUENCE,
+            Select("recompute", noted("Recomputation"), {name: name for name in RECOMPUTE}),
         ),
         *in_group(
-            "Run and bill",
+            noted("Run and bill"),
             Slider(
                 "tokens",
-                "Tokens of the run",
+                noted("Tokens of the run"),
                 (0.001, 100),
                 default=15.6,
                 unit="trillion",
@@ -278,7 +280,7 @@ FIT = Explorer(
             ),
             Slider(
                 "price",
-                "Dollars per GPU-hour",
+                noted("Dollars per GPU-hour"),
                 (0.1, 20),
                 default=2,
                 log=True,
@@ -288,7 +290,7 @@ FIT = Explorer(
         ),
     ),
     explore=_explored,
-    asks="How much memory does a GPU need?",
+    asks=noted("How much memory does a GPU need?"),
     foreseen=Foreseen(others=_not_the_memory),
     presets=_PRESETS,
     compares=True,

@@ -8,6 +8,7 @@ from app.charts.plot import LabeledPoint, Plot, Series
 from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, plain, summary_of
 from app.explorers.controls import Select
 from app.formulas.presets import GPUS, Gpu
+from app.translation import noted, translate
 from app.units import FLOP_PER_BYTE, RATIO, figures, show
 
 _LINE = ("K40", "V100 SXM2", "A100 SXM 80GB", "H100 SXM", "B200 SXM", "B300 SXM")
@@ -36,9 +37,9 @@ def _generations(values: Values) -> Explored:
     if sparse:
         says += " With sparsity every peak since 2020 is doubled, and no training run reaches it."
     facts = (
-        plain("growth of the peak", grown["peak"], 3),
+        plain(noted("growth of the peak"), grown["peak"], 3),
         *(plain(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
-        KeyFigure("ridge", f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
+        KeyFigure(noted("ridge"), f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
     )
     return Explored(
         says, facts, (_over_the_years(cards, summary_of(says), sparse=sparse), _ridges())
@@ -77,10 +78,10 @@ def _over_the_years(cards: list[Gpu], summary: str, *, sparse: bool) -> Plot:
     grown = _growth(cards, sparse=sparse)
     colors = (Color.BLUE, Color.ORANGE, Color.PURPLE, Color.GREEN)
     return Plot(
-        title=f"Growth since {cards[0].year}",
+        title=translate("Growth since {year}", year=cards[0].year),
         summary=summary,
         x=_YEAR,
-        y=Axis(f"times that of the {cards[0].name}", RATIO, log=True),
+        y=Axis(translate("times that of the {name}", name=cards[0].name), RATIO, log=True),
         series=tuple(
             Series(color, name, points)
             for color, (name, points) in zip(colors, grown.items(), strict=True)
@@ -98,10 +99,12 @@ def _ridges() -> Plot:
     points = tuple((float(card.year), card.peak / card.memory_bandwidth) for card in line)
     others = [GPUS[name] for name in _OTHERS]
     return Plot(
-        title="FLOPs per byte at the ridge",
-        summary="Peak over memory bandwidth: what a kernel must do with each byte to keep up",
+        title=translate("FLOPs per byte at the ridge"),
+        summary=translate(
+            "Peak over memory bandwidth: what a kernel must do with each byte to keep up"
+        ),
         x=_YEAR,
-        y=Axis("peak over memory bandwidth", FLOP_PER_BYTE),
+        y=Axis(translate("peak over memory bandwidth"), FLOP_PER_BYTE),
         series=(Series(Color.BLUE, "", points),),
         marks=tuple(
             LabeledPoint(float(card.year), card.peak / card.memory_bandwidth, card.name)
@@ -128,18 +131,26 @@ def _not_the_growth(values: Values) -> Iterator[tuple[float, str]]:
 
 GENERATIONS = Explorer(
     name="gpus",
-    title="How much faster did GPUs get?",
-    summary="Peaks, memory, bandwidth and links over the years: what grew, and what fell behind.",
-    question="How many times the peak of a K40 (2013) is the peak of a B300 (2025)?",
-    predicts="growth of the peak",
+    title=noted("How much faster did GPUs get?"),
+    summary=noted(
+        "Peaks, memory, bandwidth and links over the years: what grew, and what fell behind."
+    ),
+    question=noted("How many times the peak of a K40 (2013) is the peak of a B300 (2025)?"),
+    predicts=noted("growth of the peak"),
     chapter="hardware",
     formulas=("throughput.ridge_intensity",),
     controls=(
-        Select("since", "Since", {name: f"{name} ({GPUS[name].year})" for name in _LINE[:4]}),
-        Select("peak", "Peak", {"dense": "dense", "sparse": "with sparsity, as advertised"}),
+        Select(
+            "since", noted("Since"), {name: f"{name} ({GPUS[name].year})" for name in _LINE[:4]}
+        ),
+        Select(
+            "peak",
+            noted("Peak"),
+            {"dense": noted("dense"), "sparse": noted("with sparsity, as advertised")},
+        ),
     ),
     explore=_generations,
-    asks="How many times the peak of the first GPU is the peak of a B300?",
+    asks=noted("How many times the peak of the first GPU is the peak of a B300?"),
     foreseen=Foreseen(
         exercise="hardware/a-decade",
         answer="compute",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from app.charts.svg import Figure
 from app.explorers.base import Explored, Explorer, KeyFigure, Values
 from app.explorers.controls import read_controls, shown_text
+from app.translation import translate
 
 
 def predicted(explorer: Explorer, shown: Explored) -> KeyFigure | None:
@@ -17,8 +18,10 @@ def question(explorer: Explorer, values: Values) -> str:
     """The question for *values* (Markdown)."""
     changed = [text for aside, text in _changed(explorer, values) if not aside]
     if not changed:
-        return explorer.question
-    return f"{explorer.asks} Settings: {', '.join(changed)}."
+        return translate(explorer.question)
+    return translate(
+        "{asks} Settings: {settings}.", asks=translate(explorer.asks), settings=", ".join(changed)
+    )
 
 
 def settings_text(explorer: Explorer, values: Values) -> str:
@@ -32,7 +35,7 @@ def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
     for control in explorer.controls:
         value = values[control.name]
         if value != start[control.name]:
-            yield control.aside, f"{control.label} {shown_text(control, value)}"
+            yield control.aside, f"{translate(control.label)} {shown_text(control, value)}"
 
 
 def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:

@@ -17,6 +17,7 @@ from app.explorers.base import (
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
+from app.translation import noted, translate
 from app.units import BYTE, BYTE_PER_SECOND, SECOND, figures, show
 
 _ALL = {card.name: card for card in GPUS.values()}  # GPUS has short names, too
@@ -36,7 +37,7 @@ _TONES = {
     "network": Tone.NETWORK,
     "across pods": Tone.ACROSS_PODS,
 }
-GPU = Select("gpu", "GPU", _CARDS)
+GPU = Select("gpu", noted("GPU"), _CARDS)
 
 
 def _hierarchy(values: Values) -> Explored:
@@ -59,9 +60,11 @@ def _hierarchy(values: Values) -> Explored:
     )
     of = f"a node of {_NODE}" if gpus > 1 else "one GPU"
     chart = Bars(
-        title=f"Bandwidth of {of}, {'both directions' if ways > 1 else 'one direction'}",
+        title=translate("Bandwidth of {of}, both directions", of=of)
+        if ways > 1
+        else translate("Bandwidth of {of}, one direction", of=of),
         summary=summary_of(says),
-        axis=Axis("bandwidth", BYTE_PER_SECOND),
+        axis=Axis(translate("bandwidth"), BYTE_PER_SECOND),
         bars=_rate_bars(rates, values.word("zoom")),
     )
     return Explored(says, facts, (_race(rates, values.number("message"), says), chart))
@@ -72,10 +75,10 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
     took = {name: size / rate for name, rate in rates.items()}
     grips = {"HBM": Grip("message")}
     return Plot(
-        title=f"Time to move {show(size, BYTE)}",
+        title=translate("Time to move {size}", size=show(size, BYTE)),
         summary=summary_of(says),
-        x=Axis("message", BYTE, log=True),
-        y=Axis("time", SECOND, log=True),
+        x=Axis(translate("message"), BYTE, log=True),
+        y=Axis(translate("time"), SECOND, log=True),
         series=tuple(
             Series(_TONES[name], name, tuple((each, each / rate) for each in _MESSAGES))
             for name, rate in rates.items()
@@ -130,19 +133,27 @@ def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:
 
 HIERARCHY = Explorer(
     name="bandwidth",
-    title="How much slower is the network?",
-    summary="A message over HBM, NVLink, the network and across pods, by each way of counting.",
-    question="How fast is NVLink on an H100, counted in one direction?",
-    predicts="NVLink",
+    title=noted("How much slower is the network?"),
+    summary=noted(
+        "A message over HBM, NVLink, the network and across pods, by each way of counting."
+    ),
+    question=noted("How fast is NVLink on an H100, counted in one direction?"),
+    predicts=noted("NVLink"),
     chapter="hardware",
     formulas=("collectives.link_utilization",),
     controls=(
         GPU,
-        Select("direction", "Count", {"one": "one direction", "both": "both directions"}),
-        Select("of", "Bandwidth of", {"gpu": "one GPU", "node": f"a node of {_NODE}"}),
+        Select(
+            "direction",
+            noted("Count"),
+            {"one": noted("one direction"), "both": noted("both directions")},
+        ),
+        Select(
+            "of", noted("Bandwidth of"), {"gpu": noted("one GPU"), "node": f"a node of {_NODE}"}
+        ),
         Slider(
             "network",
-            "Network per GPU",
+            noted("Network per GPU"),
             (1, 400),
             default=50,
             unit="GB/s",
@@ -152,7 +163,7 @@ HIERARCHY = Explorer(
         ),
         Slider(
             "message",
-            "Message",
+            noted("Message"),
             (1e-3, 1000),
             default=1,
             unit="GB",
@@ -160,20 +171,20 @@ HIERARCHY = Explorer(
             whole=False,
             aside=True,
         ),
-        Slider("over", "Times slower across pods", (1, 16), default=7, aside=True),
+        Slider("over", noted("Times slower across pods"), (1, 16), default=7, aside=True),
         Select(
             "zoom",
-            "Show",
+            noted("Show"),
             {
-                "all": "all levels",
-                "NVLink": "NVLink and below",
-                "network": "the network and below",
-                "across pods": "across pods",
+                "all": noted("all levels"),
+                "NVLink": noted("NVLink and below"),
+                "network": noted("the network and below"),
+                "across pods": noted("across pods"),
             },
             aside=True,
         ),
     ),
     explore=_hierarchy,
-    asks="How fast is NVLink?",
+    asks=noted("How fast is NVLink?"),
     foreseen=Foreseen(others=_not_nvlink),
 )

@@ -23,10 +23,12 @@ from app.explorers.controls import Select, Slider, in_group
 from app.explorers.placements import (
     CARDS,
     MODELS,
-    MOST_SEQUENCES,
+    NETWORK_PER_GPU,
     PRECISIONS,
     RACKS,
     RECOMPUTE,
+    SEQUENCES_PER_STEP,
+    TOKENS_PER_SEQUENCE,
     Placement,
     degrees,
     placement,
@@ -38,6 +40,7 @@ from app.formulas.memory import memory_budget
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import MODELS as KNOWN_MODELS
 from app.formulas.presets import Cluster, Layout, ModelShape
+from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
 
 _MEMORY_TONES = {
@@ -88,11 +91,13 @@ def _explored(values: Values) -> Explored:
         "\n\n[How far to trust this](/trust): the same formulas against published runs."
     )
     facts = (
-        plain("data parallel", layout.data),
-        quantity("memory per GPU", memory.total, BYTE),
-        quantity("step", times.total, SECOND),
-        share("projected MFU", used),
-        share("bubble", bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
+        plain(noted("data parallel"), layout.data),
+        quantity(noted("memory per GPU"), memory.total, BYTE),
+        quantity(noted("step"), times.total, SECOND),
+        share(noted("projected MFU"), used),
+        share(
+            noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
+        ),
         *_measured(placed),
     )
     figures = (
@@ -108,7 +113,7 @@ def _measured(placed: Placement) -> Iterator[KeyFigure]:
     run = published_as(placed)
     for printed in run.printed if run else ():
         if printed.measure is MFU:
-            yield share("measured, Llama 3 paper", printed.value)
+            yield share(noted("measured, Llama 3 paper"), printed.value)
 
 
 def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
@@ -118,9 +123,9 @@ def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: st
         Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items()
     )
     return Bars(
-        title="Memory of the fullest GPU",
+        title=translate("Memory of the fullest GPU"),
         summary=summary,
-        axis=Axis("bytes", BYTE),
+        axis=Axis(translate("bytes"), BYTE),
         bars=(Bar("memory", parts),),
         limit=room,
         limit_says=f"{show(room, BYTE)} of memory",
@@ -131,9 +136,9 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
     times = step_time(model, cluster, layout)
     spent = {name: float(getattr(times, name)) for name in times._fields}
     return Bars(
-        title="Time of a step",
-        summary="Where the time of a step goes",
-        axis=Axis("time", SECOND),
+        title=translate("Time of a step"),
+        summary=translate("Where the time of a step goes"),
+        axis=Axis(translate("time"), SECOND),
         bars=tuple(
             Bar(_words(name), (Part(_tone(name), _words(name), time),))
             for name, time in spent.items()
@@ -202,11 +207,14 @@ def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
 
 CONFIGURATOR = Explorer(
     name="layout",
-    title="Which parallel layout is fastest?",
-    summary="Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors.",
-    question="Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16, 8 chunks: what MFU does it "
-    "reach?",
-    predicts="projected MFU",
+    title=noted("Which parallel layout is fastest?"),
+    summary=noted(
+        "Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors."
+    ),
+    question=noted(
+        "Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16, 8 chunks: what MFU does it reach?"
+    ),
+    predicts=noted("projected MFU"),
     chapter="meshes",
     formulas=(
         "layout.step_time",
@@ -216,32 +224,24 @@ CONFIGURATOR = Explorer(
     ),
     controls=(
         *in_group(
-            "Model and machine",
-            Select("model", "Model", {name: name for name in (*MODELS, *_MORE_MODELS)}),
-            Select("gpu", "GPU", {name: name for name in (*CARDS, *_MORE_CARDS)}),
-            Slider("gpus", "GPUs", (1, 16384), default=16384, doubles=True),
-            Slider(
-                "network",
-                "Network per GPU",
-                (1, 400),
-                default=50,
-                unit="GB/s",
-                log=True,
-                whole=False,
-            ),
+            noted("Model and machine"),
+            Select("model", noted("Model"), {name: name for name in (*MODELS, *_MORE_MODELS)}),
+            Select("gpu", noted("GPU"), {name: name for name in (*CARDS, *_MORE_CARDS)}),
+            Slider("gpus", noted("GPUs"), (1, 16384), default=16384, doubles=True),
+            NETWORK_PER_GPU,
         ),
         *degrees(32),
         *in_group(
-            "Batch and recomputation",
-            Slider("batch", "Sequences per step", (1, MOST_SEQUENCES), default=2048, doubles=True),
-            Slider("micro", "Sequences per micro-batch", (1, 64), default=1, doubles=True),
-            Slider("sequence", "Tokens per sequence", (512, 131072), default=8192, doubles=True),
-            Select("recompute", "Recomputation", {name: name for name in RECOMPUTE}),
-            Select("precision", "Products in", {name: name for name in PRECISIONS}),
+            noted("Batch and recomputation"),
+            SEQUENCES_PER_STEP,
+            Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
+            TOKENS_PER_SEQUENCE,
+            Select("recompute", noted("Recomputation"), {name: name for name in RECOMPUTE}),
+            Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
         ),
     ),
     explore=_explored,
-    asks="What MFU does the layout reach?",
+    asks=noted("What MFU does the layout reach?"),
     foreseen=Foreseen(others=_not_the_utilization),
     related=("fit",),
 )

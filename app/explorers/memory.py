@@ -21,6 +21,7 @@ from app.formulas.memory import (
     hybrid_shard_traffic,
     zero_state_bytes,
 )
+from app.translation import noted, translate
 from app.units import BYTE, SECOND, figures, show
 
 _RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
@@ -55,7 +56,7 @@ def _state(values: Values) -> Explored:
     )
     facts = tuple(quantity(bar.name, bar.value, BYTE) for bar in bars)
     chart = Bars(
-        title="Training state on each GPU",
+        title=translate("Training state on each GPU"),
         summary=summary_of(says),
         axis=_BYTES,
         bars=tuple(bars),
@@ -101,16 +102,16 @@ def _hybrid(values: Values) -> Explored:
         f"larger than a node of {_NODE} sends everything over the network."
     )
     facts = (
-        quantity("inside", own.intra_bytes, BYTE),
-        quantity("across", own.inter_bytes, BYTE),
-        quantity("time inside", inside, SECOND),
-        quantity("time across", across, SECOND),
-        quantity("state on each GPU", state, BYTE),
+        quantity(noted("inside"), own.intra_bytes, BYTE),
+        quantity(noted("across"), own.inter_bytes, BYTE),
+        quantity(noted("time inside"), inside, SECOND),
+        quantity(noted("time across"), across, SECOND),
+        quantity(noted("state on each GPU"), state, BYTE),
     )
     chart = Bars(
-        title="Time to send, by the size of a group",
+        title=translate("Time to send, by the size of a group"),
         summary=summary_of(says),
-        axis=Axis("time", SECOND),
+        axis=Axis(translate("time"), SECOND),
         bars=tuple(
             Bar(
                 f"groups of {size:,}" + (" ◀" if size == group else ""),
@@ -167,47 +168,59 @@ def _groups(values: Values) -> dict[str, float]:
 
 STATE = Explorer(
     name="memory",
-    title="What fits on a GPU?",
-    summary="Weights, gradients and optimizer state per GPU at each ZeRO stage.",
-    question="70 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?",
-    predicts="ZeRO stage 3",
+    title=noted("What fits on a GPU?"),
+    summary=noted("Weights, gradients and optimizer state per GPU at each ZeRO stage."),
+    question=noted(
+        "70 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?"
+    ),
+    predicts=noted("ZeRO stage 3"),
     chapter="memory",
     formulas=("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
     controls=(
         Slider(
             "parameters",
-            "Parameters",
+            noted("Parameters"),
             (0.1, 2000),
             default=70,
             unit="billion",
             log=True,
             whole=False,
         ),
-        Slider("ranks", "Data-parallel GPUs", (1, 16384), default=64, doubles=True),
-        Slider("memory", "Memory per GPU", (8, 288), default=80, unit="GB", log=True, aside=True),
-        Select("recipe", "Bytes per parameter", _RECIPES),
+        Slider("ranks", noted("Data-parallel GPUs"), (1, 16384), default=64, doubles=True),
+        Slider(
+            "memory", noted("Memory per GPU"), (8, 288), default=80, unit="GB", log=True, aside=True
+        ),
+        Select("recipe", noted("Bytes per parameter"), _RECIPES),
     ),
     explore=_state,
-    asks="How much state does each GPU hold at ZeRO stage 3?",
+    asks=noted("How much state does each GPU hold at ZeRO stage 3?"),
     foreseen=Foreseen(exercise="memory/stage-3", others=_not_stage_three),
 )
 HYBRID = Explorer(
     name="hybrid-sharding",
-    title="How large should a sharding group be?",
-    summary="Hybrid sharding: the time to send inside groups and across them, and the state held.",
-    question="14 GB of weights, groups of 8: how much does a GPU send inside its group?",
-    predicts="inside",
+    title=noted("How large should a sharding group be?"),
+    summary=noted(
+        "Hybrid sharding: the time to send inside groups and across them, and the state held."
+    ),
+    question=noted("14 GB of weights, groups of 8: how much does a GPU send inside its group?"),
+    predicts=noted("inside"),
     chapter="sharding",
     formulas=("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
     controls=(
         Slider(
-            "weights", "16-bit weights", (1, 2000), default=14, unit="GB", log=True, whole=False
+            "weights",
+            noted("16-bit weights"),
+            (1, 2000),
+            default=14,
+            unit="GB",
+            log=True,
+            whole=False,
         ),
-        Slider("gpus", "GPUs", (2, 4096), default=64, doubles=True),
-        Slider("group", "GPUs per group", (1, 1024), default=8, doubles=True),
+        Slider("gpus", noted("GPUs"), (2, 4096), default=64, doubles=True),
+        Slider("group", noted("GPUs per group"), (1, 1024), default=8, doubles=True),
         Slider(
             "inside",
-            "Bandwidth inside a node",
+            noted("Bandwidth inside a node"),
             (25, 1800),
             default=450,
             unit="GB/s",
@@ -217,7 +230,7 @@ HYBRID = Explorer(
         ),
         Slider(
             "across",
-            "Bandwidth between nodes",
+            noted("Bandwidth between nodes"),
             (1, 400),
             default=50,
             unit="GB/s",
@@ -227,6 +240,6 @@ HYBRID = Explorer(
         ),
     ),
     explore=_hybrid,
-    asks="How much does a GPU send inside its group?",
+    asks=noted("How much does a GPU send inside its group?"),
     foreseen=Foreseen(exercise="sharding/hybrid-traffic", answer="within", given=_groups),
 )

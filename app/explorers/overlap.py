@@ -17,6 +17,7 @@ from app.explorers.base import (
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
 from app.simulators.overlap import Span, buckets, gathers
+from app.translation import noted
 from app.units import SECOND, show
 
 _BACKWARD = (("B", "backward pass of a layer"), ("C", "all-reduce of a bucket's gradients"))
@@ -95,10 +96,10 @@ def _shown(
 ) -> Explored:
     hidden = 1 - exposed / talk
     facts = (
-        share("hidden", hidden),
-        quantity("exposed", exposed, SECOND),
-        share("added to the pass", exposed / work),
-        quantity("without overlap", talk, SECOND),
+        share(noted("hidden"), hidden),
+        quantity(noted("exposed"), exposed, SECOND),
+        share(noted("added to the pass"), exposed / work),
+        quantity(noted("without overlap"), talk, SECOND),
     )
     summary = f"{percent_text(hidden)} hidden, {show(exposed, SECOND)} exposed"
     return Explored(
@@ -141,10 +142,12 @@ def _not_hidden(values: Values) -> Iterator[tuple[float, str]]:
 
 OVERLAP = Explorer(
     name="overlap",
-    title="How much communication is hidden?",
-    summary="Gradient buckets in a backward pass, or weights prefetched in a forward pass.",
-    question="16 layers of 5 ms, 6 ms of all-reduce each: what share of communication is hidden?",
-    predicts="hidden",
+    title=noted("How much communication is hidden?"),
+    summary=noted("Gradient buckets in a backward pass, or weights prefetched in a forward pass."),
+    question=noted(
+        "16 layers of 5 ms, 6 ms of all-reduce each: what share of communication is hidden?"
+    ),
+    predicts=noted("hidden"),
     chapter="overlap",
     formulas=(
         "overlap.overlapped_fraction",
@@ -152,11 +155,11 @@ OVERLAP = Explorer(
         "overlap.exposed_gather_time",
     ),
     controls=(
-        Select("what", "What is sent", _SENT),
-        Slider("layers", "Layers", (2, 128), default=16),
+        Select("what", noted("What is sent"), _SENT),
+        Slider("layers", noted("Layers"), (2, 128), default=16),
         Slider(
             "compute",
-            "Computation per layer",
+            noted("Computation per layer"),
             (0.1, 100),
             default=5,
             unit="ms",
@@ -165,19 +168,21 @@ OVERLAP = Explorer(
         ),
         Slider(
             "reduce",
-            "Communication per layer",
+            noted("Communication per layer"),
             (0.1, 100),
             default=6,
             unit="ms",
             log=True,
             whole=False,
         ),
-        Slider("bucket", "Layers per bucket (gradients)", (1, 128), default=1, log=True),
-        Slider("ahead", "Layers prefetched (weights)", (0, 4), default=1),
-        Slider("latency", "Latency per collective", (0, 20), default=0, unit="ms", whole=False),
+        Slider("bucket", noted("Layers per bucket (gradients)"), (1, 128), default=1, log=True),
+        Slider("ahead", noted("Layers prefetched (weights)"), (0, 4), default=1),
+        Slider(
+            "latency", noted("Latency per collective"), (0, 20), default=0, unit="ms", whole=False
+        ),
     ),
     explore=_overlap,
-    asks="What share of the communication is hidden?",
+    asks=noted("What share of the communication is hidden?"),
     foreseen=Foreseen(exercise="overlap/buckets", answer="hidden", others=_not_hidden),
     open=(0,),
 )

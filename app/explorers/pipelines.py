@@ -21,6 +21,7 @@ from app.explorers.base import (
 from app.explorers.controls import Select, Slider, in_group
 from app.formulas.pipeline import bubble_fraction
 from app.simulators.pipeline import Played, Schedule, Times, build, kept_over_time, play
+from app.translation import noted, translate
 from app.units import RATIO, SECOND, show
 
 _FOLLOWED = {
@@ -93,9 +94,9 @@ def _schedules(values: Values) -> Explored:
     for name, played, _ in runs:
         facts += [
             quantity(f"{SCHEDULE_NAMES[name]}, step", played.step_time, SECOND),
-            share("bubble over the step", played.bubble_fraction),
-            share("bubble over the ideal", played.bubble_ratio),
-            plain("held at most", max(played.in_flight)),
+            share(noted("bubble over the step"), played.bubble_fraction),
+            share(noted("bubble over the ideal"), played.bubble_ratio),
+            plain(noted("held at most"), max(played.in_flight)),
         ]
     timelines = tuple(
         replace(schedule_timeline(played), end=end, traced=_followed(played, values))
@@ -120,14 +121,21 @@ def _held(name: str, played: Played) -> Plot:
         zip((0, devices // 2, devices - 1), (Color.BLUE, Color.ORANGE, Color.PURPLE), strict=True)
     )
     series = tuple(
-        Series(color, f"GPU {device}", kept_over_time(played, device), at_peak=True)
+        Series(
+            color,
+            translate("GPU {device}", device=device),
+            kept_over_time(played, device),
+            at_peak=True,
+        )
         for device, color in shown.items()
     )
     return Plot(
-        title=f"Micro-batches held, {SCHEDULE_NAMES[name]}",
-        summary=f"At most {', '.join(f'{most[d]:g} on GPU {d}' for d in shown)}",
-        x=Axis("time", SECOND),
-        y=Axis("micro-batches held", RATIO),
+        title=translate("Micro-batches held, {schedule}", schedule=SCHEDULE_NAMES[name]),
+        summary=translate(
+            "At most {shown}", shown=", ".join(f"{most[d]:g} on GPU {d}" for d in shown)
+        ),
+        x=Axis(translate("time"), SECOND),
+        y=Axis(translate("micro-batches held"), RATIO),
         series=series,
     )
 
@@ -149,10 +157,12 @@ def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
 
 SCHEDULES_SHOWN = Explorer(
     name="pipeline",
-    title="How large is a pipeline's bubble?",
-    summary="Nine schedules pass by pass: bubbles, micro-batches held, and two schedules compared.",
-    question="4 stages, 8 micro-batches: what share of the step is bubble?",
-    predicts="bubble over the step",
+    title=noted("How large is a pipeline's bubble?"),
+    summary=noted(
+        "Nine schedules pass by pass: bubbles, micro-batches held, and two schedules compared."
+    ),
+    question=noted("4 stages, 8 micro-batches: what share of the step is bubble?"),
+    predicts=noted("bubble over the step"),
     chapter="pipelines",
     formulas=(
         "pipeline.bubble_fraction",
@@ -162,23 +172,36 @@ SCHEDULES_SHOWN = Explorer(
     ),
     controls=(
         *in_group(
-            "Pipeline",
-            Select("schedule", "Schedule", SCHEDULE_NAMES),
-            Slider("stages", "Stages", (2, 16), default=4),
-            Slider("microbatches", "Micro-batches", (1, 64), default=8),
-            Slider("virtual", "Chunks per GPU (interleaved)", (1, 8), default=2),
+            noted("Pipeline"),
+            Select("schedule", noted("Schedule"), SCHEDULE_NAMES),
+            Slider("stages", noted("Stages"), (2, 16), default=4),
+            Slider("microbatches", noted("Micro-batches"), (1, 64), default=8),
+            Slider("virtual", noted("Chunks per GPU (interleaved)"), (1, 8), default=2),
         ),
         *in_group(
-            "Comparison",
-            Select("against", "Compare with", {"none": "nothing", **SCHEDULE_NAMES}, aside=True),
-            Select("follow", "Highlight", _FOLLOWED, aside=True),
+            noted("Comparison"),
+            Select(
+                "against",
+                noted("Compare with"),
+                {"none": noted("nothing"), **SCHEDULE_NAMES},
+                aside=True,
+            ),
+            Select("follow", noted("Highlight"), _FOLLOWED, aside=True),
         ),
         *in_group(
-            "Times",
-            Slider("forward", "Forward", (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            noted("Times"),
+            Slider(
+                "forward",
+                noted("Forward"),
+                (0.1, 1000),
+                default=10,
+                unit="ms",
+                log=True,
+                whole=False,
+            ),
             Slider(
                 "input",
-                "Backward, input",
+                noted("Backward, input"),
                 (0.1, 1000),
                 default=10,
                 unit="ms",
@@ -187,7 +210,7 @@ SCHEDULES_SHOWN = Explorer(
             ),
             Slider(
                 "weight",
-                "Backward, weights",
+                noted("Backward, weights"),
                 (0.1, 1000),
                 default=10,
                 unit="ms",
@@ -195,12 +218,17 @@ SCHEDULES_SHOWN = Explorer(
                 whole=False,
             ),
             Slider(
-                "communication", "Time per message", (0, 100), default=0, unit="ms", whole=False
+                "communication",
+                noted("Time per message"),
+                (0, 100),
+                default=0,
+                unit="ms",
+                whole=False,
             ),
         ),
     ),
     explore=_schedules,
-    asks="What share of the step is bubble?",
+    asks=noted("What share of the step is bubble?"),
     foreseen=Foreseen(
         exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble
     ),

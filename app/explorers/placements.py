@@ -13,6 +13,7 @@ from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.formulas.presets.layouts import Again, Precision
+from app.translation import noted
 from app.units import BytesPerSecond
 
 MODELS = (
@@ -41,6 +42,16 @@ _NAMES = {  # what may be left out is 1
     "micro": "sequences per micro-batch",
     "batch": "sequences per step",
 }
+
+NETWORK_PER_GPU = Slider(
+    "network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False
+)
+SEQUENCES_PER_STEP = Slider(
+    "batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True
+)
+TOKENS_PER_SEQUENCE = Slider(
+    "sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,11 +228,11 @@ def cluster_of(name: str, count: int, network: BytesPerSecond) -> Cluster:
 def degrees(stages: int) -> tuple[Control, ...]:
     """The controls of how a model is split, over at most *stages* pipeline stages."""
     return in_group(
-        "Parallelism",
-        Slider("tensor", "Tensor parallelism", (1, 32), default=8, doubles=True),
-        Slider("pipeline", "Pipeline stages", (1, stages), default=16, doubles=True),
-        Slider("virtual", "Pipeline chunks per GPU", (1, 64), default=8),
-        Slider("context", "Context parallelism", (1, 32), default=1, doubles=True),
-        Slider("expert", "Expert parallelism", (1, 256), default=1, doubles=True),
-        Select("stage", "ZeRO stage", {str(stage): f"stage {stage}" for stage in STAGES}),
+        noted("Parallelism"),
+        Slider("tensor", noted("Tensor parallelism"), (1, 32), default=8, doubles=True),
+        Slider("pipeline", noted("Pipeline stages"), (1, stages), default=16, doubles=True),
+        Slider("virtual", noted("Pipeline chunks per GPU"), (1, 64), default=8),
+        Slider("context", noted("Context parallelism"), (1, 32), default=1, doubles=True),
+        Slider("expert", noted("Expert parallelism"), (1, 256), default=1, doubles=True),
+        Select("stage", noted("ZeRO stage"), {str(stage): f"stage {stage}" for stage in STAGES}),
     )

@@ -26,6 +26,7 @@ from app.formulas.precision import (
     update_survives,
 )
 from app.formulas.precision.formats import Format, NumberFormat
+from app.translation import noted, translate
 from app.units import RATIO, figures
 
 _FORMATS: Mapping[Format, str] = {
@@ -64,10 +65,10 @@ def _formats(values: Values) -> Explored:
         + ("**survives**." if survives else "**is rounded away**, however often it is applied.")
     )
     facts = (
-        plain("spacing", step, _PLACES),
-        plain("weight, rounded", kept, _PLACES),
-        plain("after the update", after, _PLACES),
-        plain("epsilon", epsilon(name), _PLACES),
+        plain(noted("spacing"), step, _PLACES),
+        plain(noted("weight, rounded"), kept, _PLACES),
+        plain(noted("after the update"), after, _PLACES),
+        plain(noted("epsilon"), epsilon(name), _PLACES),
     )
     drawn: dict[Format, Color] = {**_COLORS, name: _COLORS.get(name, Color.GREEN)}
     series = tuple(
@@ -75,10 +76,10 @@ def _formats(values: Values) -> Explored:
         for other, color in drawn.items()
     )
     plot = Plot(
-        title="Distance to the next number",
+        title=translate("Distance to the next number"),
         summary=summary_of(says),
-        x=Axis("value", RATIO, log=True),
-        y=Axis("spacing", RATIO, log=True),
+        x=Axis(translate("value"), RATIO, log=True),
+        y=Axis(translate("spacing"), RATIO, log=True),
         series=series,
         marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}", Grip("weight")),),
     )
@@ -114,7 +115,7 @@ def _bits(name: Format, value: float) -> Drawing:
         at += count
     shown = f"{figures(value, 8)} in {_FORMATS[name]}"
     return Drawing(
-        title="Its bits",
+        title=translate("Its bits"),
         summary=f"{digits} is {figures(value, 8)}",
         on=lambda paper: _placed_bits(groups, shown, paper),
         table=(
@@ -208,10 +209,12 @@ def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
 
 FORMATS_SHOWN = Explorer(
     name="formats",
-    title="Does an update survive?",
-    summary="The spacing and the bits of a number, and whether a small update is rounded away.",
-    question="What is the spacing of BF16 numbers at 0.02?",
-    predicts="spacing",
+    title=noted("Does an update survive?"),
+    summary=noted(
+        "The spacing and the bits of a number, and whether a small update is rounded away."
+    ),
+    question=noted("What is the spacing of BF16 numbers at 0.02?"),
+    predicts=noted("spacing"),
     chapter="precision",
     formulas=(
         "precision.spacing",
@@ -220,12 +223,14 @@ FORMATS_SHOWN = Explorer(
         "precision.epsilon",
     ),
     controls=(
-        Select("format", "Format", {str(name): text for name, text in _FORMATS.items()}),
-        Slider("weight", "Weight", (_LEAST, _MOST), default=0.02, log=True, whole=False),
-        Slider("update", "Update", (1e-9, 10), default=1e-6, log=True, whole=False, aside=True),
+        Select("format", noted("Format"), {str(name): text for name, text in _FORMATS.items()}),
+        Slider("weight", noted("Weight"), (_LEAST, _MOST), default=0.02, log=True, whole=False),
+        Slider(
+            "update", noted("Update"), (1e-9, 10), default=1e-6, log=True, whole=False, aside=True
+        ),
     ),
     explore=_formats,
-    asks="What is the spacing of the format's numbers at this weight?",
+    asks=noted("What is the spacing of the format's numbers at this weight?"),
     foreseen=Foreseen(
         exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing
     ),

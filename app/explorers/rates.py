@@ -21,6 +21,7 @@ from app.formulas.batching import (
     square_root_scaled_rate,
     steps_to_target,
 )
+from app.translation import noted, translate
 from app.units import RATIO, figures
 
 _POINTS = 80
@@ -56,17 +57,17 @@ def _rates(values: Values) -> Explored:
         f"{percent_text(warmup / steps)} of the run; that of Llama 3 405B took 0.67 %."
     )
     facts = (
-        plain("linear", linear),
-        plain("square root", root),
-        plain("steps, relative to the minimum", relative[0], 3),
-        plain("examples, relative to the minimum", relative[1], 3),
-        share("warm-up", warmup / steps),
+        plain(noted("linear"), linear),
+        plain(noted("square root"), root),
+        plain(noted("steps, relative to the minimum"), relative[0], 3),
+        plain(noted("examples, relative to the minimum"), relative[1], 3),
+        share(noted("warm-up"), warmup / steps),
     )
     plot = Plot(
-        title="Learning rate",
+        title=translate("Learning rate"),
         summary=summary_of(says),
-        x=Axis("step", RATIO),
-        y=Axis("learning rate", RATIO),
+        x=Axis(translate("step"), RATIO),
+        y=Axis(translate("learning rate"), RATIO),
         series=series,
     )
     return Explored(says, facts, (_batches(values), plot))
@@ -89,26 +90,38 @@ def _batches(values: Values) -> Plot:
     examples = tuple((size, size / critical * times) for size, times in steps)
     own, used = _relative(values)
     return Plot(
-        title="Steps and examples to the same loss",
-        summary=f"At a batch of {figures(batch, 6)}, {figures(own, 3)} × the minimum number of "
-        f"steps and {figures(used, 3)} × the minimum of examples",
-        x=Axis("batch", RATIO, log=True),
-        y=Axis("relative to the minimum", RATIO, log=True),
-        series=(Series(Color.BLUE, "steps", steps), Series(Color.ORANGE, "examples", examples)),
+        title=translate("Steps and examples to the same loss"),
+        summary=translate(
+            "At a batch of {batch}, {own} × the minimum number of steps and {used} × the "
+            "minimum of examples",
+            batch=figures(batch, 6),
+            own=figures(own, 3),
+            used=figures(used, 3),
+        ),
+        x=Axis(translate("batch"), RATIO, log=True),
+        y=Axis(translate("relative to the minimum"), RATIO, log=True),
+        series=(
+            Series(Color.BLUE, translate("steps"), steps),
+            Series(Color.ORANGE, translate("examples"), examples),
+        ),
         marks=(
-            LabeledPoint(batch, own, f"{figures(own, 3)} × the steps", Grip("batch")),
-            LabeledPoint(batch, used, f"{figures(used, 3)} × the examples"),
-            LabeledPoint(critical, 2.0, "critical batch"),
+            LabeledPoint(
+                batch, own, translate("{own} × the steps", own=figures(own, 3)), Grip("batch")
+            ),
+            LabeledPoint(batch, used, translate("{used} × the examples", used=figures(used, 3))),
+            LabeledPoint(critical, 2.0, translate("critical batch")),
         ),
     )
 
 
 RATES = Explorer(
     name="learning-rate",
-    title="How far can the batch grow?",
-    summary="Steps and examples over the batch, and the learning rate by two rules.",
-    question="A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048 by the linear rule?",
-    predicts="linear",
+    title=noted("How far can the batch grow?"),
+    summary=noted("Steps and examples over the batch, and the learning rate by two rules."),
+    question=noted(
+        "A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048 by the linear rule?"
+    ),
+    predicts=noted("linear"),
     chapter="rates",
     formulas=(
         "batching.linear_scaled_rate",
@@ -117,14 +130,18 @@ RATES = Explorer(
         "batching.steps_to_target",
     ),
     controls=(
-        Slider("batch", "New batch", (1, 1_000_000), default=2048, log=True),
-        Slider("base", "Old batch", (1, 100_000), default=256, log=True),
-        Slider("rate", "Rate at the old batch", (1e-6, 1), default=3e-4, log=True, whole=False),
-        Slider("critical", "Critical batch", (16, 1_000_000), default=1024, log=True, aside=True),
-        Slider("steps", "Steps", (100, 2_000_000), default=100_000, log=True, aside=True),
-        Slider("warmup", "Warm-up", (0, 100_000), default=8000, aside=True),
+        Slider("batch", noted("New batch"), (1, 1_000_000), default=2048, log=True),
+        Slider("base", noted("Old batch"), (1, 100_000), default=256, log=True),
+        Slider(
+            "rate", noted("Rate at the old batch"), (1e-6, 1), default=3e-4, log=True, whole=False
+        ),
+        Slider(
+            "critical", noted("Critical batch"), (16, 1_000_000), default=1024, log=True, aside=True
+        ),
+        Slider("steps", noted("Steps"), (100, 2_000_000), default=100_000, log=True, aside=True),
+        Slider("warmup", noted("Warm-up"), (0, 100_000), default=8000, aside=True),
     ),
     explore=_rates,
-    asks="What is the new rate by the linear rule?",
+    asks=noted("What is the new rate by the linear rule?"),
     foreseen=Foreseen(exercise="rates/linear-rule"),
 )

@@ -18,6 +18,7 @@ from app.explorers.base import (
 from app.explorers.controls import Slider
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.simulators.collectives.ring import Moment, moments
+from app.translation import noted, translate
 from app.units import BYTE, SECOND, figures, show
 
 _MOST = 12  # ranks
@@ -37,13 +38,13 @@ def _ring(values: Values) -> Explored:
     if asked > last:
         says += f" {ranks} ranks need only {last} steps; step {last} is shown."
     facts = (
-        KeyFigure("step", f"{step} of {last}"),
-        quantity("sent by each rank", now.sent_bytes, BYTE),
-        plain("of the array", now.sent_bytes / size),
-        quantity("sent in total", ring_all_reduce_bytes(size, ranks), BYTE),
-        quantity("time so far", now.time, SECOND),
-        quantity("total time", all_moments[-1].time, SECOND),
-        plain("total steps", last),
+        KeyFigure(noted("step"), f"{step} of {last}"),
+        quantity(noted("sent by each rank"), now.sent_bytes, BYTE),
+        plain(noted("of the array"), now.sent_bytes / size),
+        quantity(noted("sent in total"), ring_all_reduce_bytes(size, ranks), BYTE),
+        quantity(noted("time so far"), now.time, SECOND),
+        quantity(noted("total time"), all_moments[-1].time, SECOND),
+        plain(noted("total steps"), last),
     )
     figures = (_circle(now, step, ranks), _grid(now, step, ranks))
     return Explored(says, facts, figures, ended=step == last)
@@ -88,7 +89,7 @@ def _circle(now: Moment, step: int, ranks: int) -> Drawing:
     for rank, chunk in enumerate(now.sent):
         table.append((f"rank {rank}", f"rank {(rank + 1) % ranks}", str(chunk), content))
     return Drawing(
-        title="Sent in this step",
+        title=translate("Sent in this step"),
         summary=phase,
         on=lambda paper: _Circle(now, step, ranks, paper).sheet(),
         table=tuple(table),
@@ -179,8 +180,8 @@ def _grid(now: Moment, step: int, ranks: int) -> Drawing:
         for rank in range(ranks)
     ]
     return Drawing(
-        title="Held by each rank",
-        summary=f"After step {step}",
+        title=translate("Held by each rank"),
+        summary=translate("After step {step}", step=step),
         on=lambda paper: _cells(now, ranks, paper),
         table=tuple(table),
     )
@@ -241,10 +242,12 @@ def _holds(share: frozenset[int], ranks: int) -> str:
 
 RING = Explorer(
     name="ring",
-    title="What moves around the ring?",
-    summary="A ring all-reduce step by step: what each rank sends and holds, in bytes.",
-    question="8 ranks all-reduce 1 GB. How much does each rank send until every rank has the sum?",
-    predicts="sent in total",
+    title=noted("What moves around the ring?"),
+    summary=noted("A ring all-reduce step by step: what each rank sends and holds, in bytes."),
+    question=noted(
+        "8 ranks all-reduce 1 GB. How much does each rank send until every rank has the sum?"
+    ),
+    predicts=noted("sent in total"),
     chapter="collectives",
     formulas=(
         "collectives.ring_all_reduce_bytes",
@@ -252,12 +255,14 @@ RING = Explorer(
         "collectives.ring_all_reduce_time",
     ),
     controls=(
-        Slider("step", "Step", (0, 2 * (_MOST - 1)), default=3, plays=True, aside=True),
-        Slider("ranks", "Ranks", (2, _MOST), default=8),
-        Slider("size", "Size", (0.001, 100_000), default=1000, unit="MB", log=True, whole=False),
+        Slider("step", noted("Step"), (0, 2 * (_MOST - 1)), default=3, plays=True, aside=True),
+        Slider("ranks", noted("Ranks"), (2, _MOST), default=8),
+        Slider(
+            "size", noted("Size"), (0.001, 100_000), default=1000, unit="MB", log=True, whole=False
+        ),
         Slider(
             "bandwidth",
-            "Bandwidth, one direction",
+            noted("Bandwidth, one direction"),
             (1, 1000),
             default=50,
             unit="GB/s",
@@ -267,7 +272,7 @@ RING = Explorer(
         ),
         Slider(
             "latency",
-            "Latency per step",
+            noted("Latency per step"),
             (0.1, 100),
             default=5,
             unit="us",
@@ -277,7 +282,7 @@ RING = Explorer(
         ),
     ),
     explore=_ring,
-    asks="How much does each rank send until every rank has the sum?",
+    asks=noted("How much does each rank send until every rank has the sum?"),
     open=(0, 1),
     foreseen=Foreseen(exercise="collectives/bytes-sent-by-a-ring"),
 )

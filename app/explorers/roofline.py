@@ -15,6 +15,7 @@ from app.formulas.throughput import (
     ridge_intensity,
     standard_attention_bytes,
 )
+from app.translation import noted, translate
 from app.units import FLOP_PER_BYTE, FLOP_PER_SECOND, figures, show
 
 _INTENSITIES = tuple(10 ** (place / 4 - 1) for place in range(21))  # 0.1 to 10,000 FLOP/B
@@ -35,7 +36,7 @@ def _roofline(values: Values) -> Explored:
         + (f"Memory-bound: {', '.join(bound)}." if bound else "None of these is memory-bound.")
     )
     facts = (
-        KeyFigure("ridge", _intensity(ridge), ridge, FLOP_PER_BYTE),
+        KeyFigure(noted("ridge"), _intensity(ridge), ridge, FLOP_PER_BYTE),
         *(
             KeyFigure(name, f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
             for name, x in kernels.items()
@@ -44,17 +45,17 @@ def _roofline(values: Values) -> Explored:
     places = sorted({*_INTENSITIES, *kernels.values(), ridge})
     roof = tuple((x, attainable_flops(x, peak, bandwidth)) for x in places)
     plot = Plot(
-        title="Roofline",
+        title=translate("Roofline"),
         summary=summary_of(says),
-        x=Axis("arithmetic intensity", FLOP_PER_BYTE, log=True),
-        y=Axis("attainable", FLOP_PER_SECOND, log=True),
+        x=Axis(translate("arithmetic intensity"), FLOP_PER_BYTE, log=True),
+        y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
             *(
                 LabeledPoint(x, reached[name], name, _grip(name, x, size))
                 for name, x in kernels.items()
             ),
-            LabeledPoint(ridge, peak, f"ridge {_intensity(ridge)}"),
+            LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
     return Explored(says, facts, (plot,))
@@ -88,10 +89,10 @@ def _rates_of(values: Values) -> dict[str, float]:
 
 ROOFLINE = Explorer(
     name="roofline",
-    title="Compute-bound or memory-bound?",
-    summary="The roofline of a GPU, with a matrix product, a ReLU, and attention.",
-    question="From which arithmetic intensity on is a kernel on an H100 compute-bound?",
-    predicts="ridge",
+    title=noted("Compute-bound or memory-bound?"),
+    summary=noted("The roofline of a GPU, with a matrix product, a ReLU, and attention."),
+    question=noted("From which arithmetic intensity on is a kernel on an H100 compute-bound?"),
+    predicts=noted("ridge"),
     chapter="hardware",
     formulas=(
         "throughput.ridge_intensity",
@@ -101,10 +102,17 @@ ROOFLINE = Explorer(
     ),
     controls=(
         GPU,
-        Slider("size", "Side of the product", (16, 32768), default=4096, doubles=True, aside=True),
+        Slider(
+            "size",
+            noted("Side of the product"),
+            (16, 32768),
+            default=4096,
+            doubles=True,
+            aside=True,
+        ),
         Slider(
             "sequence",
-            "Sequence length of the attention",
+            noted("Sequence length of the attention"),
             (128, 131072),
             default=4096,
             doubles=True,
@@ -112,6 +120,6 @@ ROOFLINE = Explorer(
         ),
     ),
     explore=_roofline,
-    asks="From which arithmetic intensity on is a kernel on this GPU compute-bound?",
+    asks=noted("From which arithmetic intensity on is a kernel on this GPU compute-bound?"),
     foreseen=Foreseen(exercise="hardware/ridge-point", given=_rates_of),
 )

@@ -23,6 +23,7 @@ from app.explorers.base import (
 from app.explorers.controls import Slider
 from app.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
 from app.simulators.sharding.routing import route
+from app.translation import noted, translate
 from app.units import BYTE, figures, show
 
 _ELEMENT = 2  # bytes of a number
@@ -52,11 +53,11 @@ def _routing(values: Values) -> Explored:
         f"with even routing it would be {show(even, BYTE)}."
     )
     facts = (
-        plain("imbalance", imbalance, 3),
-        plain("capacity of an expert", capacity),
-        share("dropped", dropped),
-        quantity("sent by the busiest GPU", sent, BYTE),
-        quantity("sent with even routing", even, BYTE),
+        plain(noted("imbalance"), imbalance, 3),
+        plain(noted("capacity of an expert"), capacity),
+        share(noted("dropped"), dropped),
+        quantity(noted("sent by the busiest GPU"), sent, BYTE),
+        quantity(noted("sent with even routing"), even, BYTE),
     )
     notice = _notice(values, experts, active, ranks)
     bins = _bins(unlimited.loads, capacity, summary_of(says))
@@ -82,7 +83,7 @@ def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
 def _bins(loads: Sequence[int], capacity: int, summary: str) -> Drawing:
     """A bin for each expert, filled up to the capacity; what does not fit is above it."""
     return Drawing(
-        title="Copies that reach each expert",
+        title=translate("Copies that reach each expert"),
         summary=summary,
         on=lambda paper: _placed_bins(loads, capacity, paper),
         table=(
@@ -154,10 +155,14 @@ def _not_the_capacity(values: Values) -> Iterator[tuple[float, str]]:
 
 ROUTING = Explorer(
     name="routing",
-    title="Which expert overflows?",
-    summary="Tokens routed to experts at random: loads, dropped copies, bytes of the all-to-all.",
-    question="2,048 tokens, 2 of 8 experts each, capacity factor 1.25: what is the capacity?",
-    predicts="capacity of an expert",
+    title=noted("Which expert overflows?"),
+    summary=noted(
+        "Tokens routed to experts at random: loads, dropped copies, bytes of the all-to-all."
+    ),
+    question=noted(
+        "2,048 tokens, 2 of 8 experts each, capacity factor 1.25: what is the capacity?"
+    ),
+    predicts=noted("capacity of an expert"),
     chapter="experts",
     formulas=(
         "sharding.expert_capacity",
@@ -165,23 +170,25 @@ ROUTING = Explorer(
         "sharding.expert_all_to_all_bytes",
     ),
     controls=(
-        Slider("experts", "Experts", (2, 256), default=8, doubles=True),
-        Slider("active", "Experts per token", (1, 8), default=2),
-        Slider("tokens", "Tokens", (64, 4096), default=2048, doubles=True),
-        Slider("ranks", "GPUs", (1, 64), default=8, doubles=True, aside=True),
-        Slider("factor", "Capacity factor", (1, 4), default=1.25, whole=False),
+        Slider("experts", noted("Experts"), (2, 256), default=8, doubles=True),
+        Slider("active", noted("Experts per token"), (1, 8), default=2),
+        Slider("tokens", noted("Tokens"), (64, 4096), default=2048, doubles=True),
+        Slider("ranks", noted("GPUs"), (1, 64), default=8, doubles=True, aside=True),
+        Slider("factor", noted("Capacity factor"), (1, 4), default=1.25, whole=False),
         Slider(
             "skew",
-            "Skew of the router (0: even)",
+            noted("Skew of the router (0: even)"),
             (0, 2),
             default=0.3,
             whole=False,
             aside=True,
         ),
-        Slider("hidden", "Hidden size", (256, 16384), default=4096, doubles=True, aside=True),
+        Slider(
+            "hidden", noted("Hidden size"), (256, 16384), default=4096, doubles=True, aside=True
+        ),
     ),
     explore=_routing,
-    asks="What is the capacity of an expert, in copies of tokens?",
+    asks=noted("What is the capacity of an expert, in copies of tokens?"),
     foreseen=Foreseen(
         exercise="experts/capacity",
         answer="capacity",

@@ -22,6 +22,7 @@ from app.explorers.controls import Slider, in_group
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
+from app.translation import noted, translate
 from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
@@ -54,21 +55,21 @@ def _run(values: Values) -> Explored:
         f"{energy_text(joules)}, {money_text(power)} of electricity."
     )
     facts = (
-        quantity("time", time, SECOND, 3),
-        share("utilization", used),
+        quantity(noted("time"), time, SECOND, 3),
+        share(noted("utilization"), used),
         _hours(gpus, time),
-        KeyFigure("rent", money_text(rent), rent, DOLLAR),
-        KeyFigure("energy", energy_text(joules), joules, JOULE),
-        KeyFigure("electricity", money_text(power), power, DOLLAR),
+        KeyFigure(noted("rent"), money_text(rent), rent, DOLLAR),
+        KeyFigure(noted("energy"), energy_text(joules), joules, JOULE),
+        KeyFigure(noted("electricity"), money_text(power), power, DOLLAR),
     )
     shares = sorted({*_SHARES, *_beyond(used)})
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in shares)
     plot = Plot(
-        title="Length of the run",
+        title=translate("Length of the run"),
         summary=summary_of(says),
-        x=Axis("model FLOPs utilization", RATIO, percent=True),
-        y=Axis("time", SECOND, log=True),
-        series=(Series(Color.BLUE, "this run", curve),),
+        x=Axis(translate("model FLOPs utilization"), RATIO, percent=True),
+        y=Axis(translate("time"), SECOND, log=True),
+        series=(Series(Color.BLUE, translate("this run"), curve),),
         marks=(
             LabeledPoint(
                 used,
@@ -101,7 +102,7 @@ def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
         (f"Of it, electricity at {values.number('electricity'):.3g} ¢/kWh", shown["electricity"]),
     )
     return Drawing(
-        title="The bill",
+        title=translate("The bill"),
         summary=", ".join(f"{what}: {amount}" for what, amount in lines),
         on=lambda paper: _receipt(lines, paper),
         table=(("Line", "Amount"), *lines),
@@ -129,7 +130,7 @@ def energy_text(joules: float) -> str:
 
 def _hours(gpus: int, time: float) -> KeyFigure:
     hours = gpu_hours(gpus, time)
-    return KeyFigure("GPU-hours", f"{hours:,.0f}", hours)
+    return KeyFigure(noted("GPU-hours"), f"{hours:,.0f}", hours)
 
 
 def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
@@ -144,10 +145,10 @@ def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
 
 RUN = Explorer(
     name="run",
-    title="How long does a run take, and what does it cost?",
-    summary="A training run from FLOPs to days, dollars and kilowatt-hours, with its bill.",
-    question="How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?",
-    predicts="time",
+    title=noted("How long does a run take, and what does it cost?"),
+    summary=noted("A training run from FLOPs to days, dollars and kilowatt-hours, with its bill."),
+    question=noted("How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?"),
+    predicts=noted("time"),
     chapter="capstone",
     formulas=(
         "transformer.training_flops",
@@ -157,10 +158,10 @@ RUN = Explorer(
     ),
     controls=(
         *in_group(
-            "Training",
+            noted("Training"),
             Slider(
                 "parameters",
-                "Parameters",
+                noted("Parameters"),
                 (0.1, 2000),
                 default=405,
                 unit="billion",
@@ -169,7 +170,7 @@ RUN = Explorer(
             ),
             Slider(
                 "tokens",
-                "Tokens",
+                noted("Tokens"),
                 (0.01, 100),
                 default=15.6,
                 unit="trillion",
@@ -178,31 +179,39 @@ RUN = Explorer(
             ),
         ),
         *in_group(
-            "GPUs",
-            Slider("gpus", "GPUs", (1, 100_000), default=16384, log=True),
-            Slider("peak", "Peak per GPU", (50, 5000), default=989, unit="TFLOP/s", log=True),
-            Slider("mfu", "Utilization in percent", (5, 70), default=40, whole=False),
+            noted("GPUs"),
+            Slider("gpus", noted("GPUs"), (1, 100_000), default=16384, log=True),
             Slider(
-                "days", "Or days taken (0: use the utilization)", (0, 1000), default=0, whole=False
+                "peak", noted("Peak per GPU"), (50, 5000), default=989, unit="TFLOP/s", log=True
+            ),
+            Slider("mfu", noted("Utilization in percent"), (5, 70), default=40, whole=False),
+            Slider(
+                "days",
+                noted("Or days taken (0: use the utilization)"),
+                (0, 1000),
+                default=0,
+                whole=False,
             ),
         ),
         *in_group(
-            "Bill",
+            noted("Bill"),
             Slider(
                 "price",
-                "Dollars per GPU-hour",
+                noted("Dollars per GPU-hour"),
                 (0.1, 20),
                 default=2,
                 log=True,
                 whole=False,
                 aside=True,
             ),
-            Slider("watts", "Power per GPU", (100, 2000), default=700, unit="W", aside=True),
-            Slider("electricity", "Cents per kWh", (1, 60), default=5, whole=False, aside=True),
+            Slider("watts", noted("Power per GPU"), (100, 2000), default=700, unit="W", aside=True),
+            Slider(
+                "electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True
+            ),
         ),
     ),
     explore=_run,
-    asks="How many days does the run take?",
+    asks=noted("How many days does the run take?"),
     foreseen=Foreseen(
         exercise="capstone/days-of-the-run",
         answer="days",

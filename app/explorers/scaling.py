@@ -9,6 +9,7 @@ from app.charts.plot import Plot, Series
 from app.explorers.base import Explored, Explorer, Foreseen, Values, counted, plain, summary_of
 from app.explorers.controls import Slider
 from app.formulas.precision import loss_scale
+from app.translation import noted, translate
 from app.units import RATIO, figures
 
 _MOST_STEPS = 400
@@ -34,17 +35,17 @@ def _loss_scale(values: Values) -> Explored:
         f"{trend}"
     )
     facts = (
-        plain("scale at the end", last, 6),
-        plain("overflows", sum(overflows)),
-        plain("largest", max(scales), 6),
-        plain("smallest", min(scales), 6),
+        plain(noted("scale at the end"), last, 6),
+        plain(noted("overflows"), sum(overflows)),
+        plain(noted("largest"), max(scales), 6),
+        plain(noted("smallest"), min(scales), 6),
     )
     plot = Plot(
-        title="Loss scale",
+        title=translate("Loss scale"),
         summary=summary_of(says),
-        x=Axis("step", RATIO),
-        y=Axis("scale", RATIO, log=True, base=2),
-        series=(Series(Color.BLUE, "scale", points),),
+        x=Axis(translate("step"), RATIO),
+        y=Axis(translate("scale"), RATIO, log=True, base=2),
+        series=(Series(Color.BLUE, translate("scale"), points),),
     )
     return Explored(says, facts, (plot,), notice=notice, ended=steps == _MOST_STEPS)
 
@@ -87,19 +88,21 @@ def _not_the_scale(values: Values) -> Iterator[tuple[float, str]]:
 
 LOSS_SCALE = Explorer(
     name="loss-scale",
-    title="Where does a loss scale settle?",
-    summary="A dynamic loss scale: halved on overflow, doubled after enough clean steps.",
-    question="65,536 halves every 30 steps, doubles after 20 clean ones. What is it at step 200?",
-    predicts="scale at the end",
+    title=noted("Where does a loss scale settle?"),
+    summary=noted("A dynamic loss scale: halved on overflow, doubled after enough clean steps."),
+    question=noted(
+        "65,536 halves every 30 steps, doubles after 20 clean ones. What is it at step 200?"
+    ),
+    predicts=noted("scale at the end"),
     chapter="precision",
     formulas=("precision.loss_scale", "precision.smallest_loss_scale"),
     controls=(
-        Slider("initial", "Initial scale", (1, 1e6), default=65536, log=True),
-        Slider("interval", "Clean steps before doubling", (1, 200), default=20),
-        Slider("every", "Steps between overflows (0: none)", (0, 200), default=30),
-        Slider("steps", "Steps", (10, _MOST_STEPS), default=200, plays=True),
+        Slider("initial", noted("Initial scale"), (1, 1e6), default=65536, log=True),
+        Slider("interval", noted("Clean steps before doubling"), (1, 200), default=20),
+        Slider("every", noted("Steps between overflows (0: none)"), (0, 200), default=30),
+        Slider("steps", noted("Steps"), (10, _MOST_STEPS), default=200, plays=True),
     ),
     explore=_loss_scale,
-    asks="What is the loss scale at the end?",
+    asks=noted("What is the loss scale at the end?"),
     foreseen=Foreseen(others=_not_the_scale),
 )

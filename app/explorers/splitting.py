@@ -23,6 +23,7 @@ from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
 from app.formulas.sharding import column_shard, row_shard, tensor_all_reduce_size
 from app.formulas.sharding.shapes import Shard
+from app.translation import noted, translate
 from app.units import BYTE, figures, show
 
 _HEIGHT, _TOP, _BETWEEN = 190, 42, 20
@@ -51,11 +52,11 @@ def _split(values: Values) -> Explored:
         + (" ".join(steps) if ranks > 1 else "A single GPU holds everything and sends nothing.")
     )
     facts = (
-        KeyFigure("first shard", up),
-        KeyFigure("second shard", down),
-        plain("weights per GPU", sum(shard.rows * shard.columns for shard in shards)),
-        quantity("sent, forward", sent, BYTE),
-        KeyFigure("collectives, forward", str(len(steps) if ranks > 1 else 0)),
+        KeyFigure(noted("first shard"), up),
+        KeyFigure(noted("second shard"), down),
+        plain(noted("weights per GPU"), sum(shard.rows * shard.columns for shard in shards)),
+        quantity(noted("sent, forward"), sent, BYTE),
+        KeyFigure(noted("collectives, forward"), str(len(steps) if ranks > 1 else 0)),
     )
     notice = (
         f"{values.count('ranks')} GPUs do not divide both sizes; shown on {ranks}."
@@ -123,9 +124,9 @@ def _costs(chosen: str, between: float, after: float, ranks: int) -> Bars:
     }
     least = min(sent.values())
     return Bars(
-        title="Sent by each GPU, by the way to split",
+        title=translate("Sent by each GPU, by the way to split"),
         summary="; ".join(f"{_ORDERS[name]}: {show(size, BYTE)}" for name, size in sent.items()),
-        axis=Axis("bytes", BYTE),
+        axis=Axis(translate("bytes"), BYTE),
         bars=tuple(
             Bar(
                 _ORDERS[name] + (" ◀" if name == chosen else ""),
@@ -161,7 +162,9 @@ def _drawing(
         return Sheet(height=height, rects=tuple(rects), words=tuple(words))
 
     return Drawing(
-        title=f"An MLP on {ranks} GPUs" if ranks > 1 else "An MLP on one GPU",
+        title=translate("An MLP on {ranks} GPUs", ranks=ranks)
+        if ranks > 1
+        else translate("An MLP on one GPU"),
         summary=_ORDERS["-".join(how)],
         on=on,
         table=(("Matrix", "Shape", "Split by", "Per GPU"), *rows),
@@ -193,21 +196,23 @@ def _not_sent(values: Values) -> Iterator[tuple[float, str]]:
 
 SPLITTER = Explorer(
     name="split",
-    title="Columns or rows?",
-    summary="Four ways to split the two matrices of an MLP over GPUs: shapes and traffic.",
-    question="8 GPUs split two matrices, columns, then rows. What does each send for 8,192 tokens?",
-    predicts="sent, forward",
+    title=noted("Columns or rows?"),
+    summary=noted("Four ways to split the two matrices of an MLP over GPUs: shapes and traffic."),
+    question=noted(
+        "8 GPUs split two matrices, columns, then rows. What does each send for 8,192 tokens?"
+    ),
+    predicts=noted("sent, forward"),
     chapter="tensor",
     formulas=("sharding.column_shard", "sharding.row_shard", "sharding.tensor_all_reduce_size"),
     controls=(
-        Select("order", "Split", _ORDERS),
-        Slider("ranks", "GPUs", (1, 32), default=8, doubles=True),
-        Slider("hidden", "Hidden size", (64, 16384), default=8192, doubles=True),
-        Slider("wide", "Size inside the MLP", (64, 65536), default=32768, doubles=True),
-        Slider("tokens", "Tokens", (1, 131072), default=8192, doubles=True),
+        Select("order", noted("Split"), _ORDERS),
+        Slider("ranks", noted("GPUs"), (1, 32), default=8, doubles=True),
+        Slider("hidden", noted("Hidden size"), (64, 16384), default=8192, doubles=True),
+        Slider("wide", noted("Size inside the MLP"), (64, 65536), default=32768, doubles=True),
+        Slider("tokens", noted("Tokens"), (1, 131072), default=8192, doubles=True),
     ),
     explore=_split,
-    asks="How much does each GPU send in the forward pass?",
+    asks=noted("How much does each GPU send in the forward pass?"),
     foreseen=Foreseen(
         exercise="tensor/all-reduce-of-a-layer",
         answer="sent",

@@ -7,6 +7,7 @@ from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import WIDE, Paper, wrapped
 from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values
 from app.explorers.controls import Select
+from app.translation import noted, translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,10 @@ _ROW = 29
 def _tolls(values: Values) -> Explored:
     chosen = _BY_NAME.get(values.word("technique"))
     drawing = Drawing(
-        title="Five tolls (bottlenecks)",
-        summary="Which technique lowers which of five tolls, and which chapter covers it",
+        title=translate("Five tolls (bottlenecks)"),
+        summary=translate(
+            "Which technique lowers which of five tolls, and which chapter covers it"
+        ),
         on=lambda paper: _map(chosen, paper),
         table=(("Technique", "Lowers", "Chapter", "Paper"), *map(_row, TECHNIQUES)),
     )
@@ -58,7 +61,7 @@ def _tolls(values: Values) -> Explored:
         return Explored(_says_all(), (), (drawing,))
     names = tuple(_TOLLS[toll][0] for toll in chosen.tolls)
     fact = KeyFigure(
-        "toll",
+        noted("toll"),
         " and ".join(names),
         among=tuple(name for name, _ in _TOLLS.values()),
         right=names,
@@ -131,20 +134,22 @@ def _not_the_toll(chosen: str) -> str:
 
 TOLLS = Explorer(
     name="tolls",
-    title="Which bottleneck does it lower?",
-    summary="Fourteen techniques, the tolls (bottlenecks) that each lowers, and its chapter.",
-    question="Which of the five tolls of a training step does ZeRO lower?",
-    predicts="toll",
+    title=noted("Which bottleneck does it lower?"),
+    summary=noted(
+        "Fourteen techniques, the tolls (bottlenecks) that each lowers, and its chapter."
+    ),
+    question=noted("Which of the five tolls of a training step does ZeRO lower?"),
+    predicts=noted("toll"),
     chapter="diagnosis",
     formulas=("memory.memory_budget",),
     controls=(
         Select(
             "technique",
-            "Technique",
+            noted("Technique"),
             {name: one.name for name, one in _BY_NAME.items()} | {"all": "all of them"},
         ),
     ),
     explore=_tolls,
-    asks="Which of the five tolls of a training step does this technique lower?",
+    asks=noted("Which of the five tolls of a training step does this technique lower?"),
     foreseen=Foreseen(chosen=_not_the_toll),
 )

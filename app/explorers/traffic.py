@@ -10,6 +10,7 @@ from app.formulas.memory import zero_traffic_bytes
 from app.formulas.memory.placing import ParameterShare
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
+from app.translation import translate
 from app.units import BYTE, show
 
 _ELEMENT = 2.0  # bytes of an activation and of a weight
@@ -26,9 +27,9 @@ def traffic_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         tone, link = (Tone.NVLINK, "NVLink") if inside else (Tone.NETWORK, "network")
         bars.append(Bar(name, (Part(tone, link, sent),), f"{show(sent, BYTE)}, {link}"))
     return Bars(
-        title="Sent by a GPU in a step",
+        title=translate("Sent by a GPU in a step"),
         summary="; ".join(f"{bar.name} {bar.note}" for bar in bars) or "A single GPU sends nothing",
-        axis=Axis("bytes sent", BYTE),
+        axis=Axis(translate("bytes sent"), BYTE),
         bars=tuple(bars),
     )
 

@@ -9,6 +9,8 @@ from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
+from app.translation import translate
+from app.translation.retelling import retold
 from app.units import Reading, Scale, read, spelled
 from app.units.reading import joined, plain_signs, without_commas
 from app.units.scales import SCALES, takes_prefix
@@ -35,7 +37,7 @@ def read_answer(text: str, shown: Scale) -> Reading:
     try:
         return read(text, shown.unit, shown)
     except ValueError as error:
-        refused = str(error)
+        refused = retold(str(error))
     try:
         return work_out(text, shown)
     except ExpressionError as error:
@@ -71,11 +73,15 @@ def work_out(text: str, shown: Scale) -> Reading:
         ExpressionError: *text* has no value, or a value of another dimension.
     """
     if len(text) > _LONGEST:
-        raise ExpressionError(f"cannot read an answer of {len(text)} characters: it is too long")
+        raise ExpressionError(
+            translate("cannot read an answer of {text} characters: it is too long", text=len(text))
+        )
     try:
         return _worked_out(simplified(text, shown), shown)
     except ExpressionError as error:
-        raise ExpressionError(f"cannot read {text.strip()[:_SHOWN]!r}: {error}") from None
+        raise ExpressionError(
+            translate("cannot read {text!r}: {error}", text=text.strip()[:_SHOWN], error=error)
+        ) from None
 
 
 def simplified(text: str, shown: Scale) -> str:
@@ -166,7 +172,11 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written(units, shown), worked_out=True)
     raise ExpressionError(
-        f"the result is in {spelled(found.dimension)}, but {shown.unit} is expected"
+        translate(
+            "the result is in {dimension}, but {unit} is expected",
+            dimension=spelled(found.dimension),
+            unit=retold(str(shown.unit)),
+        )
     )
 
 
@@ -176,7 +186,7 @@ def _refuse_a_doubtful_sum(node: Node) -> None:
         return
     shares = [any(unit.factor != 1 for unit in _units(side)) for side in (node.left, node.right)]
     if any(shares) and not all(_units(side) for side in (node.left, node.right)):
-        raise ExpressionError("add parentheses to show whether % applies to all of it")
+        raise ExpressionError(translate("add parentheses to show whether % applies to all of it"))
 
 
 def _written(units: list[Scale], shown: Scale) -> Scale:

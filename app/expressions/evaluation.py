@@ -7,6 +7,8 @@ from app.expressions.operations import FUNCTIONS, OPERATIONS, Quantity
 from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
 from app.formulas import FORMULAS, Argument, Formula
+from app.translation import translate
+from app.translation.retelling import retold
 
 Names = Mapping[str, Quantity]
 
@@ -33,14 +35,16 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
     try:
         return _value(node, names)
     except (OverflowError, ZeroDivisionError) as error:
-        raise ExpressionError(f"the value is not a finite number ({error})") from None
+        raise ExpressionError(
+            translate("the value is not a finite number ({error})", error=error)
+        ) from None
 
 
 def holds(text: str | Node, names: Names) -> bool:
     """Whether the comparison *text* is true with the symbols in *names*."""
     node = parse(text, names) if isinstance(text, str) else text
     if not (isinstance(node, Binary) and node.operator in COMPARISONS):
-        raise ExpressionError(f"{text!r} is not a comparison")
+        raise ExpressionError(translate("{text!r} is not a comparison", text=text))
     return bool(evaluate(node, names).value)
 
 
@@ -60,7 +64,7 @@ def _value(node: Node, names: Names) -> Quantity:
         case Call():
             return _called(node, names)
         case Word(text):
-            raise ExpressionError(f"the word {text!r} has no value")
+            raise ExpressionError(translate("the word {text!r} has no value", text=text))
 
 
 def _named(name: str, names: Names) -> Quantity:
@@ -69,7 +73,11 @@ def _named(name: str, names: Names) -> Quantity:
     if formula := FORMULAS.get(name):
         taken = {key: names[key] for key in formula.inputs if key in names}
         return _result(formula, {key: _argument(formula, key, q) for key, q in taken.items()})
-    raise ExpressionError(f"{name!r} is not known here{nearest(name, [*names, *FORMULAS])}")
+    raise ExpressionError(
+        translate(
+            "{name!r} is not known here{near}", name=name, near=nearest(name, [*names, *FORMULAS])
+        )
+    )
 
 
 def _called(call: Call, names: Names) -> Quantity:
@@ -77,22 +85,36 @@ def _called(call: Call, names: Names) -> Quantity:
         return _result(formula, _arguments(formula, call, names), call.part)
     if call.name not in FUNCTIONS:
         known = [*FUNCTIONS, *FORMULAS]
-        raise ExpressionError(f"no function is called {call.name!r}{nearest(call.name, known)}")
+        raise ExpressionError(
+            translate(
+                "no function is called {name!r}{near}",
+                name=call.name,
+                near=nearest(call.name, known),
+            )
+        )
     values = [_value(argument, names) for argument in call.arguments]
     if not values or call.named or call.part:
-        raise ExpressionError(f"{call.name} takes one or more values, without names")
+        raise ExpressionError(
+            translate("{name} takes one or more values, without names", name=call.name)
+        )
     return FUNCTIONS[call.name](values)
 
 
 def _arguments(formula: Formula, call: Call, names: Names) -> dict[str, Argument]:
     """The arguments of *call*, by the names that *formula* gives them."""
     if len(call.arguments) > len(formula.inputs):
-        raise ExpressionError(f"{formula.name} takes only {', '.join(formula.inputs)}")
+        raise ExpressionError(
+            translate(
+                "{name} takes only {inputs}", name=formula.name, inputs=", ".join(formula.inputs)
+            )
+        )
     given = [*zip(formula.inputs, call.arguments, strict=False), *call.named]
     arguments: dict[str, Argument] = {}
     for key, node in given:
         if key in arguments:
-            raise ExpressionError(f"{formula.name} is given {key} twice")
+            raise ExpressionError(
+                translate("{name} is given {key} twice", name=formula.name, key=key)
+            )
         if isinstance(node, Word):
             arguments[key] = node.text
         else:
@@ -106,7 +128,15 @@ def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:
     if taken is None or taken.unit is None:  # the formula itself refuses unknown names
         return f"{quantity.value:g}"
     if taken.unit.dimension != quantity.dimension:
-        raise ExpressionError(f"{formula.name} takes {taken.unit} as {key}, not {quantity}")
+        raise ExpressionError(
+            translate(
+                "{name} takes {unit} as {key}, not {quantity}",
+                name=formula.name,
+                unit=retold(str(taken.unit)),
+                key=key,
+                quantity=quantity,
+            )
+        )
     return quantity.value / taken.unit.size
 
 
@@ -114,11 +144,13 @@ def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "")
     try:
         value = formula.function(**formula.read(arguments))
     except ValueError as error:
-        raise ExpressionError(str(error)) from None
+        raise ExpressionError(retold(str(error))) from None
     if isinstance(value, tuple):
         value = _picked(formula, value, part)
     elif part:
-        raise ExpressionError(f"{formula.name} returns one value; it has no .{part}")
+        raise ExpressionError(
+            translate("{name} returns one value; it has no .{part}", name=formula.name, part=part)
+        )
     return Quantity(float(value), formula.result.dimension)
 
 
@@ -130,4 +162,6 @@ def _picked(formula: Formula, values: tuple[float, ...] | tuple[str, ...], part:
     if formula.form == "list" and part in _OF_A_LIST and numbers:
         return _OF_A_LIST[part](numbers)
     known = formula.parts if formula.form == "parts" else _OF_A_LIST
-    raise ExpressionError(f"{formula.name} needs one of .{', .'.join(known)}")
+    raise ExpressionError(
+        translate("{name} needs one of .{known}", name=formula.name, known=", .".join(known))
+    )

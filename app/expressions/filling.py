@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from app.expressions.evaluation import Names, evaluate
 from app.expressions.mathematics import upright
 from app.expressions.reading import ExpressionError
+from app.translation import translate
 from app.units import scale_of, show_in
 
 _PIECE = re.compile(
@@ -79,7 +80,11 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
     except ValueError as error:
         raise ExpressionError(f"{{{slot}}}: {error}") from None
     if scale.unit.dimension != quantity.dimension:
-        raise ExpressionError(f"{{{slot}}} is {quantity}, not in {unit}")
+        raise ExpressionError(
+            translate(
+                "{{{slot}}} is {quantity}, not in {unit}", slot=slot, quantity=quantity, unit=unit
+            )
+        )
     return show_in(quantity.value, scale, int(digits or 4))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.expressions.reading import ExpressionError
+from app.translation import translate
 from app.units import RATIO, Dimension, figures, show, spelled, unit_of
 
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
@@ -26,7 +27,7 @@ class Quantity:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
-            raise ExpressionError("the value is not a finite number")
+            raise ExpressionError(translate("the value is not a finite number"))
 
     def __str__(self) -> str:
         unit = unit_of(self.dimension)
@@ -46,14 +47,18 @@ def _same(left: Quantity, right: Quantity) -> Dimension:
         return left.dimension
     if not left.value:
         return right.dimension
-    raise ExpressionError(f"{left} and {right} are of different kinds")
+    raise ExpressionError(
+        translate("{left} and {right} are of different kinds", left=left, right=right)
+    )
 
 
 def _power(base: Quantity, exponent: Quantity) -> Quantity:
     if exponent.dimension != PLAIN:
-        raise ExpressionError(f"{exponent} cannot be an exponent")
+        raise ExpressionError(translate("{exponent} cannot be an exponent", exponent=exponent))
     if isinstance(value := base.value**exponent.value, complex):
-        raise ExpressionError(f"{base} to the {exponent} is not a real number")
+        raise ExpressionError(
+            translate("{base} to the {exponent} is not a real number", base=base, exponent=exponent)
+        )
     return Quantity(value, _raised(base.dimension, exponent))
 
 
@@ -61,7 +66,9 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
     if dimension == PLAIN:
         return PLAIN
     if abs(exponent.value) > _HIGHEST:
-        raise ExpressionError(f"the exponent {exponent} is too large for a unit")
+        raise ExpressionError(
+            translate("the exponent {exponent} is too large for a unit", exponent=exponent)
+        )
     times = Fraction(exponent.value).limit_denominator(100)
     a, b, c, d, e = (_lowest(part * times) for part in dimension)
     return a, b, c, d, e
@@ -115,11 +122,13 @@ OPERATIONS: Mapping[str, Callable[[Quantity, Quantity], Quantity]] = {
 def _plain(function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
     def applied(values: list[Quantity]) -> Quantity:
         if len(values) != 1 or values[0].dimension != PLAIN:
-            raise ExpressionError("this function takes one plain number")
+            raise ExpressionError(translate("this function takes one plain number"))
         try:
             return Quantity(float(function(values[0].value)))
         except ValueError:
-            raise ExpressionError(f"this function has no value at {values[0]}") from None
+            raise ExpressionError(
+                translate("this function has no value at {values}", values=values[0])
+            ) from None
 
     return applied
 
@@ -137,7 +146,7 @@ def _chosen(function: Callable[[list[float]], float]) -> Callable[[list[Quantity
 def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity]], Quantity]:
     def applied(values: list[Quantity]) -> Quantity:
         if len(values) != 1:
-            raise ExpressionError("this function takes one value")
+            raise ExpressionError(translate("this function takes one value"))
         return function(values[0])
 
     return applied
@@ -146,7 +155,9 @@ def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity
 def _logarithm(values: list[Quantity]) -> Quantity:
     """The logarithm of the first value to the base of the second."""
     if len(values) != 2:  # noqa: PLR2004
-        raise ExpressionError("log takes a value and a base, such as log(x, 2); or use ln(x)")
+        raise ExpressionError(
+            translate("log takes a value and a base, such as log(x, 2); or use ln(x)")
+        )
     number, base = (_plain(math.log)([value]).value for value in values)
     return Quantity(number / base)
 

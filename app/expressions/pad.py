@@ -9,6 +9,7 @@ from app.expressions.evaluation import evaluate
 from app.expressions.operations import FUNCTIONS, PLAIN, Quantity
 from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError
+from app.translation import translate
 from app.units.scales import PLAIN as NUMBER
 from app.units.scales import SCALES
 
@@ -43,7 +44,7 @@ def _worked(text: str) -> Iterator[PadLine]:
     lines = (line.strip() for line in text.splitlines())
     for number, line in enumerate(line for line in lines if line):
         if number == _LINES:
-            yield PadLine(f"only {_LINES} lines are worked out")
+            yield PadLine(translate("only {lines} lines are worked out", lines=_LINES))
             return
         yield _line(line[:_LONGEST], names)
 
@@ -53,7 +54,7 @@ def _line(line: str, names: dict[str, Quantity]) -> PadLine:
     named = _NAMED.fullmatch(line)
     name, sum_ = (named[1], named[2]) if named else (_LAST, line)
     if name in SCALES:  # 16 B would be sixteen bandwidths
-        return PadLine(line, problem=f"{name} is a unit: choose another name")
+        return PadLine(line, problem=translate("{name} is a unit: choose another name", name=name))
     try:
         value = _value(sum_, names)
     except ExpressionError as error:
@@ -68,7 +69,9 @@ def _unknown_in(text: str, names: Collection[str]) -> str:
     """What is said of the first word of *text* that means nothing here; empty if there is none."""
     known = {*names, *FUNCTIONS, *SCALES}
     word = next((word for word in _NAME.findall(text) if word not in known), "")
-    return f"{word!r} is neither a unit nor the name of a line above" if word else ""
+    if not word:
+        return ""
+    return translate("{word!r} is neither a unit nor the name of a line above", word=word)
 
 
 def _value(text: str, names: dict[str, Quantity]) -> Quantity:

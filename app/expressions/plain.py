@@ -8,6 +8,8 @@ from app.errors import nearest
 from app.expressions.operations import FUNCTIONS
 from app.expressions.reading import ExpressionError, Reader, tidy
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.translation import translate
+from app.translation.retelling import retold
 from app.units.scales import SCALES, close_symbols
 
 _SHORTEST = 2  # characters of a unit without a number if there are letters: s may be a letter
@@ -55,10 +57,21 @@ class TypedReader(Reader):
     def _unknown(self, name: str, *, called: bool) -> str:
         name = name[:_SHOWN]
         if not called and not self.symbols:
-            return f"{name!r} is not a unit here{close_symbols(name) or nearest(name, SCALES)}"
-        known, what = (FUNCTIONS, "functions") if called else (self.symbols, "letters")
-        listed = ", ".join(known if called else sorted(known))
-        return f"{name!r} is not one of the {what} {listed}{nearest(name, known)}"
+            near = retold(close_symbols(name)) or nearest(name, SCALES)
+            return translate("{name!r} is not a unit here{near}", name=name, near=near)
+        if called:
+            return translate(
+                "{name!r} is not one of the functions {known}{near}",
+                name=name,
+                known=", ".join(FUNCTIONS),
+                near=nearest(name, FUNCTIONS),
+            )
+        return translate(
+            "{name!r} is not one of the letters {known}{near}",
+            name=name,
+            known=", ".join(sorted(self.symbols)),
+            near=nearest(name, self.symbols),
+        )
 
 
 def parse_plain(text: str, letters: Collection[str]) -> Node:
@@ -86,22 +99,26 @@ def _parse_plain(text: str, letters: tuple[str, ...]) -> Node:
 def _as_far_as(reader: Reader) -> str:
     """The end of a sentence that says how much of the text was understood."""
     understood = reader.text[: reader.at].strip()
-    return f" (read as far as {understood!r})" if understood else ""
+    return translate(" (read as far as {text!r})", text=understood) if understood else ""
 
 
 def _check(node: Node) -> None:
     match node:
         case Word():
-            raise ExpressionError("a formula cannot contain words in quotes")
+            raise ExpressionError(translate("a formula cannot contain words in quotes"))
         case Negative(term):
             _check(term)
         case Binary(operator, left, right):
             if operator in COMPARISONS:
-                raise ExpressionError(f"enter a formula without {operator}")
+                raise ExpressionError(
+                    translate("enter a formula without {operator}", operator=operator)
+                )
             _check(left)
             _check(right)
         case Call(name, arguments, named, part):
             if named or part:
-                raise ExpressionError(f"{name} takes values only, without names or parts")
+                raise ExpressionError(
+                    translate("{name} takes values only, without names or parts", name=name)
+                )
             for argument in arguments:
                 _check(argument)

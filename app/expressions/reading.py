@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.translation import translate
 from app.units import Scale, scale_of
 from app.units.scales import SCALES
 
@@ -62,7 +63,9 @@ class Reader:
             return "end", "", len(self.text)
         match = _TOKEN.match(self.text, self.at)
         if match is None:
-            raise ExpressionError(f"cannot read {self.text[self.at :].strip()[:20]!r} here")
+            raise ExpressionError(
+                translate("cannot read {text!r} here", text=self.text[self.at :].strip()[:20])
+            )
         return str(match.lastgroup), match[str(match.lastgroup)], match.end()
 
     def take(self) -> tuple[str, str]:
@@ -79,13 +82,17 @@ class Reader:
     def expect(self, sign: str) -> None:
         """Move past *sign*, which must come next."""
         if not self.accept(sign):
-            raise ExpressionError(f"{sign!r} is missing before {_quoted(self.peek()[1])}")
+            raise ExpressionError(
+                translate(
+                    "{sign!r} is missing before {quoted}", sign=sign, quoted=_quoted(self.peek()[1])
+                )
+            )
 
     def whole(self) -> Node:
         """The tree of the whole text."""
         node = self.comparison()
         if self.peek()[0] != "end":
-            raise ExpressionError(f"{self.peek()[1]!r} does not belong here")
+            raise ExpressionError(translate("{peek!r} does not belong here", peek=self.peek()[1]))
         return node
 
     def comparison(self) -> Node:
@@ -99,7 +106,7 @@ class Reader:
         """The tree of terms with + or - between them."""
         self.depth += 1
         if self.depth > DEEPEST:
-            raise ExpressionError("the parentheses are nested too deeply")
+            raise ExpressionError(translate("the parentheses are nested too deeply"))
         node = self.term()
         while operator := self.accept("+", "-"):
             node = Binary(operator, node, self.term())
@@ -134,7 +141,7 @@ class Reader:
     def _deeper(self, read: Callable[[], Node]) -> Node:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise ExpressionError("the signs are nested too deeply")
+            raise ExpressionError(translate("the signs are nested too deeply"))
         node = read()
         self.depth -= 1
         return node
@@ -157,20 +164,24 @@ class Reader:
         if text == "√":
             return Call("sqrt", (self._deeper(self.atom),))
         self.at = before
-        raise ExpressionError(f"a number or a name is missing before {_quoted(text)}")
+        raise ExpressionError(
+            translate("a number or a name is missing before {quoted}", quoted=_quoted(text))
+        )
 
     def counted(self, atoms: int) -> None:
         """Count *atoms* more numbers and names, and refuse too many."""
         self.atoms += atoms
         if self.atoms > MOST:
-            raise ExpressionError(f"more than {MOST} numbers and names are too many")
+            raise ExpressionError(
+                translate("more than {most} numbers and names are too many", most=MOST)
+            )
 
     def number(self, text: str) -> Node:
         """The tree of the number *text* and the unit that follows it."""
         try:
             value = float(text.replace("_", ""))
         except (ValueError, OverflowError):
-            raise ExpressionError(f"{text!r} is not a number") from None
+            raise ExpressionError(translate("{text!r} is not a number", text=text)) from None
         return Number(text, value, self._unit())
 
     def _unit(self) -> Scale | None:
@@ -210,7 +221,7 @@ class Reader:
 
 
 def _quoted(token: str) -> str:
-    return repr(token) if token else "the end"
+    return repr(token) if token else translate("the end")
 
 
 def parse(text: str, symbols: Collection[str] = ()) -> Node:
@@ -234,8 +245,10 @@ def tidy(text: str, symbols: Collection[str]) -> str:
         ExpressionError: *text* is empty or too long.
     """
     if len(text) > LONGEST:
-        raise ExpressionError(f"an expression of {len(text)} characters is too long")
+        raise ExpressionError(
+            translate("an expression of {text} characters is too long", text=len(text))
+        )
     if not text.strip():
-        raise ExpressionError("an expression is missing")
+        raise ExpressionError(translate("an expression is missing"))
     tidied = text.translate(_TIDY)
     return tidied if "x" in symbols else _LETTER_FOR_TIMES.sub("*", tidied)

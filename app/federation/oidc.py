@@ -16,10 +16,11 @@ from app.federation.descriptions import Description, Descriptions
 from app.federation.outgoing import Answer, Outgoing, text_in
 from app.federation.providers import Provider
 from app.federation.tokens import KeySets, verified
+from app.translation import noted, translate
 
 PATIENCE = 600  # seconds between the two halves of a sign-in
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
-_AGAIN_SAYS = "sign in again"
+_AGAIN_SAYS = noted("sign in again")
 _Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
 
 
@@ -62,8 +63,11 @@ class Flight:
             return cls(*_signer(secret).loads(cookie, max_age=PATIENCE))
         except (BadSignature, TypeError):
             raise RefusedError(
-                "this sign-in did not begin in this browser, or more than ten minutes ago; "
-                f"{_AGAIN_SAYS}"
+                translate(
+                    "this sign-in did not begin in this browser, or more than ten minutes ago; "
+                    "{again_says}",
+                    again_says=translate(_AGAIN_SAYS),
+                )
             ) from None
 
 
@@ -126,17 +130,32 @@ class SignIns:
             UnavailableError: the provider cannot be used.
         """
         if not hmac.compare_digest(returned.state.encode(), flight.state.encode()):
-            raise RefusedError(f"this is the answer to a sign-in in another tab; {_AGAIN_SAYS}")
+            raise RefusedError(
+                translate(
+                    "this is the answer to a sign-in in another tab; {again_says}",
+                    again_says=translate(_AGAIN_SAYS),
+                )
+            )
         about = await self._descriptions.of(provider)
         named = returned.issuer or about.names_issuer
         if named and returned.issuer != about.issuer:
             raise RefusedError(
-                f"the answer is from another issuer than {about.issuer}: {returned.issuer[:100]!r}"
+                translate(
+                    "the answer is from another issuer than {issuer}: {other!r}",
+                    issuer=about.issuer,
+                    other=returned.issuer[:100],
+                )
             )
         if returned.error:
             raise RefusedError(_declined(provider, returned.error))
         if not returned.code:
-            raise RefusedError(f"{provider.name} sent no code; {_AGAIN_SAYS}")
+            raise RefusedError(
+                translate(
+                    "{name} sent no code; {again_says}",
+                    name=provider.name,
+                    again_says=translate(_AGAIN_SAYS),
+                )
+            )
         token = await self._token(provider, about, flight, returned.code, back)
         claims = await verified(
             token,
@@ -222,15 +241,25 @@ def _accepted(provider: Provider, answer: Answer) -> Mapping[str, object]:
         says = f"{provider.name} answered {answer.status} to this server"
         raise UnavailableError(says, answer.said())
     raise RefusedError(
-        f"{provider.name} did not accept the code, which is valid once and for a short time "
-        f"({answer.status}); {_AGAIN_SAYS}"
+        translate(
+            "{name} did not accept the code, which is valid once and for a short time "
+            "({status}); {again_says}",
+            name=provider.name,
+            status=answer.status,
+            again_says=translate(_AGAIN_SAYS),
+        )
     )
 
 
 def _declined(provider: Provider, error: str) -> str:
     if error == "access_denied":
-        return f"the sign-in at {provider.name} was canceled"
-    return f"{provider.name} did not sign you in ({error[:100]}); {_AGAIN_SAYS}"
+        return translate("the sign-in at {name} was canceled", name=provider.name)
+    return translate(
+        "{name} did not sign you in ({error}); {again_says}",
+        name=provider.name,
+        error=error[:100],
+        again_says=translate(_AGAIN_SAYS),
+    )
 
 
 def _signer(secret: str) -> URLSafeTimedSerializer:

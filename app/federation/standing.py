@@ -12,6 +12,7 @@ from sqlmodel import Session, col, select
 from app.db.people import AssignmentRow
 from app.db.platforms import ContextRow, LinkRow, OutboxRow, PlatformRow
 from app.people.classes import members_of
+from app.translation import translate
 
 Arrived = Literal["arrived", "waiting", "refused"]
 
@@ -134,7 +135,7 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Unsent]:
     return [
         Unsent(
             person=row.person,
-            name=names.get(row.person, "a former member"),
+            name=names.get(row.person, translate("a former member")),
             assignment=assignment.id or 0,
             title=assignment.title,
             receipt=_receipt(row, platform.name),

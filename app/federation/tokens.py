@@ -13,6 +13,7 @@ from joserfc.errors import JoseError
 
 from app.errors import RefusedError, UnavailableError
 from app.federation.outgoing import Outgoing, host_in
+from app.translation import noted, translate
 
 # Never `none`, and never a shared secret: a public key could be used as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384")
@@ -24,7 +25,7 @@ _MOST_KEYS = 50
 _MOST_SETS = 500
 _LONGEST = 64 * 1024  # characters of a token
 _LONGEST_SUBJECT = 255
-_NO_TOKEN = "what was sent is not a signed token"
+_NO_TOKEN = noted("what was sent is not a signed token")
 _RSA_BITS = range(2048, 8193)
 _LARGEST_EXPONENT = 65_537  # a larger one makes every check slow
 _PUBLIC = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
@@ -75,8 +76,13 @@ class KeySets:
         fitting = _fitting(kept.keys, kid, algorithm)
         if len(fitting) != 1:
             raise RefusedError(
-                f"the token is signed with the key {str(kid)[:80]!r}, which {url[:200]} does not "
-                f"have; if its keys have just changed, try again in {_AGAIN:g} seconds"
+                translate(
+                    "the token is signed with the key {kid!r}, which {url} does not have; if its "
+                    "keys have just changed, try again in {again:g} seconds",
+                    kid=str(kid)[:80],
+                    url=url[:200],
+                    again=_AGAIN,
+                )
             )
         return fitting[0]
 
@@ -123,20 +129,27 @@ async def verified(
     try:
         claims = jwt.decode(token, key, algorithms=[algorithm]).claims
     except (JoseError, ValueError, RecursionError) as error:
-        raise RefusedError(f"the signature of the token is not valid ({error})") from None
+        raise RefusedError(
+            translate("the signature of the token is not valid ({error})", error=error)
+        ) from None
     _check_issuer(claims, issuer)
     _check_audience(claims, audience)
     _check_times(claims, time.time() if now is None else now)
     if nonce is not None and claims.get("nonce") != nonce:
         raise RefusedError(
-            "the token answers another request: its nonce is not the one sent; go back to where "
-            "you came from, and open it again there"
+            translate(
+                "the token answers another request: its nonce is not the one sent; go back to "
+                "where you came from, and open it again there"
+            )
         )
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise RefusedError(
-            f"the token does not name a person: its sub must have 1 to {_LONGEST_SUBJECT} "
-            "characters; anonymous launches are not supported"
+            translate(
+                "the token does not name a person: its sub must have 1 to {longest_subject} "
+                "characters; anonymous launches are not supported",
+                longest_subject=_LONGEST_SUBJECT,
+            )
         )
     return claims
 
@@ -175,24 +188,33 @@ def _fitting(keys: Iterable[Key], kid: str | None, algorithm: str) -> Sequence[K
 def _header(token: str) -> tuple[str, str | None]:
     """The algorithm of a token, and the name of its key."""
     if len(token) > _LONGEST or token.count(".") != 2:  # noqa: PLR2004  # three parts
-        raise RefusedError(_NO_TOKEN)
+        raise RefusedError(translate(_NO_TOKEN))
     head = token.split(".", 1)[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
         algorithm, kid = header["alg"], header.get("kid")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(_NO_TOKEN) from None
+        raise RefusedError(translate(_NO_TOKEN)) from None
     if algorithm not in ALGORITHMS:
         raise RefusedError(
-            f"the token is signed with {str(algorithm)[:20]!r}; accepted are "
-            f"{', '.join(ALGORITHMS)}"
+            translate(
+                "the token is signed with {algorithm!r}; accepted are {algorithms}",
+                algorithm=str(algorithm)[:20],
+                algorithms=", ".join(ALGORITHMS),
+            )
         )
     return algorithm, None if kid is None else str(kid)
 
 
 def _check_issuer(claims: Claims, issuer: str) -> None:
     if claims.get("iss") != issuer:
-        raise RefusedError(f"the token is from {str(claims.get('iss'))[:200]!r}, not {issuer!r}")
+        raise RefusedError(
+            translate(
+                "the token is from {claims!r}, not {issuer!r}",
+                claims=str(claims.get("iss"))[:200],
+                issuer=issuer,
+            )
+        )
 
 
 def _check_audience(claims: Claims, audience: str) -> None:
@@ -201,7 +223,9 @@ def _check_audience(claims: Claims, audience: str) -> None:
     party = claims.get("azp")
     alone = len(several) == 1 and party is None
     if audience not in several or not (alone or party == audience):
-        raise RefusedError(f"the token is for another client than {audience!r}")
+        raise RefusedError(
+            translate("the token is for another client than {audience!r}", audience=audience)
+        )
 
 
 def _check_times(claims: Claims, now: float) -> None:
@@ -209,17 +233,24 @@ def _check_times(claims: Claims, now: float) -> None:
     begins = _moment(claims, "nbf") if "nbf" in claims else issued
     if ends < now - SKEW:
         raise RefusedError(
-            f"the token expired {now - ends:,.0f} seconds ago; open the page again, and if that "
-            "does not help, compare the clocks of both servers"
+            translate(
+                "the token expired {now:,.0f} seconds ago; open the page again, and if that does "
+                "not help, compare the clocks of both servers",
+                now=now - ends,
+            )
         )
     if (early := max(issued, begins) - now) > SKEW:
         raise RefusedError(
-            f"the token becomes valid in {early:,.0f} seconds: compare the clocks of both servers"
+            translate(
+                "the token becomes valid in {early:,.0f} seconds: compare the clocks of both "
+                "servers",
+                early=early,
+            )
         )
 
 
 def _moment(claims: Claims, name: str) -> float:
     found = claims.get(name)
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise RefusedError(f"the token has no valid {name}")
+        raise RefusedError(translate("the token has no valid {name}", name=name))
     return found

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import AnswerError, InputError
 from app.simulators.programs import PlayedSchedule
 from app.simulators.sharding import PlayedPlan
+from app.translation import translate
 
 PlayedAnswer = PlayedPlan | PlayedSchedule  # an answer that was played, step by step
 Answer = str | list[str] | dict[str, str]
@@ -62,7 +63,7 @@ def refuse_longer(answer: Answer, limit: int) -> None:
         TooLongError: it has more.
     """
     if answer_length(answer) > limit:
-        raise TooLongError(f"an answer has at most {limit:,} characters")
+        raise TooLongError(translate("an answer has at most {limit:,} characters", limit=limit))
 
 
 def single(answer: Answer) -> str:
@@ -72,7 +73,7 @@ def single(answer: Answer) -> str:
         AnswerError: it is a list or an object.
     """
     if not isinstance(answer, str):
-        raise AnswerError("the answer must be a string, not a list or an object")
+        raise AnswerError(translate("the answer must be a string, not a list or an object"))
     return answer
 
 
@@ -87,7 +88,7 @@ def stored_answer(text: str, right: Answer) -> Answer:
     try:
         return _NAMED_OR_LISTED.validate_json(text)
     except ValidationError:  # it may come from a file that was imported
-        raise AnswerError("the stored answer is of another kind") from None
+        raise AnswerError(translate("the stored answer is of another kind")) from None
 
 
 @dataclass(frozen=True, slots=True)

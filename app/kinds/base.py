@@ -25,6 +25,7 @@ from app.kinds.parameters import ChapterParameter, refuse_others, values
 from app.kinds.remembered import Remembered
 from app.kinds.worded import Worded
 from app.sandbox.runner import Runner
+from app.translation import translate
 from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
@@ -271,7 +272,7 @@ class Base(Strict, Worded, ABC):
     def variation(self) -> str:
         """What another seed changes; empty where all seeds ask the same."""
         drawn = self.given or self.cases or self.from_chapter
-        return "Draws new numbers." if drawn else ""
+        return translate("Draws new numbers.") if drawn else ""
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """The answer in the fields of a posted form: one field called "answer"."""

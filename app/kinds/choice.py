@@ -13,6 +13,7 @@ from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.runner import Runner
+from app.translation import noted, plural, translate
 
 FIRST = "first"
 
@@ -44,7 +45,7 @@ class Offered(Strict):
 class Choice(Base):
     """Choose one option, or all that apply."""
 
-    kind_title = "Choice"
+    kind_title = noted("Choice")
     sample = "memory/fsdp-default"
     pace = 1.0
     kind: Literal["choice"]
@@ -79,7 +80,7 @@ class Choice(Base):
     @property
     def variation(self) -> str:
         """What another seed changes."""
-        return super().variation or "Shuffles the options again."
+        return super().variation or translate("Shuffles the options again.")
 
     def question(self, seed: int) -> ChoiceQuestion:
         """The options, in the order that *seed* shuffles them to."""
@@ -134,7 +135,11 @@ class Choice(Base):
             )
             return Verdict(True, 1.0, tuple(praise))
         if self.many and (missing := len(right - chosen)):
-            says.append(f"{missing} more {'option is' if missing == 1 else 'options are'} right.")
+            says.append(
+                plural(
+                    "{number} more option is right.", "{number} more options are right.", missing
+                )
+            )
         agreed = sum((key in chosen) == (key in right) for key in self.options)
         mistake = key_of(self.options[wrong[0]].says) if wrong else ""
         score = agreed / len(self.options) if self.many else 0.0
@@ -174,10 +179,16 @@ class Choice(Base):
         chosen = {answer} if isinstance(answer, str) else set(answer)
         chosen.discard("")
         if isinstance(answer, dict) or not chosen:
-            raise AnswerError("choose an option first")
+            raise AnswerError(translate("choose an option first"))
         if len(chosen) > 1 and not self.many:
-            raise AnswerError("choose one option, not several")
+            raise AnswerError(translate("choose one option, not several"))
         for key in chosen:
             if key not in self.options:
-                raise AnswerError(f"no option is called {key!r}{nearest(key, self.options)}")
+                raise AnswerError(
+                    translate(
+                        "no option is called {key!r}{near}",
+                        key=key,
+                        near=nearest(key, self.options),
+                    )
+                )
         return chosen

@@ -4,9 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, same_kind
+from app.translation import noted, translate
 from app.units import RATIO, Dimension, spelled
 
 _CLOSE = 1e-6
+_CURES = {
+    "multiply": noted("multiply by something in {unit}"),
+    "divide": noted("divide by something in {unit}"),
+}
 
 
 def value_at(node: Node, names: Names) -> Quantity | None:
@@ -23,7 +28,7 @@ def why_none(node: Node, names: Names) -> str:
         evaluate(node, names)
     except ExpressionError as error:
         return str(error)
-    return "it is always zero"
+    return translate("it is always zero")
 
 
 def near(value: Quantity, other: Quantity) -> bool:
@@ -45,13 +50,15 @@ def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]
         if value is None or not value.value or same_kind(value.dimension, expected.dimension):
             continue
         cure = [
-            f"{do} by something in {spelled(part)}"
+            translate(_CURES[do], unit=spelled(part))
             for do, part in _missing(value.dimension, expected.dimension).items()
             if part != RATIO.dimension
         ]
-        return (
-            f"This comes out as {kind_of(value)}, but the answer is {kind_of(expected)}: "
-            f"{' and '.join(cure)}."
+        return translate(
+            "This comes out as {found}, but the answer is {expected}: {cure}.",
+            found=kind_of(value),
+            expected=kind_of(expected),
+            cure=translate(" and ").join(cure),
         )
     return ""
 
@@ -70,5 +77,5 @@ def _missing(found: Dimension, expected: Dimension) -> Mapping[str, Dimension]:
 def kind_of(quantity: Quantity) -> str:
     """The dimension of *quantity* in words."""
     if quantity.dimension == RATIO.dimension:
-        return "a plain number"
-    return f"a value in {spelled(quantity.dimension)}"
+        return translate("a plain number")
+    return translate("a value in {unit}", unit=spelled(quantity.dimension))

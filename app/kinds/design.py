@@ -18,8 +18,10 @@ from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown
 from app.kinds.laying import Run
 from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
+from app.translation import noted, translate
 
 _MOST = 1000  # ways to choose, of which lint tries every one
+BETTER = noted("This works, but another choice is even better.")
 _HALF = 0.5  # the score of a design that works and is not the best
 Identifier = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
 Chosen = Mapping[str, int]  # the place of each choice in its list
@@ -28,7 +30,7 @@ Chosen = Mapping[str, int]  # the place of each choice in its list
 class Design(Base):
     """Choose the best values that meet every condition."""
 
-    kind_title = "Design"
+    kind_title = noted("Design")
     sample = "memory/the-mildest-stage"
     asks_for_numbers = True
     pace = 3.0
@@ -52,7 +54,7 @@ class Design(Base):
         default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05"
     )
     better: Markdown = Field(
-        default="This works, but another choice is even better.",
+        default=BETTER,
         description="feedback on a design that works but is not the best",
     )
     shows: dict[str, str] = Field(
@@ -105,9 +107,11 @@ class Design(Base):
             mistake = key_of(self.require[failed[0]])
             return Verdict(False, _HALF * share, (*says, *self._shows(names)), mistake=mistake)
         if self.least and not self._is_best(evaluate(self.least, names).value, seed):
-            says = [self._filled(self.better, names), *self._shows(names)]
+            says = [self._better(names), *self._shows(names)]
             return Verdict(False, _HALF, tuple(says), mistake=key_of(self.better))
-        return Verdict(True, 1.0, ("Right: it meets every condition.", *self._shows(names)))
+        return Verdict(
+            True, 1.0, (translate("Right: it meets every condition."), *self._shows(names))
+        )
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.NAME" for each choice."""
@@ -131,7 +135,7 @@ class Design(Base):
         for condition, chosen in self._deciding(seed).items():
             if self.kept_key(key_of(self.require[condition])) == key:
                 return self._filled(self.require[condition], self._names(seed, chosen))
-        return self._filled(self.better, {}) if key == self.kept_key(key_of(self.better)) else ""
+        return self._better({}) if key == self.kept_key(key_of(self.better)) else ""
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Some designs work, each condition alone decides somewhere, and texts can be filled."""
@@ -233,6 +237,10 @@ class Design(Base):
         lines = [f"- {label}: {self._filled(text, names)}" for label, text in self.shows.items()]
         return ["\n".join(lines)] if lines else []
 
+    def _better(self, names: Mapping[str, Quantity]) -> str:
+        """What is said of a design that works and is not the best."""
+        return translate(BETTER) if self.better == BETTER else self._filled(self.better, names)
+
     def _filled(self, text: str, names: Mapping[str, Quantity]) -> str:
         try:
             return fill(text, names, {}).strip()
@@ -244,12 +252,24 @@ class Design(Base):
 
     def _read(self, answer: Answer) -> Chosen:
         if not isinstance(answer, dict):
-            raise AnswerError(f"the answer must be an object with {', '.join(self.choose)}")
+            raise AnswerError(
+                translate(
+                    "the answer must be an object with {choose}", choose=", ".join(self.choose)
+                )
+            )
         for name in answer:
             if name not in self.choose:
-                raise AnswerError(f"there is no choice called {name!r}{nearest(name, self.choose)}")
+                raise AnswerError(
+                    translate(
+                        "there is no choice called {name!r}{near}",
+                        name=name,
+                        near=nearest(name, self.choose),
+                    )
+                )
         if missing := [name for name in self.choose if not answer.get(name, "").strip()]:
-            raise AnswerError(f"still to be chosen: {', '.join(missing)}")
+            raise AnswerError(
+                translate("still to be chosen: {missing}", missing=", ".join(missing))
+            )
         return {name: self._place(name, text) for name, text in answer.items()}
 
     def _place(self, name: str, text: str) -> int:
@@ -257,4 +277,11 @@ class Design(Base):
         if (place := knob.place(text)) is not None:
             return place
         among = ", ".join(map(shown, knob.among))
-        raise AnswerError(f"{name} must be one of {among}, not {text[:40]!r}")
+        raise AnswerError(
+            translate(
+                "{name} must be one of {among}, not {text!r}",
+                name=name,
+                among=among,
+                text=text[:40],
+            )
+        )

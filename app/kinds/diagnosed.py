@@ -6,6 +6,7 @@ from hashlib import blake2s
 
 from app.kinds.answers import PartVerdict
 from app.kinds.common_mistakes import common_wordings
+from app.translation.retelling import retold_mistake
 
 _BYTES = 6
 _REMEMBERED = 8_192
@@ -39,7 +40,7 @@ def first_mistake(parts: Iterable[PartVerdict]) -> str:
 
 def common_diagnosis(key: str) -> str:
     """The sentence about a common mistake with that *key*; empty if there is none."""
-    return _common().get(key, "")
+    return retold_mistake(_common().get(key, ""))
 
 
 @cache

@@ -17,11 +17,16 @@ from app.kinds.diagnosed import key_told
 from app.kinds.drawing import Draw, DrawnValue
 from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
+from app.translation import noted, translate
+from app.translation.retelling import retold_mistake
 from app.units import Scale, scale_of, show, unit_of
 
 _POINTS = 12
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown
-_FACTORS = {2.0: "twice", 0.5: "half"}
+_FACTORS = {
+    2.0: noted("Your formula is always twice the right one."),
+    0.5: noted("Your formula is always half the right one."),
+}
 SymbolName = Annotated[str, Field(pattern="^[A-Za-z]\\w*$", max_length=20)]
 
 
@@ -69,7 +74,7 @@ class Symbol(Strict):
 class Expression(Base):
     """Derive a formula and type it."""
 
-    kind_title = "Formula"
+    kind_title = noted("Formula")
     sample = "collectives/derive-the-volume"
     pace = 3.0
     keeps_draft = True
@@ -129,14 +134,18 @@ class Expression(Base):
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare the values of the formula with those of the right one, at drawn points."""
         node = self._read(single(answer))
-        shown = f"Read as ${latex(node)}$."
+        shown = translate("Read as ${formula}$.", formula=latex(node))
         points = self.points(seed)
         values = [value_at(node, names) for names in points]
         if not any(values):
-            raise AnswerError(f"this formula has no value: {why_none(node, points[0])}")
+            raise AnswerError(
+                translate(
+                    "this formula has no value: {why_none}", why_none=why_none(node, points[0])
+                )
+            )
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         if alike(values, right):
-            return Verdict(True, 1.0, ("Right at every point that was tested.", shown))
+            return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
         says = (
             self._foreseen(seed, values)
             or of_another_kind(values, right)
@@ -146,7 +155,10 @@ class Expression(Base):
         drawn = self.draw(seed)
         filled = (self.fill(text, drawn) for text in self.wrong.values())
         return Verdict(
-            False, 0.0, (says, shown), mistake=key_told(says, filled, self.wrong.values())
+            False,
+            0.0,
+            (retold_mistake(says), shown),
+            mistake=key_told(says, filled, self.wrong.values()),
         )
 
     def points(self, seed: int) -> tuple[Names, ...]:
@@ -177,8 +189,10 @@ class Expression(Base):
         if ratios or not math.isfinite(ratio):
             return ""
         if ratio == -1:
-            return "The magnitude is right, but the sign is wrong."
-        return f"Your formula is always {_FACTORS.get(ratio, f'{ratio:.4g} times')} the right one."
+            return "The magnitude is right, but the sign is wrong."  # a common mistake, told below
+        if ratio in _FACTORS:
+            return translate(_FACTORS[ratio])
+        return translate("Your formula is always {ratio:.4g} times the right one.", ratio=ratio)
 
     def _counterexample(
         self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
@@ -186,8 +200,19 @@ class Expression(Base):
         for names, value, expected in zip(self.points(seed), values, right, strict=True):
             if value is None or not near(value, expected):
                 where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
-                got = "has no value" if value is None else f"gives {self._shown(value)}"
-                return f"For {where} your formula {got}; {self._shown(expected)} is right."
+                right_one = self._shown(expected)
+                if value is None:
+                    return translate(
+                        "For {where} your formula has no value; {right} is right.",
+                        where=where,
+                        right=right_one,
+                    )
+                return translate(
+                    "For {where} your formula gives {got}; {right} is right.",
+                    where=where,
+                    got=self._shown(value),
+                    right=right_one,
+                )
         return ""
 
     def _shown(self, quantity: Quantity) -> str:
@@ -200,7 +225,7 @@ class Expression(Base):
             AnswerError: it says none.
         """
         if not text.strip():
-            raise AnswerError("the answer is empty: enter a formula")
+            raise AnswerError(translate("the answer is empty: enter a formula"))
         try:
             return parse_plain(text, self.symbols)
         except ExpressionError as error:

@@ -17,6 +17,7 @@ from app.kinds.drawing import Draw, shuffled
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
+from app.translation import noted, translate
 from app.units import Reading
 
 CAUSE = "cause"  # the name of the answer that is chosen
@@ -71,7 +72,7 @@ class Cause(Strict):
 class LabExercise(Base):
     """Predict, measure, explain."""
 
-    kind_title = "Lab"
+    kind_title = noted("Lab")
     sample = "collectives/count-the-ring"
     asks_for_numbers = True
     pace = 4.0
@@ -172,16 +173,22 @@ class LabExercise(Base):
         """
         if not isinstance(answer, dict):
             names = ", ".join([*self.predict, CAUSE])
-            raise AnswerError(f"the answer must be an object with {names}")
+            raise AnswerError(translate("the answer must be an object with {names}", names=names))
         for name in answer:
             if name != CAUSE and name not in self.predict:
                 raise AnswerError(
-                    f"there is no prediction called {name!r}{nearest(name, self.predict)}"
+                    translate(
+                        "there is no prediction called {name!r}{near}",
+                        name=name,
+                        near=nearest(name, self.predict),
+                    )
                 )
         readings = {}
         for name, asked in self.predict.items():
             if not answer.get(name, "").strip():
-                raise AnswerError(f"{name}: the prediction is empty: enter a number")
+                raise AnswerError(
+                    translate("{name}: the prediction is empty: enter a number", name=name)
+                )
             try:
                 readings[name] = asked.read(answer[name])
             except AnswerError as error:
@@ -194,7 +201,9 @@ class LabExercise(Base):
         chosen = answer.get(CAUSE, "").strip() if isinstance(answer, dict) else ""
         if chosen and chosen not in self.cause.options:
             near = nearest(chosen, self.cause.options)
-            raise AnswerError(f"no cause is called {chosen!r}{near}")
+            raise AnswerError(
+                translate("no cause is called {chosen!r}{near}", chosen=chosen, near=near)
+            )
         parts = self.judged(seed, readings)
         says = [f"*{self._title(seed, name)}*: {part.says}" for name, part in parts.items()]
         option = self.cause.options.get(chosen)
@@ -202,7 +211,7 @@ class LabExercise(Base):
         right = chosen == self.cause.correct if option else None
         mistake = key_of(option.says) if option and not right else ""
         parts[CAUSE] = PartVerdict(right, feedback, mistake)
-        says.append(feedback or "The cause is not chosen yet.")
+        says.append(feedback or translate("The cause is not chosen yet."))
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
 

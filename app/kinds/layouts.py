@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.expressions import ExpressionError, evaluate
+from app.kinds.drawing import Draw
 from app.simulators.sharding import RankMesh, Resharding, ShardedLayout
 from app.units import BYTE, show
 
@@ -105,3 +107,15 @@ def refuse_unrelated(
         raise ValueError(f"{name} is neither the one array nor the product of two matrices")
     if missing := {dim for one in (*dims, layout.dims) for dim in one} - {*sizes}:
         raise ValueError(f"sizes lacks {', '.join(sorted(missing))}")
+
+
+def count_of(where: str, value: str | int, drawn: Draw) -> int:
+    """A whole number that an exercise file gives as an expression.
+
+    Raises:
+        ExpressionError: it is not one, or not positive.
+    """
+    found = evaluate(str(value), drawn.names).value
+    if found < 1 or found != int(found):
+        raise ExpressionError(f"{where} must be a whole number, not {found:g}")
+    return int(found)

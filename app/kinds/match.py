@@ -12,6 +12,7 @@ from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.diagnosed import first_mistake, key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.runner import Runner
+from app.translation import noted, plural, translate
 
 _FORESEEN = 2  # wrong pairs with a sentence, at least
 
@@ -50,7 +51,7 @@ class Thing(Strict):
 class Match(Base):
     """Match each item with its partner."""
 
-    kind_title = "Matching"
+    kind_title = noted("Matching")
     sample = "diagnosis/technique-and-lever"
     pace = 1.5
     kind: Literal["match"]
@@ -75,7 +76,7 @@ class Match(Base):
     @property
     def variation(self) -> str:
         """What another seed changes."""
-        return super().variation or "Shuffles both sides again."
+        return super().variation or translate("Shuffles both sides again.")
 
     def question(self, seed: int) -> MatchQuestion:
         """Both sides, shuffled."""
@@ -111,14 +112,16 @@ class Match(Base):
         parts = {key: self._judge(key, given.get(key, ""), drawn) for key in self.things}
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         if score == 1:
-            return Verdict(True, 1.0, ("Right: every pair matches.",), parts)
+            return Verdict(True, 1.0, (translate("Right: every pair matches."),), parts)
         says = [
             f"*{self.fill(self.things[key].text, drawn)}*: {part.says}"
             for key, part in parts.items()
             if part.correct is False
         ]
         if empty := sum(part.correct is None for part in parts.values()):
-            says.append(f"{empty} {'is' if empty == 1 else 'are'} not matched yet.")
+            says.append(
+                plural("{number} is not matched yet.", "{number} are not matched yet.", empty)
+            )
         return Verdict(False, score, tuple(says), parts, first_mistake(parts.values()))
 
     def _judge(self, key: str, partner: str, drawn: Draw) -> PartVerdict:
@@ -126,10 +129,12 @@ class Match(Base):
         if not partner:
             return PartVerdict(None, "")
         if partner in thing.partners:
-            return PartVerdict(True, "Right.")
-        says = thing.says.get(partner, f"This does not go with “{self.partners[partner]}”.")
-        mistake = key_of(says) if partner in thing.says else ""
-        return PartVerdict(False, self.fill(says, drawn), mistake)
+            return PartVerdict(True, translate("Right."))
+        if partner in thing.says:
+            says = thing.says[partner]
+            return PartVerdict(False, self.fill(says, drawn), key_of(says))
+        other = self.fill(self.partners[partner], drawn)
+        return PartVerdict(False, translate("This does not go with “{partner}”.", partner=other))
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.KEY" for each thing."""
@@ -152,14 +157,31 @@ class Match(Base):
 
     def _read(self, answer: Answer) -> dict[str, str]:
         if not isinstance(answer, dict):
-            raise AnswerError(f"the answer must be an object with {', '.join(self.things)}")
+            raise AnswerError(
+                translate(
+                    "the answer must be an object with {things}", things=", ".join(self.things)
+                )
+            )
         for key, partner in answer.items():
             if key not in self.things:
-                raise AnswerError(f"there is no item called {key!r}{nearest(key, self.things)}")
+                raise AnswerError(
+                    translate(
+                        "there is no item called {key!r}{near}",
+                        key=key,
+                        near=nearest(key, self.things),
+                    )
+                )
             if partner and partner not in self.partners:
                 near = nearest(partner, self.partners)
-                raise AnswerError(f"{key}: no partner is called {partner!r}{near}")
+                raise AnswerError(
+                    translate(
+                        "{key}: no partner is called {partner!r}{near}",
+                        key=key,
+                        partner=partner,
+                        near=near,
+                    )
+                )
         given = {key: partner for key, partner in answer.items() if partner}
         if not given:
-            raise AnswerError("match at least one pair first")
+            raise AnswerError(translate("match at least one pair first"))
         return given

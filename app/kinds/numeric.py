@@ -16,6 +16,7 @@ from app.kinds.diagnosed import first_mistake
 from app.kinds.drawing import Draw
 from app.kinds.quantity import AskedQuantity
 from app.sandbox.runner import Runner
+from app.translation import noted, translate
 from app.units import Reading
 
 ONLY = "answer"  # the name of an answer that is the only one
@@ -32,7 +33,7 @@ class NumericQuestion:
 class Numeric(Asking):
     """One number with a unit, or several."""
 
-    kind_title = "Number"
+    kind_title = noted("Number")
     sample = "collectives/bytes-sent-by-a-ring"
     keeps_draft = True
     kind: Literal["numeric"]
@@ -117,7 +118,7 @@ class Numeric(Asking):
         titles = {name: self.title_of(name, seed) for name in self._asked}
         says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
-            says.append(f"Still empty: {'; '.join(missing)}.")
+            says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
         return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
@@ -180,14 +181,22 @@ class Numeric(Asking):
         if isinstance(answer, str) and not self.answers:
             answer = {ONLY: answer}
         if not isinstance(answer, dict):
-            expected = f"an object with {', '.join(self.answers)}" if self.answers else "a string"
-            raise AnswerError(f"the answer must be {expected}")
+            if not self.answers:
+                raise AnswerError(translate("the answer must be a string"))
+            names = ", ".join(self.answers)
+            raise AnswerError(translate("the answer must be an object with {names}", names=names))
         for name in answer:
             if name not in self._asked:
-                raise AnswerError(f"there is no answer called {name!r}{nearest(name, self._asked)}")
+                raise AnswerError(
+                    translate(
+                        "there is no answer called {name!r}{near}",
+                        name=name,
+                        near=nearest(name, self._asked),
+                    )
+                )
         filled = {name: text for name, text in answer.items() if text.strip()}
         if not filled:
-            raise AnswerError("the answer is empty: enter a number")
+            raise AnswerError(translate("the answer is empty: enter a number"))
         return filled
 
     def _read(self, name: str, text: str) -> Reading:
@@ -200,7 +209,7 @@ class Numeric(Asking):
         verdict = self.keys(seed)[name].judge(readings[name])
         if verdict.correct or not self._follows(seed, name, readings):
             return verdict
-        says = "Right for your own answers above, which are not right yet."
+        says = translate("Right for your own answers above, which are not right yet.")
         return PartVerdict(True, says + self._asked[name].echo(readings[name]))
 
     def _follows(self, seed: int, name: str, readings: Mapping[str, Reading]) -> bool:

@@ -15,6 +15,7 @@ from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.sandbox.runner import Runner
+from app.translation import noted, plural, translate
 
 _BEFORE = " before "
 
@@ -52,7 +53,7 @@ class Stranger(Strict):
 class Order(Base):
     """Put steps in an order that works."""
 
-    kind_title = "Order"
+    kind_title = noted("Order")
     sample = "collectives/steps-of-a-ring"
     kind: Literal["order"]
     items: dict[Slug, Step] = Field(
@@ -92,7 +93,7 @@ class Order(Base):
     @property
     def variation(self) -> str:
         """What another seed changes."""
-        return super().variation or "Shuffles the statements again."
+        return super().variation or translate("Shuffles the statements again.")
 
     def question(self, seed: int) -> OrderQuestion:
         """The things, in the order that *seed* shuffles them to."""
@@ -139,18 +140,22 @@ class Order(Base):
         guests = [key for key in keys if key in self.strangers]
         missing = [key for key in self.items if key not in keys]
         if not (wrong or guests or missing):
-            return Verdict(True, 1.0, ("Right: every step comes after those that it needs.",))
+            return Verdict(
+                True, 1.0, (translate("Right: every step comes after those that it needs."),)
+            )
         told = [self.says[pair] for pair in self.says if _pair(pair) in wrong]
         told += [self.strangers[key].says for key in guests]
         says = [self.fill(text, drawn) for text in told]
         if missing:
             says.append(
-                f"{len(missing)} {'step is' if len(missing) == 1 else 'steps are'} missing."
+                plural("{number} step is missing.", "{number} steps are missing.", len(missing))
             )
         if not says:
             early, late = min(wrong, key=lambda pair: keys.index(pair[0]))
-            texts = (self.fill(self.items[key].text, drawn) for key in (early, late))
-            says = ["“{}” cannot come before “{}”.".format(*texts)]
+            first, second = (self.fill(self.items[key].text, drawn) for key in (early, late))
+            says = [
+                translate("“{first}” cannot come before “{second}”.", first=first, second=second)
+            ]
         mistake = key_of(told[0]) if told else ""
         return Verdict(False, self._score(keys, wrong), tuple(says), mistake=mistake)
 
@@ -172,11 +177,16 @@ class Order(Base):
         for key in (*self.items, *self.strangers):
             if written := next(iter(form.get(f"place.{key}", [])), "").strip():
                 if not (written.isdecimal() and len(written) <= len("999")):
-                    raise AnswerError(f"a place must be a whole number such as 1, not {written!r}")
+                    raise AnswerError(
+                        translate(
+                            "a place must be a whole number such as 1, not {written!r}",
+                            written=written,
+                        )
+                    )
                 places.append((int(written), key))
         numbers = [place for place, _ in places]
         if twice := next((n for n in numbers if numbers.count(n) > 1), 0):
-            raise AnswerError(f"place {twice} is given twice")
+            raise AnswerError(translate("place {twice} is given twice", twice=twice))
         return [key for _, key in sorted(places)]
 
     def texts(self) -> Iterator[tuple[Where, str]]:
@@ -199,15 +209,19 @@ class Order(Base):
 
     def _read(self, answer: Answer) -> list[str]:
         if not isinstance(answer, list):
-            raise AnswerError("the answer must be a list of keys, in order")
+            raise AnswerError(translate("the answer must be a list of keys, in order"))
         if not answer:
-            raise AnswerError("put the steps in order first")
+            raise AnswerError(translate("put the steps in order first"))
         known = [*self.items, *self.strangers]
         for place, key in enumerate(answer):
             if key not in known:
-                raise AnswerError(f"there is no item called {key!r}{nearest(key, known)}")
+                raise AnswerError(
+                    translate(
+                        "there is no item called {key!r}{near}", key=key, near=nearest(key, known)
+                    )
+                )
             if key in answer[:place]:
-                raise AnswerError(f"{key!r} appears twice")
+                raise AnswerError(translate("{key!r} appears twice", key=key))
         return answer
 
 

@@ -1,10 +1,11 @@
 """A plan of moves as it is written, and why one that was played misses the target."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from app.errors import AnswerError, nearest
 from app.simulators.sharding import BlockDifference, Move, PlayedPlan, Resharding
+from app.translation import translate
+from app.translation.retelling import retold
 from app.units import figures
 
 THEN = "; "  # between two moves
@@ -24,9 +25,11 @@ def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
     """
     texts = [" ".join(move.split()) for move in text.split(THEN.strip()) if move.strip()]
     if not texts:
-        raise AnswerError("choose the first move of your plan")
+        raise AnswerError(translate("choose the first move of your plan"))
     if len(texts) > most:
-        raise AnswerError(f"a plan has at most {most} moves, not {len(texts)}")
+        raise AnswerError(
+            translate("a plan has at most {most} moves, not {texts}", most=most, texts=len(texts))
+        )
     known = {str(move).casefold(): move for move in task.moves}
     return tuple(_move(number, one, known) for number, one in enumerate(texts, 1))
 
@@ -35,7 +38,14 @@ def _move(number: int, text: str, known: dict[str, Move]) -> Move:
     if text.casefold() in known:
         return known[text.casefold()]
     names = [str(move) for move in known.values()]
-    raise AnswerError(f"move {number}: {text[:60]!r} is not on the list{nearest(text, names)}")
+    raise AnswerError(
+        translate(
+            "move {count}: {text!r} is not on the list{near}",
+            count=number,
+            text=text[:60],
+            near=nearest(text, names),
+        )
+    )
 
 
 def trouble_of(played: PlayedPlan) -> str:
@@ -43,27 +53,51 @@ def trouble_of(played: PlayedPlan) -> str:
     task = played.task
     name = task.want[0]
     if played.problem:
-        return f"Move {len(played.steps) + 1} cannot be made: {played.problem}."
+        return translate(
+            "Move {move} cannot be made: {problem}.",
+            move=len(played.steps) + 1,
+            problem=retold(played.problem),
+        )
     if name not in played.arrays:
-        return f"There is no {name} at the end: the plan never multiplies."
+        return translate("There is no {name} at the end: the plan never multiplies.", name=name)
     found = played.difference
     if found is None:
         raise ValueError("the plan reaches the target")
     where = ", ".join(f"{a} = {at}" for a, at in zip(task.mesh.axes, found.rank, strict=True))
-    return f"At the end, rank ({where}) {_differs(name, found)}."
+    return _differs(f"({where})", name, found)
 
 
-def _differs(name: str, found: BlockDifference) -> str:
-    percent = partial(figures, digits=3)
+def _differs(rank: str, name: str, found: BlockDifference) -> str:
     if found.times:
-        return f"holds numbers that are {found.times} times too large: they were complete already"
+        return translate(
+            "At the end, rank {rank} holds numbers that are {times} times too large: they were "
+            "complete already.",
+            rank=rank,
+            times=found.times,
+        )
     if found.wrong:
-        return f"still holds partial sums of {name}"
+        return translate(
+            "At the end, rank {rank} still holds partial sums of {name}.", rank=rank, name=name
+        )
     if found.lacks and found.extra:
-        return f"holds another block of {name} than its own"
+        return translate(
+            "At the end, rank {rank} holds another block of {name} than its own.",
+            rank=rank,
+            name=name,
+        )
     if found.lacks:
-        return f"lacks {percent(100 * found.lacks)} % of {name} that it should hold"
-    return f"holds {percent(100 * found.extra)} % of {name} more than its block"
+        return translate(
+            "At the end, rank {rank} lacks {share} % of {name} that it should hold.",
+            rank=rank,
+            share=figures(100 * found.lacks, 3),
+            name=name,
+        )
+    return translate(
+        "At the end, rank {rank} holds {share} % of {name} more than its block.",
+        rank=rank,
+        share=figures(100 * found.extra, 3),
+        name=name,
+    )
 
 
 def tolerated(accept: str) -> float | None:
@@ -78,3 +112,13 @@ def tolerated(accept: str) -> float | None:
     if percent != "%" or not number.replace(".", "", 1).isdecimal():
         raise ValueError(f"accept is cheapest, right, or a share such as 10 %: {accept!r}")
     return 1 + float(number) / 100
+
+
+def dearer(own: float, best: float) -> str:
+    """What is said of a plan that works and sends *own* bytes, where *best* would do."""
+    if not best:
+        return translate("It works, but it sends, unlike the cheapest plan.")
+    return translate(
+        "It works, but it sends {times} times as much as the cheapest plan.",
+        times=figures(own / best, 3),
+    )

@@ -12,6 +12,9 @@ from app.kinds.answers import PartVerdict
 from app.kinds.base import Strict, UnitName
 from app.kinds.common_mistakes import common_mistake, in_another_unit
 from app.kinds.diagnosed import key_told
+from app.kinds.near_misses import no_factor, not_whole, too_coarse
+from app.translation import translate
+from app.translation.retelling import retold_mistake
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 
@@ -100,7 +103,7 @@ class AskedQuantity(Strict):
     def echo(self, reading: Reading) -> str:
         """The end of a verdict on arithmetic: its value."""
         return (
-            f" Read as {show_in(reading.value, self.scale, _READ_AS)}."
+            translate(" Read as {value}.", value=show_in(reading.value, self.scale, _READ_AS))
             if reading.worked_out
             else ""
         )
@@ -167,10 +170,11 @@ class AnswerKey:
     def judge(self, reading: Reading) -> PartVerdict:
         """The verdict on *reading*, with its value where the learner wrote arithmetic."""
         if self.holds(reading):
-            return PartVerdict(True, self._praise + self.asked.echo(reading))
+            return PartVerdict(True, self.praise() + self.asked.echo(reading))
         says = self.blame(reading)
         is_said = says.startswith(self.asked.shown(reading.value))
         told = key_told(says, (text for _, text in self.mistakes), self.asked.mistakes.values())
+        says = retold_mistake(says)
         return PartVerdict(False, says if is_said else says + self.asked.echo(reading), told)
 
     def shown(self) -> str:
@@ -187,14 +191,17 @@ class AnswerKey:
 
     def praise(self) -> str:
         """Feedback on a right answer."""
-        return self._praise
+        if self.asked.tolerance == "exact":
+            return translate("Right: {value}.", value=self._told[0])
+        value, low, high = self._told
+        return translate(
+            "Right: {value}. Anything from {low} to {high} counts.", value=value, low=low, high=high
+        )
 
     @cached_property
-    def _praise(self) -> str:
-        if self.asked.tolerance == "exact":
-            return f"Right: {self.shown()}."
-        low, high = self._ends()
-        return f"Right: {self.shown()}. Anything from {low} to {high} counts."
+    def _told(self) -> tuple[str, str, str]:
+        """The right value and the ends of the accepted range, as praise says them."""
+        return (self.shown(), *(("", "") if self.asked.tolerance == "exact" else self._ends()))
 
     def _ends(self) -> tuple[str, str]:
         """The ends of the accepted range, to as many figures as tell them apart."""
@@ -209,20 +216,24 @@ class AnswerKey:
 
     def blame(self, reading: Reading) -> str:
         """Feedback on a wrong answer: the mistake behind it, where its value gives it away."""
-        return (
-            self.diagnosis(reading)
-            or f"{self.asked.shown(reading.value)} is "
-            f"too {'large' if reading.value > self.right else 'small'}."
+        shown = self.asked.shown(reading.value)
+        is_large = reading.value > self.right
+        return self.diagnosis(reading) or (
+            translate("{value} is too large.", value=shown)
+            if is_large
+            else translate("{value} is too small.", value=shown)
         )
 
     def diagnosis(self, reading: Reading) -> str:
         """The mistake behind a wrong answer; empty where its value does not give it away."""
+        scale = self.asked.scale
         return (
             self.asked.foreseen(reading.value, self.mistakes)
             or self._common(reading)
-            or self._too_coarse(reading)
-            or self._not_whole(reading)
-            or self._no_factor(reading)
+            or too_coarse(reading, self.right, self.asked.tolerance)
+            or (self.asked.tolerance == "exact" and not_whole(reading, self.right, scale))
+            or no_factor(reading, self.right, scale, self.slack)
+            or ""
         )
 
     def _common(self, reading: Reading) -> str:
@@ -234,38 +245,6 @@ class AnswerKey:
             return ""
         ratio = reading.value / self.right
         return common_mistake(ratio, reading.scale or shown, self.slack / abs(self.right))
-
-    def _too_coarse(self, reading: Reading) -> str:
-        if not reading.step or abs(reading.value - self.right) > reading.step / 2:
-            return ""
-        exact = self.asked.tolerance == "exact"
-        needed = "must be exact" if exact else f"must be within {self.asked.tolerance}"
-        return f"Right as far as it goes, but the answer {needed}: give at least one more digit."
-
-    def _not_whole(self, reading: Reading) -> str:
-        """Feedback on 885.14 where 886 is right."""
-        plain = self.asked.scale.unit is RATIO and self.asked.tolerance == "exact"
-        near = abs(reading.value - self.right) < self.asked.scale.factor
-        if not (plain and near and self._is_whole(self.right)) or self._is_whole(reading.value):
-            return ""
-        way = "up" if reading.value < self.right else "down"
-        typed = show_in(reading.value, self.asked.scale, _READ_AS)
-        return f"The answer must be a whole number: round {typed} {way}."
-
-    def _is_whole(self, value: float) -> bool:
-        return (value / self.asked.scale.factor).is_integer()
-
-    def _no_factor(self, reading: Reading) -> str:
-        """Feedback on 33 % where "1.33 times" is right."""
-        asked, typed = self.asked.scale, reading.scale
-        if typed is None or typed.factor >= 1 or asked.unit is not RATIO or asked.factor != 1:
-            return ""
-        share = show_in(reading.value, typed)
-        if abs(1 + reading.value - self.right) <= max(self.slack, reading.step / 2):
-            return f"{share} more is the right idea, but the answer is the factor: 1 + {share}."
-        if reading.value < 1 < self.right:
-            return f"{share} is a share, but the question asks for a factor: how many times."
-        return ""
 
     def clashes(self) -> Iterator[tuple[str, str]]:
         """Each listed mistake too close to the right answer or to another mistake, and why.

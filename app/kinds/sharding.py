@@ -14,8 +14,8 @@ from app.kinds.asking import Asking, Box
 from app.kinds.base import Finding, Markdown, Where
 from app.kinds.diagnosed import first_mistake, key_of
 from app.kinds.drawing import Draw
-from app.kinds.layouts import LayoutRow, layout_rows, refuse_unrelated, task_of
-from app.kinds.planning import THEN, read_plan, tolerated, trouble_of, written
+from app.kinds.layouts import LayoutRow, count_of, layout_rows, refuse_unrelated, task_of
+from app.kinds.planning import THEN, dearer, read_plan, tolerated, trouble_of, written
 from app.kinds.quantity import AskedQuantity
 from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
@@ -28,7 +28,8 @@ from app.simulators.sharding import (
     play,
     working_plans,
 )
-from app.units import BYTE, Reading, figures, show
+from app.translation import noted, translate
+from app.units import BYTE, Reading, show
 
 PLAN = "plan"  # the name of the plan among the answers
 MOVES = 5  # that a plan may have
@@ -52,7 +53,7 @@ class ShardingQuestion:
 class Sharding(Asking):
     """Choose moves that bring arrays into a layout, and say what they send."""
 
-    kind_title = "Sharding plan"
+    kind_title = noted("Sharding plan")
     sample = "algebra/summed-dimension"
     pace = 3.0
     is_played = True
@@ -103,7 +104,7 @@ class Sharding(Asking):
         return self._tasks.of(seed, lambda: self._task(self.draw(seed)))
 
     def _task(self, drawn: Draw) -> Resharding:
-        shape = tuple(_count(f"mesh: {a}", n, drawn) for a, n in self.mesh.items())
+        shape = tuple(count_of(f"mesh: {a}", n, drawn) for a, n in self.mesh.items())
         if not 1 < prod(shape) <= _MOST_RANKS:
             raise ExpressionError(f"mesh: {prod(shape)} ranks are not 2 to {_MOST_RANKS}")
         return task_of(RankMesh(tuple(self.mesh), shape), self.have, self.want)
@@ -112,7 +113,7 @@ class Sharding(Asking):
         """The bytes of each whole array."""
         drawn = self.draw(seed)
         element = evaluate(self.element, drawn.names).value
-        sizes = {dim: _count(f"sizes: {dim}", n, drawn) for dim, n in self.sizes.items()}
+        sizes = {dim: count_of(f"sizes: {dim}", n, drawn) for dim, n in self.sizes.items()}
         dims = self.task(seed).dims
         return {name: element * prod(sizes[dim] for dim in dims[name]) for name in dims}
 
@@ -179,7 +180,7 @@ class Sharding(Asking):
         titles = {name: self.title_of(name, seed) for name in parts}
         says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
-            says.append(f"Still empty: {'; '.join(missing)}.")
+            says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
         return Verdict(
             right == len(parts),
             (right + credit) / len(parts),
@@ -200,9 +201,10 @@ class Sharding(Asking):
         own = sum(part * sizes[name] for name, part in played.sent.items())
         most, best = tolerated(self.accept), self.plans(seed)[0].bytes(sizes)
         if most is None or own <= best * most:
-            return PartVerdict(True, "Right: every rank ends with the block of the target.")
-        more = f"it sends {figures(own / best, 3)} times as much as" if best else "it sends, unlike"
-        return PartVerdict(False, told or f"It works, but {more} the cheapest plan.", mistake)
+            return PartVerdict(
+                True, translate("Right: every rank ends with the block of the target.")
+            )
+        return PartVerdict(False, told or dearer(own, best), mistake)
 
     def _said(self, seed: int, plan: Sequence[Move]) -> str:
         """The author's sentence about *plan*; else nothing."""
@@ -212,7 +214,7 @@ class Sharding(Asking):
 
     def title_of(self, name: str, seed: int) -> str:
         """What the part called *name* is on the page."""
-        return "Plan" if name == PLAN else super().title_of(name, seed)
+        return translate("Plan") if name == PLAN else super().title_of(name, seed)
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.NAME" for each number, and "move.1" and so on, or "answer.plan"."""
@@ -273,10 +275,18 @@ class Sharding(Asking):
     def _read(self, answer: Answer) -> dict[str, str]:
         names = [PLAN, *self.answers]
         if not isinstance(answer, dict):
-            raise AnswerError(f"the answer must be an object with {', '.join(names)}")
+            raise AnswerError(
+                translate("the answer must be an object with {names}", names=", ".join(names))
+            )
         for name in answer:
             if name not in names:
-                raise AnswerError(f"there is no answer called {name!r}{nearest(name, names)}")
+                raise AnswerError(
+                    translate(
+                        "there is no answer called {name!r}{near}",
+                        name=name,
+                        near=nearest(name, names),
+                    )
+                )
         return {PLAN: "", **{name: text for name, text in answer.items() if text.strip()}}
 
     def _number(self, name: str, text: str) -> Reading:
@@ -284,15 +294,3 @@ class Sharding(Asking):
             return self.answers[name].read(text)
         except AnswerError as error:
             raise AnswerError(f"{name}: {error}") from error
-
-
-def _count(where: str, value: str | int, drawn: Draw) -> int:
-    """A whole number that an exercise file gives as an expression.
-
-    Raises:
-        ExpressionError: it is not one, or not positive.
-    """
-    found = evaluate(str(value), drawn.names).value
-    if found < 1 or found != int(found):
-        raise ExpressionError(f"{where} must be a whole number, not {found:g}")
-    return int(found)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.errors import InputError, nearest
 from app.expressions import read_answer
+from app.translation import translate
 from app.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 
 Value = float | str | tuple[float, ...]
@@ -47,8 +48,13 @@ class Parameter(Strict):
         if self.one_of:
             if text not in self.one_of:
                 raise InputError(
-                    f"{name} must be one of {', '.join(self.one_of)}, not {text[:60]!r}"
-                    f"{nearest(text[:60], self.one_of)}"
+                    translate(
+                        "{name} must be one of {one_of}, not {text!r}{near}",
+                        name=name,
+                        one_of=", ".join(self.one_of),
+                        text=text[:60],
+                        near=nearest(text[:60], self.one_of),
+                    )
                 )
             return text
         if not self.several:
@@ -57,7 +63,7 @@ class Parameter(Strict):
             return tuple(self._between(name, match["low"], match["high"]))
         parts = text.split(",", _MOST)
         if len(parts) > _MOST:
-            raise InputError(f"{name} takes at most {_MOST} values")
+            raise InputError(translate("{name} takes at most {most} values", name=name, most=_MOST))
         return tuple(self.number(name, part) for part in parts)
 
     def shown(self, value: Value) -> str:
@@ -80,9 +86,19 @@ class Parameter(Strict):
             raise InputError(f"{name}: {error}") from None
         low, high = self._parsed(str(self.least)), self._parsed(str(self.most))
         if not low <= value <= high:
-            raise InputError(f"{name} must be from {self.least} to {self.most}, not {text.strip()}")
+            raise InputError(
+                translate(
+                    "{name} must be from {least} to {most}, not {text}",
+                    name=name,
+                    least=self.least,
+                    most=self.most,
+                    text=text.strip(),
+                )
+            )
         if self.whole and value != round(value):
-            raise InputError(f"{name} must be a whole number, not {text.strip()}")
+            raise InputError(
+                translate("{name} must be a whole number, not {text}", name=name, text=text.strip())
+            )
         return value
 
     def _parsed(self, text: str) -> float:
@@ -94,7 +110,14 @@ class Parameter(Strict):
     def _between(self, name: str, low: str, high: str) -> Iterable[float]:
         value, last = self.number(name, low), self.number(name, high)
         if not 0 < value <= last:
-            raise InputError(f"{name}: {low.strip()} to {high.strip()} is not a range")
+            raise InputError(
+                translate(
+                    "{name}: {low} to {high} is not a range",
+                    name=name,
+                    low=low.strip(),
+                    high=high.strip(),
+                )
+            )
         for _ in range(_MOST):
             if value > last:
                 return

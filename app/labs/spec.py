@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
 from app.labs.parameters import Parameter, Strict, Value
+from app.translation import translate
 from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
@@ -87,7 +88,11 @@ class Lab(Strict):
         """
         if backend == "nccl" and self.gpu is None:
             raise InputError(
-                f"{self.name} runs on processors only, over gloo: {self.why_processors}"
+                translate(
+                    "{name} runs on processors only, over gloo: {why_processors}",
+                    name=self.name,
+                    why_processors=self.why_processors,
+                )
             )
         return self.run_over(backend)
 
@@ -188,7 +193,13 @@ def lab_called(name: str) -> Lab:
         NotFoundError: there is no such lab; the message offers the closest name.
     """
     if name not in known_labs():
-        raise NotFoundError(f"no lab is called {name[:80]!r}{nearest(name[:80], known_labs())}")
+        raise NotFoundError(
+            translate(
+                "no lab is called {name!r}{near}",
+                name=name[:80],
+                near=nearest(name[:80], known_labs()),
+            )
+        )
     return known_labs()[name]
 
 
@@ -201,9 +212,18 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
     known = (RANKS, NODES, *lab.parameters)
     for name, text in given.items():
         if name not in known:
-            raise InputError(f"{lab.name} has no {name[:60]!r}{nearest(name[:60], known)}")
+            raise InputError(
+                translate(
+                    "{name} has no {parameter!r}{near}",
+                    name=lab.name,
+                    parameter=name[:60],
+                    near=nearest(name[:60], known),
+                )
+            )
         if len(text) > _LONGEST:
-            raise InputError(f"{name} has more than {_LONGEST} characters")
+            raise InputError(
+                translate("{name} has more than {longest} characters", name=name, longest=_LONGEST)
+            )
     least, most, start = lab.ranks
     ranks = Parameter(says="ranks", start=start, least=least, most=most, whole=True)
     count = int(ranks.number(RANKS, given.get(RANKS, str(start))))
@@ -218,11 +238,18 @@ def _nodes_in(lab: Lab, ranks: int, text: str) -> int:
     nodes = Parameter(says="nodes", start=1, least=1, most=ranks, whole=True)
     count = int(nodes.number(NODES, text))
     if ranks % count:
-        raise InputError(f"{ranks} ranks cannot be spread evenly over {count} nodes")
+        raise InputError(
+            translate(
+                "{ranks} ranks cannot be spread evenly over {count} nodes", ranks=ranks, count=count
+            )
+        )
     if count > 1 and lab.links == "emulated":
         raise InputError(
-            f"{lab.name} runs on one node: its link is emulated, which requires one clock for all "
-            "ranks"
+            translate(
+                "{name} runs on one node: its link is emulated, which requires one clock for all "
+                "ranks",
+                name=lab.name,
+            )
         )
     return count
 

@@ -7,6 +7,7 @@ from datetime import date
 from app.content.catalog import Catalog, Topic
 from app.kinds import Exercise
 from app.learning.memory import Memory
+from app.translation import plural, translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,15 @@ def onward(
         return None
     topic = catalog.topic_of(chosen)
     if chosen in topic.path:
-        place = f"Number {topic.path.index(chosen) + 1} of {len(topic.path)} on the path"
+        why = translate(
+            "Number {place} of {count} on the path in {title}.",
+            place=topic.path.index(chosen) + 1,
+            count=len(topic.path),
+            title=topic.title,
+        )
     else:
-        place = "Still open"
-    return Suggestion(chosen, f"{place} in {topic.title}.")
+        why = translate("Still open in {title}.", title=topic.title)
+    return Suggestion(chosen, why)
 
 
 def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
@@ -68,5 +74,13 @@ def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
 
 def _why(memory: Memory, today: date) -> str:
     days = (today - memory.last).days
-    ago = "today" if not days else "yesterday" if days == 1 else f"{days} days ago"
-    return f"You last did this one {ago}, and by now about {memory.chance:.0%} is left."
+    if not days:
+        return translate(
+            "You last did this one today, and by now about {left:.0%} is left.", left=memory.chance
+        )
+    return plural(
+        "You last did this one yesterday, and by now about {left:.0%} is left.",
+        "You last did this one {number} days ago, and by now about {left:.0%} is left.",
+        days,
+        left=memory.chance,
+    )

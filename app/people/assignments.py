@@ -13,6 +13,7 @@ from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, Si
 from app.errors import InputError, NotFoundError
 from app.people.persons import clean_name
 from app.people.policy import Dates, Policy, dates_of
+from app.translation import translate
 
 MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
@@ -195,7 +196,7 @@ def begin_sitting(session: Session, assignment: int, person: int) -> None:
 def _row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
-        raise NotFoundError("there is no such assignment")
+        raise NotFoundError(translate("there is no such assignment"))
     return row
 
 

@@ -12,6 +12,7 @@ from app.db.tables import now
 from app.errors import InputError, NotFoundError, nearest
 from app.people.codes import digest_of, join_code, new_code, read_code
 from app.people.persons import clean_name
+from app.translation import translate
 
 
 class Role(IntEnum):
@@ -40,7 +41,11 @@ class Role(IntEnum):
         names = {role.word: role for role in cls}
         if text not in names:
             raise InputError(
-                f"a role is student, assistant or teacher, not {text[:40]!r}{nearest(text, names)}"
+                translate(
+                    "a role is student, assistant or teacher, not {text!r}{near}",
+                    text=text[:40],
+                    near=nearest(text, names),
+                )
             )
         return names[text]
 
@@ -87,8 +92,12 @@ def zone_named(name: str) -> ZoneInfo:
     known = available_timezones()
     if name not in known:
         raise InputError(
-            f"there is no time zone {name[:40]!r}; write it as in the IANA database, such as "
-            f"Europe/Berlin or America/New_York{nearest(name, known)}"
+            translate(
+                "there is no time zone {name!r}; write it as in the IANA database, such as "
+                "Europe/Berlin or America/New_York{near}",
+                name=name[:40],
+                near=nearest(name, known),
+            )
         )
     return ZoneInfo(name)
 
@@ -101,7 +110,7 @@ def class_with(session: Session, class_id: int) -> ClassRow:
     """
     found = session.get(ClassRow, class_id)
     if found is None:
-        raise NotFoundError("there is no such class")
+        raise NotFoundError(translate("there is no such class"))
     return found
 
 

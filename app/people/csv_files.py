@@ -14,6 +14,7 @@ from app.people.classes import Member, Role
 from app.people.csv_heads import Head, first_of
 from app.people.csv_text import Line, lines_of, written
 from app.people.persons import clean_name
+from app.translation import noted, translate
 
 Format = Literal["ours", "canvas", "moodle"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -21,7 +22,7 @@ MOST_LINES = 10_000
 _SHOWN = 5  # problems that are reported
 
 _POSSIBLE = "points possible"
-_SAMPLE = "name the columns in the first line, such as id,name or name alone"
+_SAMPLE = noted("name the columns in the first line, such as id,name or name alone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +94,10 @@ def read_roster(content: bytes | str) -> Sequence[Listed]:
         try:
             found.append(_listed(row, head))
         except InputError as error:
-            problems.append(f"line {row.number}: {error}")
+            problems.append(translate("line {line}: {error}", line=row.number, error=error))
     _refuse(problems)
     if not found:
-        raise InputError("this roster has no lines below its head; nobody is on it")
+        raise InputError(translate("this roster has no lines below its head; nobody is on it"))
     return found
 
 
@@ -132,15 +133,23 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     rows = _limited(lines_of(content))
     first = next(rows, None)
     if first is None:
-        raise InputError("this file is empty")
+        raise InputError(translate("this file is empty"))
     head = Head(first.cells)
     if not head:
-        raise InputError(f"line {first.number}: no column says whose points these are; {_SAMPLE}")
+        raise InputError(
+            translate(
+                "line {count}: no column says whose points these are; {sample}",
+                count=first.number,
+                sample=translate(_SAMPLE),
+            )
+        )
     columns = _known_columns(first.cells, known)
     if not columns:
         heads = [cell for place, cell in enumerate(first.cells) if place not in head.places]
         near = next((says for cell in heads if (says := nearest(cell, known))), "")
-        raise InputError(f"no column is an assignment or exercise of this class{near}")
+        raise InputError(
+            translate("no column is an assignment or exercise of this class{near}", near=near)
+        )
     problems: list[str] = []
     lines = []
     for row in rows:
@@ -149,7 +158,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
         try:
             lines.append(_grade_line(row, head, columns))
         except InputError as error:
-            problems.append(f"line {row.number}: {error}")
+            problems.append(translate("line {line}: {error}", line=row.number, error=error))
     _refuse(problems)
     left = [
         cell
@@ -162,7 +171,10 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
 def _limited(lines: Iterable[Line]) -> Iterator[Line]:
     for count, line in enumerate(lines):
         if count > MOST_LINES:  # besides the head
-            raise InputError(f"this file has more than {MOST_LINES:,} lines, the limit")
+            most = f"{MOST_LINES:,}"
+            raise InputError(
+                translate("this file has more than {most} lines, the limit", most=most)
+            )
         yield line
 
 
@@ -170,7 +182,7 @@ def _head(lines: Iterator[Line]) -> tuple[Head, Iterator[Line]]:
     """The head of a roster and its rows; without a head, where the columns are not in doubt."""
     rows = list(lines)
     if not rows:
-        raise InputError("this roster is empty")
+        raise InputError(translate("this roster is empty"))
     if head := Head(rows[0].cells):
         return head, (row for row in rows[1:] if row.cells[0].casefold() != _POSSIBLE)
     width = max(len(row.cells) for row in rows)
@@ -183,7 +195,14 @@ def _head(lines: Iterator[Line]) -> tuple[Head, Iterator[Line]]:
     ]
     if width == 2 and len(numeric) == 1:  # noqa: PLR2004
         return Head(["id", "name"] if numeric == [0] else ["name", "id"]), iter(rows)
-    raise InputError(f"line {rows[0].number}: found {', '.join(rows[0].cells)[:80]!r}; {_SAMPLE}")
+    raise InputError(
+        translate(
+            "line {count}: found {cells!r}; {sample}",
+            count=rows[0].number,
+            cells=", ".join(rows[0].cells)[:80],
+            sample=translate(_SAMPLE),
+        )
+    )
 
 
 def _listed(row: Line, head: Head) -> Listed:
@@ -205,7 +224,7 @@ def _known_columns(cells: Sequence[str], known: Collection[str]) -> dict[int, st
         shorter = re.sub(r" \((\d+|real)\)$", "", plain)  # as Canvas and Moodle export them
         name = names.get(plain) or names.get(shorter) or names.get(shorter.partition(":")[2][1:])
         if name and name in found.values():
-            raise InputError(f"two columns are called {name[:60]!r}")
+            raise InputError(translate("two columns are called {name!r}", name=name[:60]))
         if name:
             found[place] = name
     return found
@@ -214,7 +233,9 @@ def _known_columns(cells: Sequence[str], known: Collection[str]) -> dict[int, st
 def _grade_line(row: Line, head: Head, columns: Mapping[int, str]) -> GradeLine:
     number = first_of(row, head.numbers)
     if number and not number.isdecimal():
-        raise InputError(f"number is {number[:40]!r}, and a whole number is expected")
+        raise InputError(
+            translate("number is {text!r}, and a whole number is expected", text=number[:40])
+        )
     points = {
         name: _points(row.cells[place], name)
         for place, name in columns.items()
@@ -236,7 +257,13 @@ def _points(cell: str, name: str) -> float:
     7.5
     """
     if not re.fullmatch(r"[+-]?\d{1,9}([.,]\d{0,12})?", cell):
-        raise InputError(f"{name} is {cell[:40]!r}; points are a number such as 7.5, or empty")
+        raise InputError(
+            translate(
+                "{name} is {cell!r}; points are a number such as 7.5, or empty",
+                name=name,
+                cell=cell[:40],
+            )
+        )
     return float(cell.replace(",", "."))
 
 
@@ -262,7 +289,7 @@ def _moodle(row: Graded) -> Sequence[str]:
 def _refuse(problems: Sequence[str]) -> None:
     if problems:
         more = len(problems) - _SHOWN
-        rest = [f"and {more:,} more"] if more > 0 else []
+        rest = [translate("and {more:,} more", more=more)] if more > 0 else []
         raise InputError("; ".join([*problems[:_SHOWN], *rest]))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from app.db.people import SUBJECT_LIMIT
 from app.errors import InputError
 from app.people.csv_text import Line
+from app.translation import translate
 
 _NAME = ("name", "full name", "student", "student name", "vollständiger name")
 _FIRST = ("first name", "firstname", "given name", "vorname", "prénom", "nombre")
@@ -62,7 +63,12 @@ def clean_id(text: str) -> str:
     """
     found = text.strip()
     if len(found) > SUBJECT_LIMIT or not found.isprintable():
-        raise InputError(f"an id has at most {SUBJECT_LIMIT} printable characters")
+        raise InputError(
+            translate(
+                "an id has at most {subject_limit} printable characters",
+                subject_limit=SUBJECT_LIMIT,
+            )
+        )
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.errors import InputError
+from app.translation import translate
 
 FILE_LIMIT = 8 << 20  # bytes
 _BOM = "\ufeff"
@@ -68,9 +69,13 @@ def lines_of(content: bytes | str) -> Iterator[Line]:
     """
     text = content if isinstance(content, str) else decoded(content)
     if len(text) > FILE_LIMIT:
-        raise InputError(f"this file is larger than {FILE_LIMIT >> 20} MiB, the limit")
+        raise InputError(
+            translate(
+                "this file is larger than {file_limit} MiB, the limit", file_limit=FILE_LIMIT >> 20
+            )
+        )
     if "\0" in text:
-        raise InputError("this is not a text file; save the table as CSV")
+        raise InputError(translate("this is not a text file; save the table as CSV"))
     text, separator = _separated(text.removeprefix(_BOM))
     yield from _rows(text, separator)
 
@@ -82,7 +87,11 @@ def decoded(content: bytes) -> str:
         InputError: it is too large.
     """
     if len(content) > FILE_LIMIT:
-        raise InputError(f"this file is larger than {FILE_LIMIT >> 20} MiB, the limit")
+        raise InputError(
+            translate(
+                "this file is larger than {file_limit} MiB, the limit", file_limit=FILE_LIMIT >> 20
+            )
+        )
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "replace")
     if b"\0" in content[:200] and len(content) % 2 == 0:
@@ -114,9 +123,19 @@ def _rows(text: str, separator: str) -> Iterator[Line]:
     try:
         for row in reader:
             if len(row) > _COLUMNS:
-                raise InputError(f"line {reader.line_num}: more than {_COLUMNS:,} columns")
+                raise InputError(
+                    translate(
+                        "line {line_num}: more than {columns:,} columns",
+                        line_num=reader.line_num,
+                        columns=_COLUMNS,
+                    )
+                )
             cells = tuple(unguarded(cell.strip()) for cell in row)
             if any(cells):
                 yield Line(reader.line_num, cells)
     except csv.Error as error:
-        raise InputError(f"line {reader.line_num}: this is not CSV ({error})") from None
+        raise InputError(
+            translate(
+                "line {line_num}: this is not CSV ({error})", line_num=reader.line_num, error=error
+            )
+        ) from None

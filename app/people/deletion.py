@@ -13,6 +13,7 @@ from app.db.tables import TokenRow, now
 from app.errors import InputError
 from app.people.classes import Role, number_of
 from app.people.members import INVENTED, in_parts
+from app.translation import translate
 
 
 def delete_class(session: Session, row: ClassRow) -> int:
@@ -40,8 +41,18 @@ def refuse_other_name(typed: str, name: str) -> None:
         InputError: something else was typed.
     """
     if " ".join(typed.split()).casefold() != name.casefold():
-        found = f"not {typed[:40]!r}" if typed.strip() else "and the field was empty"
-        raise InputError(f"nothing was deleted: to confirm, type the name {name!r}, {found}")
+        found = (
+            translate("not {text!r}", text=typed[:40])
+            if typed.strip()
+            else translate("and the field was empty")
+        )
+        raise InputError(
+            translate(
+                "nothing was deleted: to confirm, type the name {name!r}, {found}",
+                name=name,
+                found=found,
+            )
+        )
 
 
 def _only_here(session: Session, class_id: int) -> Mapping[int, str]:

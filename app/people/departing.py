@@ -26,6 +26,7 @@ from app.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, R
 from app.errors import InputError
 from app.people.classes import Role, classes_of, members_of, number_of
 from app.people.members import remove_members
+from app.translation import translate
 
 _OfPerson = (
     type[IdentityRow]
@@ -128,8 +129,11 @@ def _refuse_last_teacher(session: Session, person: int) -> None:
         members = members_of(session, number_of(row))
         if role is Role.TEACHER and sum(one.role is Role.TEACHER for one in members) == 1:
             raise InputError(
-                f"you are the only teacher of {row.name}: make another member a teacher, or delete "
-                "the class first"
+                translate(
+                    "you are the only teacher of {name}: make another member a teacher, or delete "
+                    "the class first",
+                    name=row.name,
+                )
             )
 
 

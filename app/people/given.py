@@ -12,8 +12,12 @@ from app.people.assignments import Assignment, dates_for
 from app.people.classes import Member
 from app.people.policy import Answered, Dates, Policy, counts, unaided, worth
 from app.people.variants import Drawings
+from app.translation import noted, translate
 
 _LATEST = 200  # answers of an exercise that are listed
+
+_UNCOUNTED = {"before": noted("before it opened"), "closed": noted("after it closed")}
+_NOT_BEGUN = noted("before the exam was begun")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,15 +104,17 @@ def _part(policy: Policy, dates: Dates, one: Answered, counted: int) -> tuple[fl
     """The share of its score that an answer is worth, and what took the rest."""
     phase = dates.phase(one.at, policy.grace)
     if not counts(dates, policy, one.at):
-        says = {"before": "before it opened", "closed": "after it closed"}
-        return 0.0, says.get(phase, "before the exam was begun")
+        return 0.0, translate(_UNCOUNTED.get(phase, _NOT_BEGUN))
     if policy.attempts and counted > policy.attempts:
-        return 0.0, f"beyond the {policy.attempts} that count"
+        return 0.0, translate("beyond the {attempts} that count", attempts=policy.attempts)
     if one.revealed:
-        return 0.0, "after the solution was shown"
+        return 0.0, translate("after the solution was shown")
     in_time, alone = worth(policy, dates, one.at), unaided(policy, one)
-    why = [f"late: {100 * (1 - in_time):.3g} % less"] if in_time < 1 else []
-    why += [f"hints: {100 * (1 - alone):.3g} % less"] if alone < 1 else []
+    why = []
+    if in_time < 1:
+        why.append(translate("late: {percent:.3g} % less", percent=100 * (1 - in_time)))
+    if alone < 1:
+        why.append(translate("hints: {percent:.3g} % less", percent=100 * (1 - alone)))
     return in_time * alone, "; ".join(why)
 
 

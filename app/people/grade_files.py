@@ -21,6 +21,7 @@ from app.people.csv_files import (
 )
 from app.people.gradebook import WHOLE, Cells, total
 from app.people.overrides import Override, override
+from app.translation import translate
 
 _CLOSE = 1e-6  # points: files have six decimals
 _TOTAL = "total"
@@ -119,13 +120,22 @@ def points_difference(
     found = read_grades(content, named.keys())
     whose = _Whose(members)
     changes: list[PointsChange] = []
-    left_out = [f"the column {name[:60]!r} is none of this class" for name in found.left]
+    left_out = [
+        translate("the column {name!r} is none of this class", name=name[:60])
+        for name in found.left
+    ]
     same = 0
     for line, member in _matched(found, whose, left_out):
         for name, points in line.points.items():
             if not 0 <= points <= MOST_POINTS:
-                says = f"{name} is {points:g}; points are from 0 to {MOST_POINTS:,.0f}"
-                left_out.append(f"line {line.line}: {says}")
+                says = translate(
+                    "line {line}: {name} is {points:g}; points are from 0 to {most:,.0f}",
+                    line=line.line,
+                    name=name,
+                    points=points,
+                    most=MOST_POINTS,
+                )
+                left_out.append(says)
                 continue
             before = _now(book, member, named[name])
             if before is not None and abs(before - points) <= _CLOSE:
@@ -183,15 +193,27 @@ class _Whose:
             if line.outside_id in self._ids:
                 return self._ids[line.outside_id]
             near = nearest(line.outside_id, self._ids)
-            raise InputError(f"no student has the id {line.outside_id[:60]!r}{near}")
+            raise InputError(
+                translate(
+                    "no student has the id {outside_id!r}{near}",
+                    outside_id=line.outside_id[:60],
+                    near=near,
+                )
+            )
         if line.number is not None:
             if line.number in self._numbers:
                 return self._numbers[line.number]
-            raise InputError(f"no student has the number {line.number}")
+            raise InputError(translate("no student has the number {count}", count=line.number))
         if line.name.casefold() in self._names:
             return self._names[line.name.casefold()]
         near = nearest(line.name.casefold(), self._names)
-        raise InputError(f"no student, or more than one, is called {line.name[:60]!r}{near}")
+        raise InputError(
+            translate(
+                "no student, or more than one, is called {name!r}{near}",
+                name=line.name[:60],
+                near=near,
+            )
+        )
 
 
 def _matched(
@@ -203,10 +225,17 @@ def _matched(
         try:
             member = whose.of(line)
         except InputError as error:
-            left_out.append(f"line {line.line}: {error}")
+            left_out.append(translate("line {line}: {error}", line=line.line, error=error))
             continue
         if first := seen.get(member.person):
-            left_out.append(f"line {line.line}: {member.name} again, as on line {first}")
+            left_out.append(
+                translate(
+                    "line {line}: {name} again, as on line {first}",
+                    line=line.line,
+                    name=member.name,
+                    first=first,
+                )
+            )
             continue
         seen[member.person] = line.line
         yield line, member

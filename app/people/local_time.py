@@ -7,10 +7,20 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from app.errors import InputError
+from app.translation import noted, plural, translate
+from app.translation.dates import weekday
 
 _TYPED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
 _FIRST, _LAST = 2000, 2200  # years
 _HOUR, _MINUTE = 3600, 60
+_TWICE_FIRST = noted(
+    "clocks in {zone} show {typed:%H:%M} twice on {day}: the first is used, which is "
+    "{chosen:%H:%M} UTC"
+)
+_TWICE_SECOND = noted(
+    "clocks in {zone} show {typed:%H:%M} twice on {day}: the second is used, which is "
+    "{chosen:%H:%M} UTC"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +42,34 @@ def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
     """
     typed = _typed(text)
     if not _FIRST <= typed.year < _LAST:
-        raise InputError(f"the year must be from {_FIRST} to {_LAST - 1}, not {typed.year}")
+        raise InputError(
+            translate(
+                "the year must be from {first} to {last}, not {year}",
+                first=_FIRST,
+                last=_LAST - 1,
+                year=typed.year,
+            )
+        )
     early, late = (typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if early.utcoffset() == late.utcoffset():
         return Moment(early.astimezone(UTC))
     moved = early.astimezone(UTC).astimezone(zone)
     if moved.replace(tzinfo=None) != typed:
-        says = f"clocks in {zone.key} skip {typed:%H:%M} on {_day(typed)}: {moved:%H:%M} is used"
+        says = translate(
+            "clocks in {zone} skip {typed:%H:%M} on {day}: {moved:%H:%M} is used",
+            zone=zone.key,
+            typed=typed,
+            day=weekday(typed, year=True),
+            moved=moved,
+        )
         return Moment(moved.astimezone(UTC), says)
-    which, chosen = ("second", late) if ends else ("first", early)
-    says = (
-        f"clocks in {zone.key} show {typed:%H:%M} twice on {_day(typed)}: the {which} is used, "
-        f"which is {chosen.astimezone(UTC):%H:%M} UTC"
+    chosen = late if ends else early
+    says = translate(
+        _TWICE_SECOND if ends else _TWICE_FIRST,
+        zone=zone.key,
+        typed=typed,
+        day=weekday(typed, year=True),
+        chosen=chosen.astimezone(UTC),
     )
     return Moment(chosen.astimezone(UTC), says)
 
@@ -52,7 +78,11 @@ def _typed(text: str) -> datetime:
     if _TYPED.fullmatch(text):
         with suppress(ValueError):  # such as February 30
             return datetime.fromisoformat(text)
-    raise InputError(f"cannot read {text[:40]!r} as a date and time; write it as 2026-10-02T23:59")
+    raise InputError(
+        translate(
+            "cannot read {text!r} as a date and time; write it as 2026-10-02T23:59", text=text[:40]
+        )
+    )
 
 
 def field_text(at: datetime | None, zone: ZoneInfo) -> str:
@@ -73,8 +103,8 @@ def in_words(at: datetime, zone: ZoneInfo, now: datetime) -> str:
 def on_the_calendar(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     """*at* with its day of the week; with the year, if it is another than that of *now*."""
     local = at.astimezone(zone)
-    year = "" if local.year == now.astimezone(zone).year else f", {local.year}"
-    return f"{local:%A, %b} {local.day}{year}, {local:%H:%M}"
+    day = weekday(local, year=local.year != now.astimezone(zone).year)
+    return f"{day}, {local:%H:%M}"
 
 
 def how_far(at: datetime, zone: ZoneInfo, now: datetime) -> str:
@@ -91,18 +121,22 @@ def how_far(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     if abs(apart) < timedelta(hours=12).total_seconds() or days == 0:
         return _by_the_clock(apart)
     if abs(days) == 1:
-        return "tomorrow" if days > 0 else "yesterday"
-    return f"in {days:,} days" if days > 0 else f"{-days:,} days ago"
+        return translate("tomorrow") if days > 0 else translate("yesterday")
+    if days > 0:
+        return plural("in {number:,} day", "in {number:,} days", days)
+    return plural("{number:,} day ago", "{number:,} days ago", -days)
 
 
 def _by_the_clock(seconds: float) -> str:
     size = abs(seconds)
     if size < _MINUTE:
-        return "now"
-    one, count = ("hour", size // _HOUR) if size >= _HOUR else ("minute", size // _MINUTE)
-    amount = f"{count:.0f} {one}" + ("" if count == 1 else "s")
-    return f"in {amount}" if seconds > 0 else f"{amount} ago"
-
-
-def _day(at: datetime) -> str:
-    return f"{at:%A, %b} {at.day}, {at.year}"
+        return translate("now")
+    if size >= _HOUR:
+        hours = int(size // _HOUR)
+        if seconds > 0:
+            return plural("in {number} hour", "in {number} hours", hours)
+        return plural("{number} hour ago", "{number} hours ago", hours)
+    minutes = int(size // _MINUTE)
+    if seconds > 0:
+        return plural("in {number} minute", "in {number} minutes", minutes)
+    return plural("{number} minute ago", "{number} minutes ago", minutes)

@@ -22,6 +22,7 @@ from app.errors import InputError, NotFoundError
 from app.people.classes import Member, Role, members_of
 from app.people.codes import digest_of, new_code, read_code
 from app.people.persons import clean_name
+from app.translation import translate
 
 T = TypeVar("T")
 INVENTED = "demo"  # the issuer of persons who were invented
@@ -45,7 +46,9 @@ def member_row(session: Session, class_id: int, person: int) -> MemberRow:
     """
     row = _present(session, class_id, person)
     if row is None:
-        raise NotFoundError("this person is not in the class; they may have left it a moment ago")
+        raise NotFoundError(
+            translate("this person is not in the class; they may have left it a moment ago")
+        )
     return row
 
 
@@ -78,14 +81,23 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
     row = member_row(session, class_id, person)
     outside = outside.strip()
     if len(outside) > SUBJECT_LIMIT or not outside.isprintable():
-        raise InputError(f"an id has at most {SUBJECT_LIMIT} printable characters")
+        raise InputError(
+            translate(
+                "an id has at most {subject_limit} printable characters",
+                subject_limit=SUBJECT_LIMIT,
+            )
+        )
     if outside and outside != row.outside_id:
         taken = select(MemberRow).where(
             MemberRow.class_id == class_id, MemberRow.outside_id == outside
         )
         if other := session.exec(taken).first():
             raise InputError(
-                f"the id {outside[:40]!r} is that of {other.label or 'another member'}"
+                translate(
+                    "the id {outside!r} is that of {value}",
+                    outside=outside[:40],
+                    value=other.label or "another member",
+                )
             )
     row.label, row.outside_id = clean_name(name), outside
     session.add(row)
@@ -207,5 +219,5 @@ def _leave_a_teacher(session: Session, row: MemberRow) -> None:
     teachers = [m for m in members_of(session, row.class_id) if m.role is Role.TEACHER]
     if len(teachers) < 2:  # noqa: PLR2004
         raise InputError(
-            "a class needs a teacher; make another member one first, or delete the class"
+            translate("a class needs a teacher; make another member one first, or delete the class")
         )

@@ -8,6 +8,7 @@ from sqlmodel import Session, col, select
 from app.db.people import MemberRow, PersonRow
 from app.db.tables import LEARNER_LIMIT
 from app.errors import InputError, nearest
+from app.translation import translate
 
 _GRADER = "token:"
 _ESCAPES = {"%": "%25", "/": "%2F", "#": "%23"}
@@ -72,8 +73,16 @@ def learner_called(session: Session, text: str, class_id: int | None) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"learner: several people are called {text[:60]!r}; send the number")
+            raise InputError(
+                translate(
+                    "learner: several people are called {text!r}; send the number", text=text[:60]
+                )
+            )
     ids = select(MemberRow.outside_id).where(*present, MemberRow.outside_id != "").limit(_NEAREST)
     raise InputError(
-        f"learner: nobody in this class is called {text[:60]!r}{nearest(text, session.exec(ids))}"
+        translate(
+            "learner: nobody in this class is called {text!r}{near}",
+            text=text[:60],
+            near=nearest(text, session.exec(ids)),
+        )
     )

@@ -11,6 +11,7 @@ from app.db.tables import NAME_LIMIT
 from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
 from app.people.gradebook import WHOLE
+from app.translation import translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,11 @@ def read_points(text: str) -> float | None:
         points = math.nan
     if not 0 <= points <= MOST_POINTS:
         raise InputError(
-            f"points must be a number from 0 to {MOST_POINTS:,.0f}, not {text.strip()[:40]!r}"
+            translate(
+                "points must be a number from 0 to {most_points:,.0f}, not {text!r}",
+                most_points=MOST_POINTS,
+                text=text.strip()[:40],
+            )
         )
     return points
 
@@ -59,14 +64,25 @@ def override(
     """
     reason = " ".join(why.split())
     if not reason:
-        raise InputError("give a reason: the student sees it beside the points")
+        raise InputError(translate("give a reason: the student sees it beside the points"))
     if len(reason) > REASON_LIMIT or not reason.isprintable():
-        raise InputError(f"a reason has at most {REASON_LIMIT} printable characters")
+        raise InputError(
+            translate(
+                "a reason has at most {reason_limit} printable characters",
+                reason_limit=REASON_LIMIT,
+            )
+        )
     names = [entry.exercise for entry in assignment.entries]
     for one in given:
         if one.exercise not in (WHOLE, *names):
             near = nearest(one.exercise, names)
-            raise InputError(f"the assignment has no exercise {one.exercise[:80]!r}{near}")
+            raise InputError(
+                translate(
+                    "the assignment has no exercise {exercise!r}{near}",
+                    exercise=one.exercise[:80],
+                    near=near,
+                )
+            )
         session.add(
             OverrideRow(
                 assignment=assignment.id,

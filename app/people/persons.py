@@ -17,6 +17,7 @@ from app.db.signing import new_learner
 from app.db.tables import NAME_LIMIT, now
 from app.errors import InputError
 from app.people.codes import digest_of
+from app.translation import translate
 
 LIFETIME = timedelta(days=180)  # of a session
 _BYTES = 32
@@ -54,8 +55,18 @@ def clean_name(text: str) -> str:
     """
     name = " ".join(text.split())
     if not (0 < len(name) <= NAME_LIMIT and name.isprintable()):
-        found = f"not {name[:40]!r}" if name else "and nothing was entered"
-        raise InputError(f"a name must have 1 to {NAME_LIMIT} printable characters, {found}")
+        found = (
+            translate("not {text!r}", text=name[:40])
+            if name
+            else translate("and nothing was entered")
+        )
+        raise InputError(
+            translate(
+                "a name must have 1 to {name_limit} printable characters, {found}",
+                name_limit=NAME_LIMIT,
+                found=found,
+            )
+        )
     return name
 
 

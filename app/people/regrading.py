@@ -20,6 +20,7 @@ from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.variants import Drawings
 from app.sandbox.runner import Runner
+from app.translation import translate
 
 _AT_ONCE = 100  # answers between two writes
 _RUNS = 16  # programs that run, or wait for a slot, at once
@@ -144,7 +145,11 @@ def classes_with_answers(session: Session, class_id: int | None = None) -> Seque
         numbers = session.exec(select(AssignmentRow.class_id).distinct())
         return sorted(numbers)
     if session.get(ClassRow, class_id) is None:
-        raise NotFoundError(f"there is no class {class_id}; wallclock class list shows them")
+        raise NotFoundError(
+            translate(
+                "there is no class {class_id}; wallclock class list shows them", class_id=class_id
+            )
+        )
     return [class_id]
 
 
@@ -237,13 +242,13 @@ async def _judge(one: Stale, exercise: Exercise, runner: Runner, *, lower: bool)
         answer = stored_answer(one.answer, exercise.right_answer(one.seed))
         verdict = await exercise.grade(one.seed, answer, runner, one.member.learner)
     except AnswerError as error:
-        kept = f"cannot be read anymore: {error}"
+        kept = translate("cannot be read anymore: {error}", error=error)
         return Judged(stale=one, score=one.before, correct=False, digest="", why=kept)
     drawn = json.dumps(dict(exercise.draw(one.seed).shown), ensure_ascii=False)
     why = ""
     if verdict.score < one.before:
-        why = "" if lower else "would be lower"
-        why = "the exercise draws other values now" if drawn != one.drawn else why
+        why = "" if lower else translate("would be lower")
+        why = translate("the exercise draws other values now") if drawn != one.drawn else why
     return Judged(
         stale=one,
         score=verdict.score,

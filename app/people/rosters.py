@@ -15,6 +15,7 @@ from app.errors import InputError
 from app.people.classes import Member, Role
 from app.people.csv_files import Listed
 from app.people.members import remove_members
+from app.translation import translate
 
 MOST_MEMBERS = 10_000
 
@@ -94,7 +95,13 @@ def difference(members: Sequence[Member], roster: Sequence[Listed]) -> Differenc
                 (found if by_name and one.outside_id else changed).append(Changed(member, one))
     if len(members) + len(added) > MOST_MEMBERS:
         total = len(members) + len(added)
-        raise InputError(f"a class has at most {MOST_MEMBERS:,} members; this would make {total:,}")
+        raise InputError(
+            translate(
+                "a class has at most {most_members:,} members; this would make {total:,}",
+                most_members=MOST_MEMBERS,
+                total=total,
+            )
+        )
     return Difference(
         added=tuple(added),
         changed=tuple(changed),
@@ -140,7 +147,9 @@ def _keep_a_teacher(session: Session, class_id: int) -> None:
         col(MemberRow.left).is_(None),
     )
     if session.exec(teachers).first() is None:
-        raise InputError("with this roster the class would have no teacher; nothing was changed")
+        raise InputError(
+            translate("with this roster the class would have no teacher; nothing was changed")
+        )
 
 
 def _add(session: Session, class_id: int, added: Sequence[Listed]) -> None:

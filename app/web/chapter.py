@@ -14,7 +14,7 @@ from app.explorers import EXPLORERS
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
-from app.translation import foreign
+from app.translation import foreign, translate
 from app.web.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
@@ -120,7 +120,9 @@ def _page(
         onward=onward_for(site, past.within(topic.id), topic.id, seed=seed),
         results=tuple(_results(site, topic, past, learner)) if path.is_finished else (),
         choice=choice,
-        explorers=tuple(Hyperlink(explorer_url(one.name), one.title) for one in explorers),
+        explorers=tuple(
+            Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers
+        ),
         figures=tuple(embedded_view(one, state) for one, state in figures),
         earlier=beside[place - 1] if place > 0 else None,
         later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,

@@ -13,6 +13,7 @@ from app.labs.spec import known_labs
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -22,7 +23,7 @@ from app.web.urls import chapter_url
 
 router = APIRouter(route_class=LazyRoute)
 _STREAK_BACK = 400  # days that are searched
-_SAYS = (
+_SAYS = noted(
     "Exercises in the arithmetic of distributed training: predict the training step, then time it."
 )
 
@@ -70,7 +71,7 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
         heading=heading,
         opening=html(opening),
     )
-    return render("home.html", frame(request, "Wallclock", _SAYS, "exercises"), page)
+    return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
 
 
 def streak_of(site: Site, learner: str) -> int:

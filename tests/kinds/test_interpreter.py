@@ -6,10 +6,11 @@ import math
 import pytest
 
 from app.content.catalog import Catalog
-from app.kinds.code.buggy_line import BuggyLine, symptom_of
+from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.calls import function_in
 from app.kinds.code.interpreter import FailedError, ListingError, Program
 from app.kinds.code.mutation import Effect, Listing, dead_lines, mended_elsewhere
+from app.kinds.code.symptoms import symptom_of
 from app.sandbox.execution import Plain
 from tests.kinds.test_mutation import CALLS
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.messages.catalog import Message
 
 from app.config import ROOT
 from app.translation import CATALOGS, LANGUAGES, SOURCE

@@ -13,6 +13,7 @@ from app.federation.lti.launching import Launch
 from app.federation.lti.platforms import identities_of
 from app.people.classes import Role, class_with, create_class, enroll, number_of
 from app.people.persons import known_person, new_person
+from app.translation import translate
 
 _UNNAMED = "A course"
 _TRIES = 2  # two launches of one person may come at once: the second finds what the first stored
@@ -42,8 +43,10 @@ def check_tied(session: Session, launch: Launch) -> int:
     found = class_of(session, launch)
     if found is None:
         raise RefusedError(
-            "your course is not set up here yet: a teacher of the course has to open this link "
-            "once; then it works for everyone"
+            translate(
+                "your course is not set up here yet: a teacher of the course has to open this link "
+                "once; then it works for everyone"
+            )
         )
     return found
 
@@ -95,7 +98,7 @@ def arrive(session: Session, launch: Launch) -> Arrival:
                 raise
         else:
             return arrival
-    raise RefusedError("this launch was opened twice at the same moment; open it again")
+    raise RefusedError(translate("this launch was opened twice at the same moment; open it again"))
 
 
 def name_link(session: Session, launch: Launch, class_id: int, assignment: int) -> None:
@@ -105,7 +108,7 @@ def name_link(session: Session, launch: Launch, class_id: int, assignment: int) 
         RefusedError: the assignment is not one of the class.
     """
     if not _in_class(session, assignment, class_id):
-        raise RefusedError("this assignment is not one of this class, or was deleted")
+        raise RefusedError(translate("this assignment is not one of this class, or was deleted"))
     row = _link(session, launch)
     if row is None:
         row = LinkRow(
@@ -162,7 +165,7 @@ def _link(session: Session, launch: Launch) -> LinkRow | None:
     same = (LinkRow.platform == launch.platform, LinkRow.resource_link == launch.link)
     row = session.exec(select(LinkRow).where(*same)).first()
     if row is not None and row.deployment != launch.deployment:
-        raise RefusedError("this link belongs to another deployment of the platform")
+        raise RefusedError(translate("this link belongs to another deployment of the platform"))
     return row
 
 

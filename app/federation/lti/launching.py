@@ -19,6 +19,7 @@ from app.federation.lti.vocabulary import (
     VERSION,
 )
 from app.people.classes import Role
+from app.translation import translate
 
 Fields = Mapping[str, object]
 _MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
@@ -78,9 +79,15 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
     kind = _text(claims, CLAIM + "message_type")
     if claims.get(CLAIM + "version") != VERSION or kind not in (RESOURCE_LINK, DEEP_LINK):
         raise RefusedError(
-            f"the platform sent the message {kind[:60]!r} of version "
-            f"{str(claims.get(CLAIM + 'version'))[:20]!r}; this site answers {RESOURCE_LINK} and "
-            f"{DEEP_LINK} of version {VERSION}"
+            translate(
+                "the platform sent the message {kind!r} of version {claims!r}; this site answers "
+                "{resource_link} and {deep_link} of version {version}",
+                kind=kind[:60],
+                claims=str(claims.get(CLAIM + "version"))[:20],
+                resource_link=RESOURCE_LINK,
+                deep_link=DEEP_LINK,
+                version=VERSION,
+            )
         )
     _check_target(_text(claims, CLAIM + "target_link_uri"), service)
     context, grades = _fields(claims, CLAIM + "context"), _fields(claims, GRADES)
@@ -141,30 +148,40 @@ def name_in(given: Fields) -> str:
 
 def _check(launch: Launch, choice: Fields, kind: str) -> None:
     if not launch.deployment:
-        raise RefusedError("the platform sent no deployment_id")
+        raise RefusedError(translate("the platform sent no deployment_id"))
     if not launch.context:
-        raise RefusedError("the platform sent no course; open this link from within a course")
+        raise RefusedError(
+            translate("the platform sent no course; open this link from within a course")
+        )
     if kind == RESOURCE_LINK and not launch.link:
-        raise RefusedError("the platform sent no resource link; open this link from the course")
+        raise RefusedError(
+            translate("the platform sent no resource link; open this link from the course")
+        )
     if kind == DEEP_LINK:
         _check_choice(launch, choice)
 
 
 def _check_choice(launch: Launch, choice: Fields) -> None:
     if not launch.teaches:
-        raise RefusedError("only teachers of a course choose its assignments")
+        raise RefusedError(translate("only teachers of a course choose its assignments"))
     if not launch.answer_to:
-        raise RefusedError("the platform sent no deep_link_return_url")
+        raise RefusedError(translate("the platform sent no deep_link_return_url"))
     accepted = choice.get("accept_types")
     if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
-        raise RefusedError("the platform does not accept links here: choose another kind of item")
+        raise RefusedError(
+            translate("the platform does not accept links here: choose another kind of item")
+        )
 
 
 def _check_target(target: str, service: str) -> None:
     if target and origin_of(target) != origin_of(service):
         raise RefusedError(
-            f"the target of this launch is {target[:200]!r}, which is not on {service}; correct "
-            "the address of the tool in the platform"
+            translate(
+                "the target of this launch is {target!r}, which is not on {service}; correct the "
+                "address of the tool in the platform",
+                target=target[:200],
+                service=service,
+            )
         )
 
 
@@ -187,7 +204,13 @@ def _short(values: Fields, name: str) -> str:
     """A text that names something; one that is too long is refused, never cut."""
     found = _text(values, name)
     if len(found) > SUBJECT_LIMIT:
-        raise RefusedError(f"{name.rpartition('/')[2]} has more than {SUBJECT_LIMIT} characters")
+        raise RefusedError(
+            translate(
+                "{name} has more than {subject_limit} characters",
+                name=name.rpartition("/")[2],
+                subject_limit=SUBJECT_LIMIT,
+            )
+        )
     return found
 
 
@@ -210,5 +233,10 @@ def _number(value: object) -> int:
 def _data(choice: Fields) -> str:
     data = _text(choice, "data")
     if len(data) > _LONGEST_DATA:
-        raise RefusedError(f"the platform sent more than {_LONGEST_DATA:,} characters of data")
+        raise RefusedError(
+            translate(
+                "the platform sent more than {longest_data:,} characters of data",
+                longest_data=_LONGEST_DATA,
+            )
+        )
     return data

@@ -17,6 +17,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from app.errors import RefusedError
 from app.federation.lti.platforms import Platform
 from app.people.codes import digest_of
+from app.translation import translate
 
 OPENING_LIFE = timedelta(minutes=10)
 _SALT = "wallclock.lti.state"
@@ -57,7 +58,11 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     """
     hint, message = asked.get("login_hint", ""), asked.get("lti_message_hint", "")
     if not hint or len(hint) + len(message) > _LONGEST_HINT:
-        raise RefusedError(f"{platform.name} must send a login_hint, of at most 8,000 characters")
+        raise RefusedError(
+            translate(
+                "{name} must send a login_hint, of at most 8,000 characters", name=platform.name
+            )
+        )
     target = asked.get("lti_storage_target", "")[:100]
     nonce, browser = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
     hints = [hint, message] if len(hint) + len(message) <= _REMEMBERED else ["", ""]
@@ -91,8 +96,10 @@ def state_of(secret: str, state: str) -> Begun:
         platform, nonce, browser, stored, hint, message = found
     except (BadData, TypeError, ValueError):
         raise RefusedError(
-            "this launch was begun more than ten minutes ago, or elsewhere; go back to the course "
-            "and open it again"
+            translate(
+                "this launch was begun more than ten minutes ago, or elsewhere; go back to the "
+                "course and open it again"
+            )
         ) from None
     return Begun(
         platform=int(platform),

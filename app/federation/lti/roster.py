@@ -14,6 +14,7 @@ from app.federation.lti.opening import origin_of
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
 from app.people.classes import Role
+from app.translation import translate
 
 if TYPE_CHECKING:  # it needs the packages of the extra `people`
     from app.federation.lti.services import Services
@@ -47,7 +48,14 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
     for _ in range(_MOST_PAGES):
         answer = await services.call(platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE})
         if answer.status != HTTPStatus.OK:
-            raise RefusedError(f"{platform.name} answered {answer.status} ({answer.said()})")
+            raise RefusedError(
+                translate(
+                    "{name} answered {status} ({said})",
+                    name=platform.name,
+                    status=answer.status,
+                    said=answer.said(),
+                )
+            )
         members = answer.fields().get("members")
         for one in members if isinstance(members, list) else ():
             if isinstance(one, dict) and (person := _participant(one)):
@@ -58,7 +66,9 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
             break
         place = follow[1]
     if len(found) > MOST_PEOPLE:
-        raise RefusedError(f"the course has more than {MOST_PEOPLE:,} people")
+        raise RefusedError(
+            translate("the course has more than {most_people:,} people", most_people=MOST_PEOPLE)
+        )
     return list(found.values())
 
 

@@ -14,6 +14,7 @@ from app.db.tables import now
 from app.errors import RefusedError
 from app.federation.lti.launching import Launch, launch_of
 from app.people.codes import digest_of
+from app.translation import translate
 
 TICKET_LIFE = timedelta(minutes=10)  # a page of a course is read before its link is opened
 CHOICE_LIFE = timedelta(hours=2)  # a teacher may make an assignment first
@@ -40,8 +41,11 @@ def unsealed(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> Launch:
     except (BadData, TypeError, ValueError):
         minutes = round(life.total_seconds() / 60)
         raise RefusedError(
-            f"this page was opened more than {minutes} minutes ago; reload the page of the course "
-            "and open it again"
+            translate(
+                "this page was opened more than {minutes} minutes ago; reload the page of the "
+                "course and open it again",
+                minutes=minutes,
+            )
         ) from None
 
 
@@ -61,5 +65,5 @@ def use_once(session: Session, text: str, life: timedelta, at: datetime | None =
     except IntegrityError:
         session.rollback()
         raise RefusedError(
-            "this launch was used already; go back to the course and open it again"
+            translate("this launch was used already; go back to the course and open it again")
         ) from None

@@ -22,7 +22,6 @@ from app.kinds.code.edits import Operator
 from app.kinds.code.interpreter import ListingError
 from app.kinds.code.mutation import (
     SAYS,
-    Effect,
     Listing,
     Mutant,
     Mutants,
@@ -31,12 +30,13 @@ from app.kinds.code.mutation import (
     equally_guilty,
     mended_elsewhere,
 )
+from app.kinds.code.symptoms import symptom_of, told
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.remembered import Remembered
 from app.sandbox.execution import Returned
 from app.sandbox.runner import Runner
-from app.units import figures
+from app.translation import noted, translate
 
 _MORE = 60  # calls, at most, to describe what a bug does
 _DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
@@ -61,7 +61,7 @@ class Bug(Strict):
 class BuggyLine(CodeExercise):
     """Find the line with the bug."""
 
-    kind_title = "Find the bug"
+    kind_title = noted("Find the bug")
     sample = "collectives/estimate-off-by-a-factor"
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
@@ -95,7 +95,11 @@ class BuggyLine(CodeExercise):
     @property
     def variation(self) -> str:
         """What another seed changes."""
-        return "Draws another bug." if self.mutate or len(self.bugs) > 1 else super().variation
+        return (
+            translate("Draws another bug.")
+            if self.mutate or len(self.bugs) > 1
+            else super().variation
+        )
 
     def bug(self, seed: int) -> Bug:
         """The bug that *seed* draws; at 0 the first one.
@@ -178,7 +182,7 @@ class BuggyLine(CodeExercise):
         """The line, and how it reads when it is right."""
         line = self.bug(seed).line
         right = self.code.splitlines()[line - 1].strip()
-        return f"Line **{line}**. It should read `{right}`."
+        return translate("Line **{line}**. It should read `{right}`.", line=line, right=right)
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each right line that the author speaks of."""
@@ -192,23 +196,33 @@ class BuggyLine(CodeExercise):
         bug, drawn = self.bug(seed), self.draw(seed)
         line = self._line(answer)
         if line == bug.line:
-            return Verdict(True, 1.0, (self.fill(bug.says, drawn), self.reveal(seed)))
+            return Verdict(True, 1.0, (told(self.fill(bug.says, drawn)), self.reveal(seed)))
         if line in self.elsewhere:
             says = self.elsewhere[line]
             return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=key_of(says))
-        return Verdict(False, 0.0, (f"Line {line} is correct as written.",))
+        return Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
 
     def _line(self, answer: Answer) -> int:
         text = single(answer).strip().lower().removeprefix("line").strip(" #")
         count = len(self.code.splitlines())
         if not text:
-            raise AnswerError("choose a line first")
+            raise AnswerError(translate("choose a line first"))
         if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
             raise AnswerError(
-                f"the answer must be a line number from 1 to {count}, not {text[:20]!r}"
+                translate(
+                    "the answer must be a line number from 1 to {count}, not {text!r}",
+                    count=count,
+                    text=text[:20],
+                )
             )
         if not 1 <= int(text) <= count:
-            raise AnswerError(f"there is no line {int(text)}: the listing has {count} lines")
+            raise AnswerError(
+                translate(
+                    "there is no line {line}: the listing has {count} lines",
+                    line=int(text),
+                    count=count,
+                )
+            )
         return int(text)
 
     def texts(self) -> Iterator[tuple[Where, str]]:
@@ -281,20 +295,3 @@ class BuggyLine(CodeExercise):
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")
         return ""
-
-
-def symptom_of(effect: Effect) -> str:
-    """The result in words, compared with the right one."""
-    if effect.raises:
-        article = "an" if effect.raises[0] in "AEIOUae" else "a"
-        return f"raises {article} {effect.raises}{'' if effect.always else ' for some arguments'}"
-    if effect.ratio is None:
-        return f"comes out too {effect.lean}" if effect.lean else "comes out wrong"
-    if effect.ratio == 0:
-        return "comes out as 0"
-    if effect.ratio < 0:
-        much = "" if effect.ratio == -1 else f" and at {figures(-effect.ratio)} of the right size"
-        return f"comes out with the wrong sign{much}"
-    if effect.ratio > 1:
-        return f"comes out {figures(effect.ratio)} times too large"
-    return f"comes out at {figures(effect.ratio)} of the right value"

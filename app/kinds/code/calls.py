@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from app.expressions import Quantity, evaluate
 from app.sandbox.execution import Plain
+from app.translation import translate
 from app.units import figures
 
 Scalar = bool | int | float | str
@@ -78,7 +79,9 @@ def _rounded(value: Plain) -> str:
 def a_type(value: Plain) -> str:
     """The type of *value*, with its article."""
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    if name[0] in "aeiou":
+        return translate("an {type}", type=name)
+    return translate("a {type}", type=name)
 
 
 def column(source: random.Random, values: Sequence[Argument], count: int) -> list[Argument]:

@@ -7,23 +7,31 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from app.errors import UnavailableError
 from app.kinds.base import Markdown, Strict
 from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Argument, TrialCall, a_type, plain, rounded
 from app.kinds.common_mistakes import common_mistake
 from app.sandbox.execution import Execution, Outcome, Plain, Raised, Returned, Stopped
+from app.translation import noted, translate
 from app.units import Scale
 
 _TENTH_PERCENT = 1e-3
 _LONGEST = 300
 _STOPPED = {
-    "time": "It did not finish within the time limit: is there a loop that never ends?",
-    "memory": "It needed more memory than is available.",
-    "stack": "It recursed too deeply: does the recursion ever end?",
-    "too large": "What it printed or returned is too large.",
-    "refused": "It tried something that is not allowed here.",
-    "lost": "The server lost this run.",
+    "time": noted("It did not finish within the time limit: is there a loop that never ends?"),
+    "memory": noted("It needed more memory than is available."),
+    "stack": noted("It recursed too deeply: does the recursion ever end?"),
+    "too large": noted("What it printed or returned is too large."),
+    "refused": noted("It tried something that is not allowed here."),
+    "lost": noted("The server lost this run."),
 }
+_NOTHING = noted("{call} should return **{right}** but returned nothing: is a `return` missing?")
+_NO_NUMBER = noted("{call} should return **{right}**, a number, but returned {type}: {got}.")
+_NO_VALUES = noted("{call} should return **{right}**, {count} values, but returned {type}: {got}.")
+_ROUNDED = noted(
+    "{call} should return **{right}** but returned {got}, which is rounded: return it unrounded."
+)
 _MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
 
 
@@ -129,21 +137,23 @@ def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
 
 def says_of_call(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call, and what it should return."""
-    should = f"{code_span(call.text)} should return **{rounded(call.expected)}**"
-    if not isinstance(outcome, Returned):
-        return f"{should}. {says_of(outcome)}"
-    value = outcome.value
+    made, right, value = code_span(call.text), rounded(call.expected), None
+    if isinstance(outcome, Returned):
+        value = outcome.value
+        if value is None:
+            return translate(_NOTHING, call=made, right=right)
+    else:
+        should = translate("{call} should return **{right}**.", call=made, right=right)
+        return f"{should} {says_of(outcome)}"
     got = code_span(rounded(value))
-    if value is None:
-        return f"{should} but returned nothing: is a `return` missing?"
+    told = {"call": made, "right": right, "got": got}
     if type(call.expected) in (int, float) and type(value) not in (int, float):
-        return f"{should}, a number, but returned {a_type(value)}: {got}."
+        return translate(_NO_NUMBER, **told, type=a_type(value))
     if isinstance(call.expected, list | tuple) and not isinstance(value, list | tuple):
-        values = f"{len(call.expected)} values"
-        return f"{should}, {values}, but returned {a_type(value)}: {got}."
+        return translate(_NO_VALUES, **told, count=len(call.expected), type=a_type(value))
     if cut := _cut(value, call.expected):
-        return f"{should} but returned {code_span(cut)}, which is rounded: return it unrounded."
-    return f"{should} but returned {got}."
+        return translate(_ROUNDED, call=made, right=right, got=code_span(cut))
+    return translate("{call} should return **{right}** but returned {got}.", **told)
 
 
 def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
@@ -152,8 +162,12 @@ def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
     if not isinstance(outcome, Returned):
         return f"{made}: {says_of(outcome)}"
     if outcome.value is None:
-        return f"{made} returned nothing: is a `return` missing?"
-    return f"{made} should not return {code_span(rounded(outcome.value))}: work it out by hand."
+        return translate("{call} returned nothing: is a `return` missing?", call=made)
+    return translate(
+        "{call} should not return {got}: work it out by hand.",
+        call=made,
+        got=code_span(rounded(outcome.value)),
+    )
 
 
 def _cut(value: Plain, expected: Plain) -> str:
@@ -194,12 +208,12 @@ def code_span(text: str) -> str:
 
 def place_of(index: int, count: int) -> str:
     """Which call of how many."""
-    return f"Call {index + 1} of {count}"
+    return translate("Call {place} of {count}", place=index + 1, count=count)
 
 
 def kind_of(outcome: Outcome) -> str:
     """The type of the exception raised instead of returning; "nothing" if it was stopped."""
-    return outcome.type if isinstance(outcome, Raised) else "nothing"
+    return outcome.type if isinstance(outcome, Raised) else translate("nothing")
 
 
 def in_line(outcome: Outcome) -> int | None:
@@ -213,16 +227,16 @@ def says_of(outcome: Outcome) -> str:
         case Raised(kind, message, line):
             return _raised(kind, message, line)
         case Stopped(reason):
-            return _STOPPED[reason]
+            return translate(_STOPPED[reason])
         case Returned():
-            return "It returned a value."
+            return translate("It returned a value.")
 
 
 def _raised(kind: str, message: str, line: int | None) -> str:
     # A learner may call an exception so, too; then it says this of a name, and nothing else.
     if kind == "Missing" and (found := _MISSING.fullmatch(message)):
-        return f"No function called {code_span(found['name'])} is defined."
-    where = f"Line {line}: " if line else ""
+        return translate("No function called {name} is defined.", name=code_span(found["name"]))
+    where = translate("Line {line}: ", line=line) if line else ""
     what = f"{kind}: {message}" if message else kind
     return f"{where}{code_span(what)}"
 
@@ -238,6 +252,17 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
 def was_stopped(report: Execution) -> bool:
     """Whether a limit stopped the run: on a busy machine another run may get further."""
     return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
+
+
+def refuse_lost(report: Execution) -> None:
+    """Refuse a run that says nothing about the program.
+
+    Raises:
+        UnavailableError: the server lost it.
+    """
+    for outcome in (report.body, *report.outcomes):
+        if isinstance(outcome, Stopped) and outcome.reason == "lost":
+            raise UnavailableError(translate("the server lost this run: please submit it again"))
 
 
 def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], scale: Scale) -> str:

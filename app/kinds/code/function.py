@@ -23,6 +23,7 @@ from app.kinds.code.feedback import (
     common_mistake_in,
     in_line,
     passes,
+    refuse_lost,
     returned,
     same_results,
     says_of,
@@ -31,8 +32,10 @@ from app.kinds.code.feedback import (
 )
 from app.kinds.diagnosed import key_of
 from app.kinds.remembered import Remembered
-from app.sandbox.execution import Execution, Outcome, Returned, Stopped
+from app.sandbox.execution import Execution, Outcome, Returned
 from app.sandbox.runner import Runner
+from app.translation import noted, translate
+from app.translation.retelling import retold_mistake
 from app.units import scale_of
 
 Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
@@ -42,7 +45,7 @@ _ANY = -1  # in place of a seed, where all have the same
 class Function(CodeExercise):
     """Write a function."""
 
-    kind_title = "Write code"
+    kind_title = noted("Write code")
     sample = "collectives/write-ring-time"
     pace = 5.0
     runs_code = True
@@ -135,7 +138,7 @@ class Function(CodeExercise):
             ]
         if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
             raise UnavailableError(
-                "the expected results could not be computed: please submit it again"
+                translate("the expected results could not be computed: please submit it again")
             )
         return Hidden(tuple(calls[: len(drawn)]), tuple(calls[len(drawn) :]))
 
@@ -163,13 +166,14 @@ class Function(CodeExercise):
             return Verdict(False, 0.0, (says_of(report.body),))
         passed = [passes(call, outcome) for call, outcome in _pairs(calls, report)]
         if all(passed) and len(passed) == len(calls):
-            return Verdict(True, 1.0, (f"All {len(calls)} calls return the right value.",))
-        says = [hidden.says_of(passed.index(False), report.outcomes)]
+            says = translate("All {calls} calls return the right value.", calls=len(calls))
+            return Verdict(True, 1.0, (says,))
+        told = [hidden.says_of(passed.index(False), report.outcomes)]
         diagnosis = await self._diagnosis(seed, hidden, report, runner)
         if diagnosis:
-            says.append(self.fill(diagnosis, self.draw(seed)))
+            told.append(retold_mistake(self.fill(diagnosis, self.draw(seed))))
         known = key_of(diagnosis) if diagnosis else ""
-        return Verdict(False, sum(passed) / len(calls), tuple(says), mistake=known)
+        return Verdict(False, sum(passed) / len(calls), tuple(told), mistake=known)
 
     async def try_out(self, seed: int, source: str, runner: Runner, learner: str = "") -> Trial:
         """Run the visible examples.
@@ -191,9 +195,7 @@ class Function(CodeExercise):
         self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str
     ) -> Execution:
         report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
-        for outcome in (report.body, *report.outcomes):
-            if isinstance(outcome, Stopped) and outcome.reason == "lost":
-                raise UnavailableError("the server lost this run: please submit it again")
+        refuse_lost(report)
         return report
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
@@ -291,7 +293,7 @@ class Function(CodeExercise):
 def _source(answer: Answer) -> str:
     source = single(answer)
     if not source.strip():
-        raise AnswerError("the answer is empty: write a function")
+        raise AnswerError(translate("the answer is empty: write a function"))
     return source
 
 

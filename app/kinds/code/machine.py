@@ -7,11 +7,14 @@ from pydantic import Field, model_validator
 
 from app.kinds.base import Strict
 from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, written
+from app.translation import noted, translate
 
 Units = Annotated[int, Field(ge=0, le=100)]
 Op = Literal["F", "B", "I", "G", "gather", "scatter", "reduce", "hop"]
 Thing = Literal["x", "g", "W", "d", "D", "c"]
 _NONE: frozenset[int] = frozenset()
+_LACKS_RANK = noted("Rank {rank} must end with {name}, which lacks rank {lacks}.")
+_LACKS_BATCH = noted("Rank {rank} must end with {name}, which lacks micro-batch {lacks}.")
 
 
 class Machine(Strict):
@@ -78,6 +81,6 @@ class Machine(Strict):
             got = played.held[rank].get(name) or _NONE
             if got != wanted:
                 lacks = ", ".join(map(str, sorted((wanted or _NONE) - got)))
-                what = "rank" if self.holds == "chunks" else "micro-batch"
-                return f"Rank {rank} must end with {written(name)}, which lacks {what} {lacks}."
+                form = _LACKS_RANK if self.holds == "chunks" else _LACKS_BATCH
+                return translate(form, rank=rank, name=written(name), lacks=lacks)
         return ""

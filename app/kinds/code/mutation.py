@@ -11,14 +11,15 @@ from app.kinds.code.calls import TrialCall
 from app.kinds.code.edits import Edit, Operator, all_edits
 from app.kinds.code.interpreter import FailedError, ListingError, Program
 from app.sandbox.execution import Plain
+from app.translation import noted
 
 CallResult = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
 SAYS: dict[Operator, str] = {
-    "constant": "The constant in this line is wrong.",
-    "operator": "The operator in this line is wrong.",
-    "factor": "A factor is missing from this line.",
-    "off-by-one": "This line is off by one.",
-    "swap": "This line uses the wrong variable.",
+    "constant": noted("The constant in this line is wrong."),
+    "operator": noted("The operator in this line is wrong."),
+    "factor": noted("A factor is missing from this line."),
+    "off-by-one": noted("This line is off by one."),
+    "swap": noted("This line uses the wrong variable."),
 }
 _CLOSE = 1e-6
 _TELLING = 0.5  # of the calls must come out wrong

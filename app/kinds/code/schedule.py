@@ -7,16 +7,18 @@ from typing import Literal
 
 from pydantic import Field, PrivateAttr
 
-from app.errors import AnswerError, UnavailableError
+from app.errors import AnswerError
 from app.kinds.answers import Answer, Verdict, single
 from app.kinds.base import Base, Finding, Markdown, Strict, Where
-from app.kinds.code.feedback import Wrong, says_of
+from app.kinds.code.feedback import Wrong, refuse_lost, says_of
 from app.kinds.code.machine import Machine
 from app.kinds.diagnosed import key_of
 from app.kinds.remembered import Remembered
-from app.sandbox.execution import Plain, Returned, Stopped
+from app.sandbox.execution import Plain, Returned
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule, play_schedule
+from app.translation import noted, plural, translate
+from app.translation.retelling import retold
 
 ENTRY = "program"
 _HALF, _QUARTER = 0.5, 0.25
@@ -44,7 +46,7 @@ class Targets(Strict):
 class Schedule(Base):
     """Write a schedule that meets a target in time and in memory."""
 
-    kind_title = "Schedule"
+    kind_title = noted("Schedule")
     sample = "puzzles/one-forward-one-backward"
     pace = 6.0
     runs_code = True
@@ -120,12 +122,10 @@ class Schedule(Base):
         """What the program returns for each rank; or why it does not, in a sentence."""
         source = single(answer)
         if not source.strip():
-            raise AnswerError("the answer is empty: write a function")
+            raise AnswerError(translate("the answer is empty: write a function"))
         calls = [(rank,) for rank in range(self.machine.ranks)]
         report = await runner.run(source, ENTRY, calls, learner)
-        for outcome in (report.body, *report.outcomes):
-            if isinstance(outcome, Stopped) and outcome.reason == "lost":
-                raise UnavailableError("the server lost this run: please submit it again")
+        refuse_lost(report)
         if report.body:
             return says_of(report.body)
         programs = []
@@ -134,20 +134,31 @@ class Schedule(Base):
                 return f"`{ENTRY}({rank})`: {says_of(outcome)}"
             programs.append(outcome.value)
         if len(programs) < self.machine.ranks:
-            return f"`{ENTRY}({len(programs)})` was not run: the time limit was reached before."
+            return translate(
+                "`{call}` was not run: the time limit was reached before.",
+                call=f"{ENTRY}({len(programs)})",
+            )
         return programs
 
     def _judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
-            return f"It stops at {played.time}: {played.problem}.", 0.0
+            says = translate(
+                "It stops at {time}: {problem}.", time=played.time, problem=retold(played.problem)
+            )
+            return says, 0.0
         if missing := self.machine.missing(played):
             return missing, 0.0
         memory, peak = self.targets.memory, max(played.peaks)
         is_late = played.time > self.targets.time
         if memory is not None and peak > memory:
             rank = played.peaks.index(peak)
-            says = f"Rank {rank} holds {peak} at its fullest, and {memory} is the limit."
+            says = translate(
+                "Rank {rank} holds {peak} at its fullest, and {memory} is the limit.",
+                rank=rank,
+                peak=peak,
+                memory=memory,
+            )
             return says, _QUARTER if is_late else _HALF
         if is_late:
             return self._late(played), _HALF
@@ -155,17 +166,31 @@ class Schedule(Base):
 
     def _late(self, played: PlayedSchedule) -> str:
         over = played.time - self.targets.time
-        units = "unit" if over == 1 else "units"
-        says = f"It takes {played.time}, which is {over} {units} too long."
+        says = plural(
+            "It takes {time}, which is {number} unit too long.",
+            "It takes {time}, which is {number} units too long.",
+            over,
+            time=played.time,
+        )
         if wait := played.first_wait:
-            says += f" Rank {wait.rank} first waits until {wait.start}, for {wait.instruction}."
+            says += translate(
+                " Rank {rank} first waits until {time}, for {instruction}.",
+                rank=wait.rank,
+                time=wait.start,
+                instruction=wait.instruction,
+            )
         return says
 
     def _praise(self, played: PlayedSchedule) -> str:
-        says = f"Right: it finishes at {played.time}"
-        if self.targets.memory is not None:
-            says += f" and no rank holds more than {max(played.peaks)}"
-        return f"{says}. {self.bound}"
+        if self.targets.memory is None:
+            says = translate("Right: it finishes at {time}.", time=played.time)
+        else:
+            says = translate(
+                "Right: it finishes at {time} and no rank holds more than {peak}.",
+                time=played.time,
+                peak=max(played.peaks),
+            )
+        return f"{says} {self.bound}"
 
     async def _diagnosis(self, played: PlayedSchedule, runner: Runner) -> str:
         """The sentence on the typical schedule that does the same; else nothing."""

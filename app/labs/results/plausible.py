@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from app.errors import InputError
 from app.formulas.presets import GPUS, Gpu
 from app.labs.results.report import Measure, Report
+from app.translation import translate
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 
 _SLACK = 2.0  # a switch that adds on the way doubles what a link seems to carry
@@ -23,13 +24,17 @@ def refuse_impossible(report: Report) -> None:
     known = list(_gpus_of(report)) or list(GPUS.values())
     for one in report.measures:
         if not one.least and one.derived:
-            raise InputError(f"{one.name}: nothing takes no time at all")
+            raise InputError(translate("{name}: nothing takes no time at all", name=one.name))
         for name, value, unit in _rates(one):
             most = _most(known, unit, is_alone=report.ranks == 1)
             if value > most:
                 raise InputError(
-                    f"{name} of {show(value, unit)} is impossible: this hardware reaches "
-                    f"{show(most, unit)} at most"
+                    translate(
+                        "{name} of {value} is impossible: this hardware reaches {most} at most",
+                        name=name,
+                        value=show(value, unit),
+                        most=show(most, unit),
+                    )
                 )
 
 

@@ -24,6 +24,7 @@ from app.labs.results.analysis import analyzed
 from app.labs.results.plausible import refuse_impossible
 from app.labs.results.report import Measure, Report
 from app.labs.spec import MOST_RANKS, Job, lab_called, parameters_in, read_job
+from app.translation import translate
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
 MOST_RUNS = 20  # in a file
@@ -160,19 +161,34 @@ def read_sent_file(text: str) -> list[Report]:
     if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):  # noqa: PLR2004
         return [_read_small(text)]
     if len(lines) > MOST_RUNS:
-        raise InputError(f"this file has {len(lines)} runs, but {MOST_RUNS} are the limit")
+        raise InputError(
+            translate(
+                "this file has {lines} runs, but {most_runs} are the limit",
+                lines=len(lines),
+                most_runs=MOST_RUNS,
+            )
+        )
     reports = []
     for number, line in enumerate(lines, 1):
         try:
             reports.append(_read_small(line))
         except InputError as error:
-            raise InputError(f"run {number} of {len(lines)}: {error}") from None
+            raise InputError(
+                translate(
+                    "run {count} of {lines}: {error}", count=number, lines=len(lines), error=error
+                )
+            ) from None
     return reports
 
 
 def _read_small(text: str) -> Report:
     if len(text.encode()) > FILE_LIMIT:
-        raise InputError(f"this file is larger than {FILE_LIMIT // 1024} KiB, the limit for a run")
+        raise InputError(
+            translate(
+                "this file is larger than {file_limit} KiB, the limit for a run",
+                file_limit=FILE_LIMIT // 1024,
+            )
+        )
     return read_sent(text)
 
 
@@ -191,7 +207,7 @@ def read_sent(text: str) -> Report:
         report = analyzed(_report_of(sent, job), job.ranks, job.values)
         refuse_impossible(report)
     except (NotFoundError, ValueError, ArithmeticError) as error:
-        raise InputError(f"this run cannot be read here: {error}") from None
+        raise InputError(translate("this run cannot be read here: {error}", error=error)) from None
     return report
 
 
@@ -216,13 +232,25 @@ def _job_of(sent: _Sent) -> Job:
     lab = lab_called(sent.lab).run_over(sent.backend)
     job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
-        raise InputError(f"this run's command does not run {lab.name} with its parameters")
+        raise InputError(
+            translate("this run's command does not run {name} with its parameters", name=lab.name)
+        )
     if job.ranks != sent.ranks:
-        raise InputError(f"this run had {sent.ranks} ranks, but its command has {job.ranks}")
+        raise InputError(
+            translate(
+                "this run had {ranks} ranks, but its command has {asked}",
+                ranks=sent.ranks,
+                asked=job.ranks,
+            )
+        )
     if unknown := {one.name for one in sent.measures} - lab.measures.keys():
-        raise InputError(f"{lab.name} has no measure called {min(unknown)!r}")
+        raise InputError(
+            translate(
+                "{name} has no measure called {unknown!r}", name=lab.name, unknown=min(unknown)
+            )
+        )
     if lab.fits and any(one.name == lab.fits and "size" not in one.where for one in sent.measures):
-        raise InputError("a measure of this run lacks its size")
+        raise InputError(translate("a measure of this run lacks its size"))
     return job
 
 

@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 
 from app.errors import NotFoundError
+from app.translation import translate
 
 ARCHIVE = 30  # days before today whose questions can still be guessed
 
@@ -23,9 +24,13 @@ def day_called(text: str, today: date) -> date | None:
     except ValueError:
         day = None
     if day is None:
-        raise NotFoundError(f"{text[:40]!r} is not a day such as {today.isoformat()}")
+        raise NotFoundError(
+            translate("{text!r} is not a day such as {day}", text=text[:40], day=today.isoformat())
+        )
     if day > today:
-        raise NotFoundError(f"the question of {day.isoformat()} has not been asked yet")
+        raise NotFoundError(
+            translate("the question of {day} has not been asked yet", day=day.isoformat())
+        )
     return day if day >= today - timedelta(days=ARCHIVE) else None
 
 
@@ -37,5 +42,5 @@ def open_day(text: str, today: date) -> date:
     """
     day = day_called(text, today)
     if day is None:
-        raise NotFoundError("that question is closed; /guess has the one of today")
+        raise NotFoundError(translate("that question is closed; /guess has the one of today"))
     return day

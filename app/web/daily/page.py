@@ -13,6 +13,7 @@ from app.errors import AnswerError, UnavailableError, sentence
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.daily.days import address, day_called, open_day
 from app.web.daily.view import DailyPage, Refused, daily_page
 from app.web.frame.aside import aside
@@ -21,9 +22,9 @@ from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spen
 from app.web.share.cards import daily_card, preview_of
 
 router = APIRouter(prefix="/guess", route_class=LazyRoute)
-_SAYS = (
-    "One question a day on the arithmetic of distributed training, the same for everyone: guess, "
-    "then see the answer, its formula and everyone's guesses."
+_SAYS = noted(
+    "One question a day on the arithmetic of distributed training, the same for "
+    "everyone: guess, then see the answer, its formula and everyone's guesses."
 )
 _PART = 1000  # characters of a form that count as one more answer
 _TYPED = 200  # characters of a refused guess that are shown again
@@ -86,6 +87,6 @@ async def _shown(
     status: int = 200,
 ) -> Response:
     preview = preview_of(address(day), daily_card(question_of(day)))
-    around = frame(request, "Guess the step", _SAYS, "guess", preview)
+    around = frame(request, translate("Guess the step"), translate(_SAYS), "guess", preview)
     page: DailyPage = await aside(daily_page, site, learner, day, around.origin, refused)
     return render("daily/guess.html", around, page, status)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from app.content.daily import DailyQuestion
+from app.translation import noted, translate
+from app.translation.dates import short_day
 from app.web.daily.days import address
 
 _FULL, _EMPTY = "■", "□"
@@ -25,15 +27,20 @@ class Band:
     @property
     def spoken(self) -> str:
         """The band for who cannot see the squares."""
-        return f"{self.filled} of {len(BANDS)}: {self.says}"
+        return translate(
+            "{filled} of {count}: {says}",
+            filled=self.filled,
+            count=len(BANDS),
+            says=translate(self.says),
+        )
 
 
 BANDS = (
-    Band(1.1, 5, "within 10 %"),
-    Band(1.5, 4, "within a factor of 1.5"),
-    Band(3, 3, "within a factor of 3"),
-    Band(10, 2, "within a factor of 10"),
-    Band(float("inf"), 1, "more than a factor of 10 away"),
+    Band(1.1, 5, noted("within 10 %")),
+    Band(1.5, 4, noted("within a factor of 1.5")),
+    Band(3, 3, noted("within a factor of 3")),
+    Band(10, 2, noted("within a factor of 10")),
+    Band(float("inf"), 1, noted("more than a factor of 10 away")),
 )
 
 
@@ -51,11 +58,13 @@ def band_of(value: float, right: float) -> Band:
 def strip(question: DailyQuestion, band: Band, streak: int, origin: str) -> str:
     """The text to share: the day, how near the guess was, and a link, but no number."""
     lines = [
-        f"Guess the step {question.number}, {question.day:%-d %b %Y}",
-        f"{band.squares} {band.says}",
+        translate(
+            "Guess the step {place}, {day}", place=question.number, day=short_day(question.day)
+        ),
+        f"{band.squares} {translate(band.says)}",
     ]
     if streak >= _LEAST_STREAK:
-        lines.append(f"{streak} days in a row")
+        lines.append(translate("{streak} days in a row", streak=streak))
     if origin:
         lines.append(f"{origin}{address(question.day)}")
     return "\n".join(lines)

@@ -7,10 +7,10 @@ from datetime import date, datetime, timedelta
 from markupsafe import Markup
 
 from app.charts.axes import Axis
-from app.charts.spread import PLACES, Spread, place_of, spread_drawing
+from app.charts.spread import PLACES, Spread, spread_drawing
 from app.content.daily import LONGEST, DailyQuestion, question_of, title_of
 from app.content.glossary import mark
-from app.db.guesses import MOST, latest_guesses, spread_of
+from app.db.guesses import latest_guesses, spread_of
 from app.db.queries import streak
 from app.db.session import open_session
 from app.db.tables import DailyGuess
@@ -18,9 +18,11 @@ from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.markdown import html
 from app.site import Site
+from app.translation import translate
 from app.units import BYTE, DOLLAR, RATIO, SECOND
 from app.web.daily.days import ARCHIVE, address
 from app.web.daily.strip import Band, band_of, strip
+from app.web.daily.wording import among, apart
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.rendering import Hyperlink
 from app.web.reference.docstrings import documented
@@ -29,7 +31,6 @@ from app.web.urls import exercise_url, explorer_url, formula_url
 _STREAK_BACK = 400  # days that are searched
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _FEW = 4  # equations; a formula with more is only linked
-_SAME, _TWICE = 1.005, 2.0  # times the answer: from here on a guess is off, and off by a factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ def _answered(
         own=_told(question, guess) if is_same else "",
         right=question.shown(question.right),
         band=band,
-        apart=_apart(guess.value / question.right) if is_same else "",
+        apart=apart(guess.value / question.right) if is_same else "",
         why=mark(html(question.why)),
         formulas=tuple(_formulas(question)),
         more=tuple(_more(site, question)),
@@ -192,16 +193,6 @@ def _told(question: DailyQuestion, guess: DailyGuess) -> str:
     return own if own.replace(" ", "").startswith(typed.replace(" ", "")) else f"{own} ({typed})"
 
 
-def _apart(ratio: float) -> str:
-    """How far a guess of *ratio* times the answer is from it."""
-    far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
-    if far < _SAME:
-        return "practically exact"
-    if far < _TWICE:
-        return f"{100 * abs(ratio - 1):.2g} % too {way}"
-    return f"too {way} by a factor of {far:,.3g}"
-
-
 def _formulas(question: DailyQuestion) -> Iterator[FormulaView]:
     for name in question.formulas:
         short = name.partition(".")[2]
@@ -213,9 +204,13 @@ def _formulas(question: DailyQuestion) -> Iterator[FormulaView]:
 def _more(site: Site, question: DailyQuestion) -> Iterator[Hyperlink]:
     """The exercise, where this server has it, and the explorer."""
     if exercise := site.catalog.by_id.get(question.exercise):
-        yield Hyperlink(exercise_url(exercise.id), f"Exercise: {exercise.title}")
+        yield Hyperlink(
+            exercise_url(exercise.id), translate("Exercise: {title}", title=exercise.title)
+        )
     explorer = EXPLORERS[question.explorer]
-    yield Hyperlink(explorer_url(explorer.name), f"Explorer: {explorer.title}")
+    yield Hyperlink(
+        explorer_url(explorer.name), translate("Explorer: {title}", title=translate(explorer.title))
+    )
 
 
 def _spread(site: Site, question: DailyQuestion, guess: DailyGuess) -> SpreadView:
@@ -224,16 +219,16 @@ def _spread(site: Site, question: DailyQuestion, guess: DailyGuess) -> SpreadVie
     axis, per = _axis(question)
     drawing = spread_drawing(
         Spread(
-            title="Everyone's guesses on this server",
+            title=translate("Everyone's guesses on this server"),
             axis=axis,
             counts=counts,
             right=question.right / per,
             own=guess.value / per,
-            right_says=f"{_brief(question, question.right)}, the answer",
-            own_says=f"{_brief(question, guess.value)}, you",
+            right_says=translate("{value}, the answer", value=_brief(question, question.right)),
+            own_says=translate("{value}, you", value=_brief(question, guess.value)),
         )
     )
-    says = _among(counts, guess, question.right)
+    says = among(counts, guess, question.right)
     return SpreadView(drawing.title, drawn_on(BOTH, drawing), drawing.table, says)
 
 
@@ -251,20 +246,6 @@ def _axis(question: DailyQuestion) -> tuple[Axis, float]:
     number = question.right / scale.factor
     size, word = next((row for row in _LARGE if number >= row[0]), (1.0, ""))
     return Axis(f"{word} {scale.symbol}".strip(), RATIO, log=True), scale.factor * size
-
-
-def _among(counts: Mapping[int, int], guess: DailyGuess, right: float) -> str:
-    """The guess among those of others."""
-    others = sum(counts.values()) - (guess.place is not None)
-    if others < 1:
-        return "Nobody else on this server has guessed yet."
-    mine = abs(place_of(guess.value, right))
-    farther = sum(count for place, count in counts.items() if abs(place) > mine)
-    people = "1 other guess" if others == 1 else f"{others:,} other guesses"
-    many = "at least " if max(counts.values()) == MOST else ""
-    return (
-        f"There {'is' if others == 1 else 'are'} {many}{people}, {farther:,} of them farther off."
-    )
 
 
 def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:

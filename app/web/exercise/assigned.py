@@ -13,6 +13,7 @@ from app.people.persons import SignedIn
 from app.people.policy import worth
 from app.people.work import Work, own_seed
 from app.site import Site
+from app.translation import translate
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
 
@@ -108,29 +109,29 @@ def _first(reasons: Iterator[str]) -> str:
 def _no_hints(work: Work) -> str:
     title = work.assignment.title
     if work.is_exam:
-        return f"{title} is an exam: there are no hints until it ends."
+        return translate("{title} is an exam: there are no hints until it ends.", title=title)
     off = work.assignment.policy.hints == "off" and work.phase != "closed"
-    return f"There are no hints in {title}." if off else ""
+    return translate("There are no hints in {title}.", title=title) if off else ""
 
 
 def _no_solution(work: Work) -> str:
     title, policy = work.assignment.title, work.assignment.policy
     if policy.solution == "off":
-        return f"The worked solution is not shown in {title}."
+        return translate("The worked solution is not shown in {title}.", title=title)
     if (work.is_exam or policy.solution == "due") and not work.is_released:
-        return f"The worked solution is shown after {_release(work)}."
+        return translate("The worked solution is shown after {moment}.", moment=_release(work))
     return ""
 
 
 def _no_verdict(work: Work) -> str:
     if work.assignment.policy.show_points or work.is_released:
         return ""
-    return f"The verdict and the points are shown after {_release(work)}."
+    return translate("The verdict and the points are shown after {moment}.", moment=_release(work))
 
 
 def _release(work: Work) -> str:
     zone = work.assignment.policy.zone
-    return on_the_calendar(work.released, zone, work.now) if work.released else "it ends"
+    return on_the_calendar(work.released, zone, work.now) if work.released else translate("it ends")
 
 
 def _strip(site: Site, person: SignedIn, work: Work) -> Strip:
@@ -143,7 +144,7 @@ def _strip(site: Site, person: SignedIn, work: Work) -> Strip:
     return Strip(
         title=one.title,
         href=f"/assignments/{one.id}",
-        place=f"{place} of {len(entries)}",
+        place=translate("{place} of {count}", place=place, count=len(entries)),
         says=tuple(_says(work)),
         warns=_warns(work),
         ends=work.dates.closes if work.is_exam else None,
@@ -159,9 +160,9 @@ def _elsewhere(site: Site, person: SignedIn, work: Work) -> Strip:
         href=f"/assignments/{work.assignment.id}",
         place="",
         says=(),
-        warns="Answers to this variant do not count there.",
+        warns=translate("Answers to this variant do not count there."),
         ends=None,
-        following=Hyperlink(own, "Your variant"),
+        following=Hyperlink(own, translate("Your variant")),
     )
 
 
@@ -169,10 +170,14 @@ def _says(work: Work) -> Iterator[str]:
     """When the exercise is due, and what may still be earned."""
     if work.dates.due:
         due = in_words(work.dates.due, work.assignment.policy.zone, work.now)
-        what = "ends" if work.is_exam else "extended for you: due" if work.extended else "due"
-        yield f"{what} {due}"
+        if work.is_exam:
+            yield translate("ends {moment}", moment=due)
+        elif work.extended:
+            yield translate("extended for you: due {moment}", moment=due)
+        else:
+            yield translate("due {moment}", moment=due)
     elif work.phase == "open":
-        yield "no due date"
+        yield translate("no due date")
     if work.phase != "closed":
         yield _points(work)
         if work.tries_left:
@@ -182,30 +187,38 @@ def _says(work: Work) -> Iterator[str]:
 def tries_left(left: int, most: int) -> str:
     """How many tries are left, in words."""
     if most == 1:
-        return "one try" if left else "no try left"
-    return f"{left} of {most} tries left"
+        return translate("one try") if left else translate("no try left")
+    return translate("{left} of {most} tries left", left=left, most=most)
 
 
 def _points(work: Work) -> str:
     """The points that the exercise may still earn."""
     share = worth(work.assignment.policy, work.dates, work.now)
     most = work.entry.points
-    points = f"{most:g} {'point' if most == 1 else 'points'}"
+    points = translate("1 point") if most == 1 else translate("{points:g} points", points=most)
     if work.phase != "late":
         return points
-    return f"late: now up to {most * share:g} of {points}" if share else "too late for points"
+    if not share:
+        return translate("too late for points")
+    return translate("late: now up to {most:g} of {points}", most=most * share, points=points)
 
 
 def _warns(work: Work) -> str:
     """What no longer counts, or what would cost points."""
     policy = work.assignment.policy
     if work.phase == "closed":
-        return "This assignment is closed for you: answers are practice."
+        return translate("This assignment is closed for you: answers are practice.")
     if work.tries_left == 0:
-        return "No tries are left: further answers are practice, and change nothing."
+        return translate("No tries are left: further answers are practice, and change nothing.")
     costs = []
     if policy.hints == "cost" and not work.is_exam:
-        costs.append(f"Each hint costs {100 * policy.hint_cost:g} % of the points.")
+        costs.append(
+            translate(
+                "Each hint costs {percent:g} % of the points.", percent=100 * policy.hint_cost
+            )
+        )
     if not _no_solution(work):
-        costs.append("After the worked solution, answers to this variant earn no points.")
+        costs.append(
+            translate("After the worked solution, answers to this variant earn no points.")
+        )
     return " ".join(costs)

@@ -10,8 +10,9 @@ from app.measurements.published import published_tests
 from app.measurements.reports import CollectiveTest
 from app.measurements.stored import read_stored
 from app.site import Site
+from app.translation import noted, translate
 
-OWN = "your own file"
+OWN = noted("your own file")
 
 
 def borrowed_tests(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
@@ -20,7 +21,7 @@ def borrowed_tests(site: Site, learner: str) -> Mapping[str, tuple[Report, str, 
     for row in saved_measurements(site.engine, learner):
         report = _own(row.name, row.report)
         if report:
-            found[row.name] = (report, row.title, OWN)
+            found[row.name] = (report, row.title, translate(OWN))
     return {**found, **published()}
 
 

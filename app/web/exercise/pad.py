@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form, Request, Response
 from app.expressions import PAD_LIMIT, PadLine, worked_pad
 from app.network.routes import LazyRoute
 from app.site import Here
+from app.translation import translate
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
 
@@ -40,5 +41,10 @@ async def worked(request: Request, site: Here, text: Annotated[str, Form()] = ""
 def _shown(request: Request, text: str) -> Response:
     fragment = request.headers.get("x-fragment") == "1"
     page = PadPage(text, worked_pad(text))
-    around = frame(request, "Scratch pad", "Arithmetic with units, line by line.", "exercises")
+    around = frame(
+        request,
+        translate("Scratch pad"),
+        translate("Arithmetic with units, line by line."),
+        "exercises",
+    )
     return render("exercise/worked.html" if fragment else "exercise/scratch.html", around, page)

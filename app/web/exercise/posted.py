@@ -11,6 +11,7 @@ from app.kinds import SEEDS
 from app.kinds.answers import PlayedAnswer, Verdict
 from app.kinds.code.feedback import Trial
 from app.sandbox.fair_queue import Client
+from app.translation import translate
 
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
 AnswerState = Literal[
@@ -64,9 +65,17 @@ def seed_of(text: str) -> int:
         NotFoundError: it is not a seed.
     """
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
-        raise NotFoundError(f"a seed is a whole number from 0 to {SEEDS - 1}, not {text[:40]!r}")
+        raise NotFoundError(
+            translate(
+                "a seed is a whole number from 0 to {seeds}, not {text!r}",
+                seeds=SEEDS - 1,
+                text=text[:40],
+            )
+        )
     if int(text) >= SEEDS:
-        raise NotFoundError(f"there is no seed {text}: the largest is {SEEDS - 1}")
+        raise NotFoundError(
+            translate("there is no seed {text}: the largest is {seeds}", text=text, seeds=SEEDS - 1)
+        )
     return int(text)
 
 

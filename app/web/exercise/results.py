@@ -2,9 +2,10 @@
 
 from app.errors import AnswerError, UnavailableError, sentence
 from app.kinds.answers import TooLongError
+from app.translation import noted, translate
 from app.web.exercise.posted import ActionResult
 
-_LOST = "Your answer is still here, and no attempt was recorded."
+_LOST = noted("Your answer is still here, and no attempt was recorded.")
 
 
 def refused(why: str) -> ActionResult | None:
@@ -16,7 +17,7 @@ def recorded(result: ActionResult, why: str) -> ActionResult:
     """*result*; without its verdict, if an assignment gives a reason *why* it is hidden."""
     if result.verdict is None or not why:
         return result
-    return ActionResult(state="recorded", says=f"Your answer is stored. {why}")
+    return ActionResult(state="recorded", says=translate("Your answer is stored. {why}", why=why))
 
 
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
@@ -30,5 +31,5 @@ def unreadable(error: AnswerError | TooLongError) -> ActionResult:
 
 def unavailable(error: UnavailableError) -> ActionResult:
     """Something is out of order; the answer stays in the form."""
-    says = f"{sentence(str(error))} {_LOST}"
+    says = f"{sentence(str(error))} {translate(_LOST)}"
     return ActionResult(state="unavailable", says=says, status=503)

@@ -14,7 +14,7 @@ from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.site import Site
-from app.translation import foreign
+from app.translation import foreign, noted, translate
 from app.web.exercise.around import Around, Asked, around
 from app.web.exercise.assigned import FREE, Assigned
 from app.web.exercise.history import AttemptView, attempts_in, has_solved
@@ -41,13 +41,13 @@ from app.web.urls import chapter_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
-    "correct": "Right",
-    "partial": "Partly right",
-    "incorrect": "Not yet",
-    "recorded": "Recorded",
-    "refused": "Not in this assignment",
-    "unreadable": "Not graded",
-    "unavailable": "Not checked",
+    "correct": noted("Right"),
+    "partial": noted("Partly right"),
+    "incorrect": noted("Not yet"),
+    "recorded": noted("Recorded"),
+    "refused": noted("Not in this assignment"),
+    "unreadable": noted("Not graded"),
+    "unavailable": noted("Not checked"),
 }
 _LONGEST_CLOCK = 12  # figures
 
@@ -145,7 +145,7 @@ def exercise_page(
         lang=foreign(exercise.language),
         description=f"{exercise.title}: an exercise on {topic.title.lower()}.",
         kind=exercise.kind,
-        kind_title=exercise.kind_title,
+        kind_title=translate(exercise.kind_title),
         keeps_draft=exercise.keeps_draft,
         level=exercise.level,
         mark=mark_of(known.get(exercise.id)),
@@ -157,7 +157,7 @@ def exercise_page(
         illustration=None if asked.part else illustration_view(exercise, seed),
         form=form,
         state=state,
-        heading=_HEADINGS[state],
+        heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),

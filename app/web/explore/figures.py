@@ -28,6 +28,7 @@ from app.explorers import (
 )
 from app.kinds.base import Embedded
 from app.markdown import inline_html
+from app.translation import language, translate
 from app.web.explore.state import state_of
 from app.web.urls import explorer_url
 
@@ -72,34 +73,45 @@ class EmbeddedView:
 
 def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
     """*figure* with its controls set to *state*."""
-    return _embedded(figure.explorer, tuple(state.items()), figure.figure, figure.predict)
+    return _embedded(
+        language(), figure.explorer, tuple(state.items()), figure.figure, figure.predict
+    )
 
 
 @lru_cache(maxsize=_KEPT)
 def _embedded(
-    name: str, state: tuple[tuple[str, str], ...], number: int | None, predict: bool
+    spoken: str,  # the language is a part of the key
+    name: str,
+    state: tuple[tuple[str, str], ...],
+    number: int | None,
+    predict: bool,
 ) -> EmbeddedView:
     found = opened(EXPLORERS, name, dict(state))
     explorer = found.explorer
     guess = guess_form(explorer, found.values, found.shown) if predict else None
     return EmbeddedView(
-        explorer.title,
+        translate(explorer.title),
         explorer_url(name, state_of(explorer, found.values)),
         () if guess else _chosen(number, found),
         guess,
     )
 
 
-@cache
 def taste() -> EmbeddedView:
     """A pipeline whose bubble the visitor predicts, without the numbers that give it away."""
+    return _taste(language())
+
+
+@cache
+def _taste(spoken: str) -> EmbeddedView:
     found = opened(EXPLORERS, "pipeline")
     timeline = found.shown.figures[0]
     if isinstance(timeline, Timeline):
         timeline = replace(timeline, summary="")
     views = figure_views(found.explorer, found.values, (timeline,))
     guess = guess_form(found.explorer, found.values, found.shown)
-    return EmbeddedView(found.explorer.title, explorer_url(found.explorer.name), views, guess)
+    title = translate(found.explorer.title)
+    return EmbeddedView(title, explorer_url(found.explorer.name), views, guess)
 
 
 def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
@@ -129,7 +141,7 @@ def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm
     return GuessForm(
         explorer_url(explorer.name),
         mark(inline_html(question(explorer, values))),
-        explorer.predicts,
+        translate(explorer.predicts),
         tuple(state_of(explorer, values).items()),
         fact.among,
     )
@@ -170,7 +182,11 @@ def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) ->
         NotFoundError: there is no such figure or format.
     """
     if form not in ("svg", "csv") or not 0 <= number < len(figures):
-        raise NotFoundError(f"{name} has {len(figures)} figures, as .svg and .csv")
+        raise NotFoundError(
+            translate(
+                "{name} has {figures} figures, as .svg and .csv", name=name, figures=len(figures)
+            )
+        )
     figure = figures[number]
     headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}
     if form == "svg":

@@ -15,9 +15,11 @@ from app.formulas.presets import Layout, ModelShape
 from app.network.routes import LazyRoute
 from app.searching import Found, Ranked, Space
 from app.site import Here
+from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
 from app.web.explore.desk import Desk
 from app.web.explore.figures import FigureView, figure_file, figure_view
+from app.web.explore.layout_words import limits_of, name_of
 from app.web.explore.other_states import unbroken
 from app.web.explore.state import LONGEST
 from app.web.frame.rendering import frame, render
@@ -36,7 +38,7 @@ _FIXED: Mapping[str, str] = {
     "tensor": "tensor", "pipeline": "pipeline", "context": "context", "expert": "expert",
     "micro": "micro_batch", "stage": "zero_stage", "recompute": "recompute",
 }  # fmt: skip
-_HEADER = ("Layout", "Step", "MFU", "Memory", "Limited by")
+_HEADER = (noted("Layout"), noted("Step"), "MFU", noted("Memory"), noted("Limited by"))
 
 
 def _degrees(name: str, label: str, most: int) -> Select:
@@ -106,8 +108,10 @@ async def layouts(request: Request, site: Here) -> Response:
     """The search that the address describes."""
     values, corrections = _values(request)
     found = await _found(request, site, values)
-    says = "Every layout of a model on a cluster, searched: the fastest that fit, and why."
-    around = frame(request, "The best layout", says, "explore")
+    says = translate(
+        "Every layout of a model on a cluster, searched: the fastest that fit, and why."
+    )
+    around = frame(request, translate("The best layout"), says, "explore")
     page = _page(values, corrections, found)
     return render("explore/layouts.html", around, page)
 
@@ -172,17 +176,19 @@ def _page(values: Values, corrections: tuple[str, ...], found: Found | str) -> L
             facts=(), tables=(), figures=(), rejected=(),
         )  # fmt: skip
     best = found.top[0] if found.top else None
-    count = f"{found.fit:,} of {found.layouts:,} layouts fit."
+    count = translate("{fit:,} of {layouts:,} layouts fit.", fit=found.fit, layouts=found.layouts)
     says = count
     if best:
-        says += f" The step of the fastest is {_limits(best, ' and ')}."
+        says += translate(
+            " The step of the fastest is {limits}.", limits=limits_of(best, translate(" and "))
+        )
     elif found.least:
-        says += f" The smallest needs {show(found.least.memory, BYTE, 3)}."
+        says += translate(" The smallest needs {memory}.", memory=show(found.least.memory, BYTE, 3))
     return LayoutsPage(
         fields=fields,
         corrections=corrections,
         problem="",
-        title=_name(best.layout) if best else "None fits",
+        title=name_of(best.layout) if best else translate("None fits"),
         fits=bool(best),
         says=says,
         facts=_facts(best) if best else (),
@@ -198,64 +204,51 @@ def _page(values: Values, corrections: tuple[str, ...], found: Found | str) -> L
 def _field(control: Control, text: str) -> FieldView:
     options = tuple(control.options.items()) if isinstance(control, Select) else ()
     number, _, unit = (text, "", "") if options else text.partition(" ")
-    return FieldView(control.name, control.label, number, unit, options)
+    return FieldView(control.name, translate(control.label), number, unit, options)
 
 
 def _facts(best: Ranked) -> tuple[tuple[str, str], ...]:
     return (
-        ("step", show(best.step_time, SECOND)),
+        (translate("step"), show(best.step_time, SECOND)),
         ("MFU", percent_text(best.mfu)),
-        ("memory per GPU", show(best.memory, BYTE, 3)),
-        ("micro-batches", f"{best.layout.microbatches:,}"),
+        (translate("memory per GPU"), show(best.memory, BYTE, 3)),
+        (translate("micro-batches"), f"{best.layout.microbatches:,}"),
     )
 
 
 def _tables(found: Found, values: Values) -> Iterable[LayoutTable]:
     if found.top:
         rows = tuple(_row(one, values) for one in found.top)
-        yield LayoutTable("The fastest layouts", "", _HEADER, rows)
+        yield LayoutTable(translate("The fastest layouts"), "", _header(), rows)
     elif found.least:
-        says = "What needs the least memory does not fit either."
-        yield LayoutTable("The smallest layout", says, _HEADER, (_row(found.least, values),))
+        says = translate("What needs the least memory does not fit either.")
+        yield LayoutTable(
+            translate("The smallest layout"), says, _header(), (_row(found.least, values),)
+        )
     front = _front(found)
     if len(front) > 1:
         stride = -(-len(front) // _LISTED)
         rows = tuple(_row(one, values) for one in front[::stride])
-        says = f"No other layout is as fast with as little memory. Up to {_SLOWEST} times the time."
-        yield LayoutTable("Less memory for more time", says, _HEADER, rows)
+        says = translate(
+            "No other layout is as fast with as little memory. Up to {slowest} times the time.",
+            slowest=_SLOWEST,
+        )
+        yield LayoutTable(translate("Less memory for more time"), says, _header(), rows)
+
+
+def _header() -> tuple[str, ...]:
+    return tuple(heading and translate(heading) for heading in _HEADER)
 
 
 def _row(one: Ranked, values: Values) -> LayoutRow:
     cells = (
-        show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), _limits(one),
-    )  # fmt: skip
+        show(one.step_time, SECOND),
+        percent_text(one.mfu),
+        show(one.memory, BYTE, 3),
+        limits_of(one),
+    )
     address = _address(one.layout, values)
-    return LayoutRow(_name(one.layout), address, tuple(map(unbroken, cells)))
-
-
-def _limits(one: Ranked, between: str = ", ") -> str:
-    """What the step is spent on: the largest part and the next."""
-    some = list(one.limits.items())[:2]
-    return between.join(f"{percent_text(round(share, 2))} {name}" for name, share in some)
-
-
-def _name(layout: Layout) -> str:
-    """The degrees of *layout* that are not 1, in words."""
-    chunks = f" × {layout.virtual}" if layout.virtual > 1 else ""
-    named = (
-        ("tensor", layout.tensor, ""), ("pipeline", layout.pipeline, chunks),
-        ("context", layout.context, ""), ("expert", layout.expert, ""), ("data", layout.data, ""),
-        ("micro-batch", layout.micro_batch, ""),
-    )  # fmt: skip
-    degrees = [f"{name} {value}{more}" for name, value, more in named if value > 1]
-    again = {
-        "none": ["no recomputation"],
-        "selective": [],
-        "operations": ["recomputation of operations"],
-        "full": ["full recomputation"],
-    }
-    parts = (*degrees, *again[layout.recompute], f"ZeRO {layout.zero_stage}")
-    return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
+    return LayoutRow(name_of(one.layout), address, tuple(map(unbroken, cells)))
 
 
 def _address(layout: Layout, values: Values) -> str:
@@ -281,13 +274,18 @@ def _figures(found: Found) -> tuple[Plot, ...]:
     best, least = front[0], front[-1]
     return (
         Plot(
-            title="Memory against time",
-            summary=f"From {show(least.step_time, SECOND, 3)} in {show(least.memory, BYTE, 3)} to "
-            f"{show(best.step_time, SECOND, 3)} in {show(best.memory, BYTE, 3)}",
-            x=Axis("memory of the fullest GPU", BYTE, log=True),
-            y=Axis("step", SECOND, log=True),
+            title=translate("Memory against time"),
+            summary=translate(
+                "From {slow} in {least} to {fast} in {most}",
+                slow=show(least.step_time, SECOND, 3),
+                least=show(least.memory, BYTE, 3),
+                fast=show(best.step_time, SECOND, 3),
+                most=show(best.memory, BYTE, 3),
+            ),
+            x=Axis(translate("memory of the fullest GPU"), BYTE, log=True),
+            y=Axis(translate("step"), SECOND, log=True),
             series=(Series(Tone.COMPUTE, "", points),),
-            marks=(LabeledPoint(best.memory, best.step_time, "fastest"),),
+            marks=(LabeledPoint(best.memory, best.step_time, translate("fastest")),),
         ),
     )
 

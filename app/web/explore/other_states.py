@@ -17,6 +17,7 @@ from app.explorers import (
     since,
 )
 from app.markdown import inline_html
+from app.translation import translate
 from app.web.explore.state import state_of
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import explorer_url, layouts_url
@@ -93,7 +94,9 @@ def unpacked(explorer: Explorer, text: str) -> tuple[Values | None, str]:
         values, corrections = read_controls(explorer.controls, dict(zip(names, parts, strict=True)))
         if not corrections:
             return Values(values), ""
-    return None, "The earlier state in the address cannot be read, so nothing is compared with it."
+    return None, translate(
+        "The earlier state in the address cannot be read, so nothing is compared with it."
+    )
 
 
 def unbroken(text: str) -> str:
@@ -105,7 +108,10 @@ def fact_views(shown: Explored, before: Explored | None) -> tuple[FactView, ...]
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
         FactView(
-            fact.label, fact.value, fact.beside, *(since(fact, before) if before else ("", ""))
+            translate(fact.label),
+            fact.value,
+            fact.beside,
+            *(since(fact, before) if before else ("", "")),
         )
         for fact in shown.facts
     )
@@ -148,11 +154,15 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
 def _related(explorer: Explorer, values: Values) -> list[Hyperlink]:
     now = state_of(explorer, values)
     links = [
-        Hyperlink(explorer_url(name, _shared(EXPLORERS[name], now)), EXPLORERS[name].title)
+        Hyperlink(
+            explorer_url(name, _shared(EXPLORERS[name], now)), translate(EXPLORERS[name].title)
+        )
         for name in explorer.related
     ]
     if now.keys() >= set(_RUN):
-        links.append(Hyperlink(layouts_url({name: now[name] for name in _RUN}), "The best layout"))
+        links.append(
+            Hyperlink(layouts_url({name: now[name] for name in _RUN}), translate("The best layout"))
+        )
     return links
 
 

@@ -34,6 +34,7 @@ from app.explorers import (
 from app.markdown import html, inline_html
 from app.network.routes import LazyRoute
 from app.site import Here
+from app.translation import language, translate
 from app.web.explore.figures import (
     BOTH,
     FigureView,
@@ -139,25 +140,25 @@ class ExploreList:
 @router.get("")
 async def explore_list(request: Request, site: Here) -> Response:
     """Every explorer, in the order of the chapters."""
-    says = "Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."
-    around = frame(request, "Explore", says, "explore")
+    says = translate("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints.")
+    around = frame(request, translate("Explore"), says, "explore")
     return render(
         "explore/explorers.html",
         around,
-        ExploreList(_cards(tuple(topic.id for topic in site.catalog.topics))),
+        ExploreList(_cards(language(), tuple(topic.id for topic in site.catalog.topics))),
     )
 
 
 @cache
-def _cards(chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
+def _cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
     places = {chapter: place for place, chapter in enumerate(chapters)}
     ordered = sorted(EXPLORERS.values(), key=lambda one: places.get(one.chapter, len(places)))
     starts = ((one, opened(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
             one.name,
-            one.title,
-            one.summary,
+            translate(one.title),
+            translate(one.summary),
             Markup(to_svg(shown.figures[0], alone=False)),  # made by our own template
         )
         for one, shown in starts
@@ -182,11 +183,12 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     figures = with_ghosts(shown, before) if before else shown.figures
     if hidden and not problem:
         figures = tuple(untold(explorer, shown))
+    title = translate(explorer.title)
     page = ExplorePage(
         name=explorer.name,
-        title=explorer.title,
-        full_title=" · ".join(filter(None, (explorer.title, settings_text(explorer, values)))),
-        summary=explorer.summary,
+        title=title,
+        full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
+        summary=translate(explorer.summary),
         guess=guess_form(explorer, values, shown),
         guessed=guessed,
         typed=typed,
@@ -196,7 +198,9 @@ async def explore(request: Request, site: Here, name: str) -> Response:
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(_groups(explorer, values)),
-        stated=" · ".join(f"{c.label} {shown_text(c, values[c.name])}" for c in explorer.controls),
+        stated=" · ".join(
+            f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls
+        ),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
         says=html(shown.says),
@@ -212,7 +216,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
     around = frame(
         request,
         page.full_title,
-        card.says or explorer.summary,
+        card.says or translate(explorer.summary),
         "explore",
         preview_of(f"{page.address}&predict=1" if hidden else page.address, card),
     )
@@ -240,15 +244,18 @@ def _papers(request: Request) -> Sequence[Paper]:
 
 def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
     for name, controls in grouped(explorer.controls).items():
-        yield name, tuple(_control(control, values[control.name]) for control in controls)
+        yield (
+            name and translate(name),
+            tuple(_control(control, values[control.name]) for control in controls),
+        )
 
 
 def _control(control: Control, value: ControlValue) -> ControlView:
     if isinstance(control, Select):
-        options = tuple(control.options.items())
+        options = tuple((value, translate(text)) for value, text in control.options.items())
         return ControlView(
             name=control.name,
-            label=control.label,
+            label=translate(control.label),
             value=str(value),
             unit="",
             options=options,
@@ -264,7 +271,7 @@ def _slider(control: Slider, value: float) -> ControlView:
     number, _, unit = address_text(control, value).partition(" ")
     return ControlView(
         name=control.name,
-        label=control.label,
+        label=translate(control.label),
         value=number,
         unit=unit,
         options=(),

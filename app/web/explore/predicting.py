@@ -14,6 +14,7 @@ from app.expressions import ExpressionError
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey, AskedQuantity
 from app.markdown import inline_html
+from app.translation import translate
 from app.units import Reading
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
@@ -51,14 +52,15 @@ def judged(
         reading = _read(key.asked, text[:_LONGEST])
     except AnswerError as error:
         return Guess(near=None, says=sentence(str(error)))
-    echo = f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
+    typed += f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
+    told = {"typed": typed, "label": translate(fact.label), "value": fact.value}
     if key.holds(reading):
-        says = f"You predicted {typed}{echo}. Right: {fact.label} is {fact.value}."
+        says = translate("You predicted {typed}. Right: {label} is {value}.", **told)
         return Guess(near=True, says=says)
     mistakes = [*_of_the_exercise(catalog, explorer, values, fact.exact)]
     mistakes += explorer.foreseen.others(values)
     why = key.asked.foreseen(reading.value, mistakes) or key.diagnosis(reading)
-    says = f"You predicted {typed}{echo}; {fact.label} is {fact.value}."
+    says = translate("You predicted {typed}; {label} is {value}.", **told)
     return Guess(
         near=False,
         says=f"{says}{_apart(reading.value, fact.exact)}" if not why else says,
@@ -70,11 +72,15 @@ def judged(
 def _chosen(explorer: Explorer, fact: KeyFigure, text: str) -> Guess:
     """The verdict on *text* as one of the answers of *fact*."""
     if text not in fact.among:
-        return Guess(near=None, says="Choose one of the answers.")
+        return Guess(near=None, says=translate("Choose one of the answers."))
     if text in fact.right:
-        return Guess(near=True, says=f"You chose “{text}”. Right.")
+        return Guess(near=True, says=translate("You chose “{text}”. Right.", text=text))
     why = mark(inline_html(explorer.foreseen.chosen(text)))
-    return Guess(near=False, says=f"You chose “{text}”; it is {fact.value}.", why=why)
+    return Guess(
+        near=False,
+        says=translate("You chose “{text}”; it is {value}.", text=text, value=fact.value),
+        why=why,
+    )
 
 
 def _key(fact: KeyFigure, right: float) -> AnswerKey:
@@ -138,7 +144,11 @@ def _apart(value: float, exact: float) -> str:
     if exact == 0 or value / exact <= 0:
         return ""
     ratio = value / exact
-    far, way = (ratio, "high") if ratio > 1 else (1 / ratio, "low")
+    far, percent = max(ratio, 1 / ratio), 100 * abs(ratio - 1)
+    if far >= _FAR and ratio > 1:
+        return translate(" Your prediction is too high by a factor of {factor:.3g}.", factor=far)
     if far >= _FAR:
-        return f" Your prediction is too {way} by a factor of {far:.3g}."
-    return f" Your prediction is {100 * abs(ratio - 1):.2g} % too {way}."
+        return translate(" Your prediction is too low by a factor of {factor:.3g}.", factor=far)
+    if ratio > 1:
+        return translate(" Your prediction is {percent:.2g} % too high.", percent=percent)
+    return translate(" Your prediction is {percent:.2g} % too low.", percent=percent)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from app.errors import NotFoundError, nearest
 from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls
+from app.translation import translate
 
 LONGEST = 200  # characters of a value in a URL
 
@@ -16,7 +17,9 @@ def explorer_called(name: str) -> Explorer:
     """
     if name not in EXPLORERS:
         near = nearest(name[:80], EXPLORERS)
-        raise NotFoundError(f"no explorer is called {name[:80]!r}{near}")
+        raise NotFoundError(
+            translate("no explorer is called {name!r}{near}", name=name[:80], near=near)
+        )
     return EXPLORERS[name]
 
 

@@ -9,26 +9,27 @@ from starlette.exceptions import HTTPException
 
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.network.watch import request_id
+from app.translation import noted, translate
 from app.web.frame.origin import ReplacedHostError
 from app.web.frame.rendering import frame, render
 
 _TITLES = {
-    400: "Not accepted",
-    403: "Not from here",
-    404: "Nothing here",
-    405: "Not allowed",
-    413: "Too large",
-    414: "Too long",
-    415: "Not supported",
-    422: "That did not work",
-    429: "Too many requests",
-    431: "Too large",
-    500: "Server error",
-    503: "Temporarily unavailable",
+    400: noted("Not accepted"),
+    403: noted("Not from here"),
+    404: noted("Nothing here"),
+    405: noted("Not allowed"),
+    413: noted("Too large"),
+    414: noted("Too long"),
+    415: noted("Not supported"),
+    422: noted("That did not work"),
+    429: noted("Too many requests"),
+    431: noted("Too large"),
+    500: noted("Server error"),
+    503: noted("Temporarily unavailable"),
 }
-_FAULT = "The server failed and wrote the error to its log, under request {}."
-_LOST_NOTHING = "Nothing was lost."
-_PERHAPS_LOST = (
+_FAULT = noted("The server failed and wrote the error to its log, under request {request}.")
+_LOST_NOTHING = noted("Nothing was lost.")
+_PERHAPS_LOST = noted(
     "What you sent may not have been stored: look at Progress, and send it again if it is missing."
 )
 
@@ -48,7 +49,8 @@ def page_for(request: Request, error: Exception) -> Response:
     status = _status(error)
     says = _says(request, error, status)
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
-    page = TroublePage(status, _TITLES.get(status, HTTPStatus(status).phrase), says, lines)
+    title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
+    page = TroublePage(status, title, says, lines)
     response = render("frame/trouble.html", frame(request, page.heading), page, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
@@ -67,16 +69,23 @@ def _status(error: Exception) -> int:
 
 def _kept(request: Request) -> str:
     """Whether anything that was sent may be lost."""
-    return _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+    says = _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+    return translate(says)
 
 
 def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, HTTPException):
         if error.detail == HTTPStatus(status).phrase:
-            return f"There is no page at {request.url.path} for this kind of request."
+            return translate(
+                "There is no page at {path} for this kind of request.", path=request.url.path
+            )
         return sentence(str(error.detail))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return f"{_FAULT.format(request_id(request.scope))} {_kept(request)}"
+        return f"{translate(_FAULT, request=request_id(request.scope))} {_kept(request)}"
     if isinstance(error, UnavailableError):
         return f"{sentence(str(error))} {_kept(request)}"
-    return sentence(str(error)) if isinstance(error, AppError) else "The form was not complete."
+    return (
+        sentence(str(error))
+        if isinstance(error, AppError)
+        else translate("The form was not complete.")
+    )

@@ -11,6 +11,7 @@ from app.content.images import read_image
 from app.errors import NotFoundError
 from app.network.routes import LazyRoute
 from app.site import Here
+from app.translation import translate
 
 _KEPT = 64  # images in memory, of at most a megabyte each
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -22,11 +23,11 @@ async def image(request: Request, site: Here, chapter: str, name: str) -> Respon
     """One image."""
     path = site.catalog.images.get(f"{chapter}/{name}")
     if path is None:
-        raise NotFoundError("there is no such image")
+        raise NotFoundError(translate("there is no such image"))
     try:
         body, kind, tag = await run_in_threadpool(_stored, path)
     except (OSError, ValueError) as error:  # changed since the start
-        raise NotFoundError("this image cannot be shown") from error
+        raise NotFoundError(translate("this image cannot be shown")) from error
     headers = {"Cache-Control": "no-cache", "ETag": tag, "Content-Security-Policy": _POLICY}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)

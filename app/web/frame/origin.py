@@ -6,18 +6,20 @@ from fastapi import Request
 from starlette.exceptions import HTTPException
 
 from app.site import site_in
+from app.translation import noted, translate
 
-_FOREIGN = "this form was sent from another site; open the page here and send it again"
-_REPLACED = (
-    "this form was sent from another site: its page is at {origin}, and the server was asked for "
-    "{host!r}. If both are this site, the proxy in front of it must pass on what it leaves out: "
-    "{missing}; or WALLCLOCK_URL must be the address of the site. Otherwise, open the page here "
-    "and send the form again"
+_FOREIGN = noted("this form was sent from another site; open the page here and send it again")
+_REPLACED = noted(
+    "this form was sent from another site: its page is at {origin}, and the server was "
+    "asked for {host!r}. If both are this site, the proxy in front of it must pass on "
+    "what it leaves out: {missing}; or WALLCLOCK_URL must be the address of the site. "
+    "Otherwise, open the page here and send the form again"
 )
-_HIDDEN = (
-    "the proxy in front of this server hides where this form comes from: its page is at {origin}, "
-    "and the server was asked for {host!r}. The proxy must pass on what it leaves out: {missing}; "
-    "or WALLCLOCK_URL must be the address of the site. Its operator can change that"
+_HIDDEN = noted(
+    "the proxy in front of this server hides where this form comes from: its page is "
+    "at {origin}, and the server was asked for {host!r}. The proxy must pass on what "
+    "it leaves out: {missing}; or WALLCLOCK_URL must be the address of the site. Its "
+    "operator can change that"
 )
 # What a proxy passes on, and what nginx calls it.
 _PASSED_ON = {
@@ -37,8 +39,11 @@ class ReplacedHostError(HTTPException):
         self.lines = "\n".join(f"proxy_set_header {name} {_PASSED_ON[name]};" for name in missing)
         host = request.headers.get("host", "")
         same = request.headers.get("sec-fetch-site") == "same-origin"  # so the browser says
-        says = (_HIDDEN if same else _REPLACED).format(
-            origin=origin, host=host[:100], missing=", ".join(missing)
+        says = translate(
+            _HIDDEN if same else _REPLACED,
+            origin=origin,
+            host=host[:100],
+            missing=", ".join(missing),
         )
         super().__init__(403, says)
 
@@ -51,13 +56,13 @@ async def from_here(request: Request) -> None:
     """
     sender = request.headers.get("sec-fetch-site")
     if sender in ("cross-site", "same-site"):
-        raise HTTPException(403, _FOREIGN)
+        raise HTTPException(403, translate(_FOREIGN))
     origin = request.headers.get("origin")
     if origin is None:
         return
     host = _host_in(origin)
     if not host:
-        raise HTTPException(403, _FOREIGN)
+        raise HTTPException(403, translate(_FOREIGN))
     if host not in (request.headers.get("host"), _host_in(site_in(request).settings.url)):
         raise ReplacedHostError(request, origin[:100])
 

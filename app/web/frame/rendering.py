@@ -14,7 +14,7 @@ from app.markdown import html, inline_html
 from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
-from app.translation import LANGUAGES, language, of_scripts, tag
+from app.translation import LANGUAGES, language, of_scripts, tag, translate
 from app.web.frame.assets import address
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
@@ -156,7 +156,7 @@ def _person(request: Request) -> str:
         found = known(request, site) if isinstance(site, Site) else None
     except UnavailableError:
         return ""
-    name = (found.name or "You") if found else ""
+    name = (found.name or translate("You")) if found else ""
     return (
         name
         if len(name) <= _MENU_NAME

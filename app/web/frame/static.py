@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.errors import NotFoundError
 from app.network.routes import LazyRoute
+from app.translation import translate
 from app.web.frame.assets import Asset, assets, by_hashed_name
 
 _FOR_EVER = "public, max-age=31536000, immutable"
@@ -18,7 +19,7 @@ async def static(request: Request, name: str) -> Response:
         return _sent(request, asset, _FOR_EVER)
     if asset := assets().get(name):
         return _sent(request, asset, _ASK_AGAIN)
-    raise NotFoundError("there is no such file")
+    raise NotFoundError(translate("there is no such file"))
 
 
 @router.get("/favicon.ico")

@@ -14,6 +14,7 @@ from app.network.watch import LEARNER
 from app.people.persons import LIFETIME, SignedIn
 from app.sandbox.fair_queue import Client, anonymous
 from app.site import Here, Site, site_in
+from app.translation import noted, plural, translate
 from app.web.frame.origin import from_here
 
 COOKIE = "learner"
@@ -82,6 +83,22 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
+# What may be too many, for `spend`.
+_NOUNS = (
+    noted("answers"),
+    noted("calculations"),
+    noted("files"),
+    noted("forms"),
+    noted("imports"),
+    noted("lab runs"),
+    noted("new classes"),
+    noted("pictures"),
+    noted("searches"),
+    noted("sent runs"),
+    noted("sign-ins"),
+)
+
+
 def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) -> None:
     """Take *cost* from the allowance of the visitor's address for *what*, a plural noun.
 
@@ -89,8 +106,11 @@ def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) 
         HTTPException: 429, if the allowance is used up.
     """
     if wait := math.ceil(allowance.wait(address_of(request), cost)):
-        when = "in a second" if wait == 1 else f"in {wait:,} seconds"
-        says = f"too many {what} came from your network address in a short time; try again {when}"
+        says = translate(
+            "too many {what} came from your network address in a short time; try again {when}",
+            what=translate(what),
+            when=plural("in a second", "in {number:,} seconds", wait),
+        )
         raise HTTPException(429, says, {"Retry-After": str(wait)})
 
 

@@ -19,6 +19,7 @@ from app.labs.spec import Lab, lab_called
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -120,9 +121,9 @@ async def _sent_text(request: Request) -> str:
     try:
         text = sent.decode()
     except UnicodeDecodeError:
-        raise InputError("this file is not UTF-8 text") from None
+        raise InputError(translate("this file is not UTF-8 text")) from None
     if not text.strip():
-        raise InputError("choose a file written by `wallclock lab run ... --json`")
+        raise InputError(translate("choose a file written by `wallclock lab run ... --json`"))
     return text
 
 
@@ -130,7 +131,13 @@ def _rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
     """The runs in a file, those of *lab* first."""
     reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
     if reports[0].lab != lab.name:
-        raise InputError(f"this is a run of {reports[0].lab}, but this is the board of {lab.name}")
+        raise InputError(
+            translate(
+                "this is a run of {lab}, but this is the board of {name}",
+                lab=reports[0].lab,
+                name=lab.name,
+            )
+        )
     return [_row(report, learner) for report in reports]
 
 
@@ -159,7 +166,7 @@ def _page(
     known = dict.fromkeys(hardware_of(run.report) for group in groups for run in group.runs)
     page = BoardPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
-        kind=KINDS[lab.links],
+        kind=translate(KINDS[lab.links]),
         asks=guess_label(lab, lab.asked_of(lab.starts)),
         groups=tuple(_view(lab, group, number, hardware) for number, group in shown),
         left_out=len(on_it) - len(shown),
@@ -171,7 +178,7 @@ def _page(
         known=tuple(dict.fromkeys((*known, *(published_hardware() if collectives else ())))),
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
-    title = f"{lab.title}: all machines"
+    title = translate("{title}: all machines", title=lab.title)
     preview = preview_of(f"{lab_url(lab.name)}/board", board_card(lab, groups))
     around = frame(request, title, lab.summary, "labs", preview)
     return render("labs/board.html", around, page, status)
@@ -186,7 +193,7 @@ def _view(lab: Lab, group: RunGroup, number: int, hardware: str) -> GroupView:
     return GroupView(
         parameters=group.parameters,
         figure=figure_view(figure_of(lab, group), f"{lab_url(lab.name)}/board", number),
-        held=HELD[group.held],
+        held=translate(HELD[group.held]),
         over=held_over(group.held, "formula"),
         lettered=group.names[0] in LETTERS,
         varies=group.varies,

@@ -7,11 +7,12 @@ from app.labs.launch.plan import planned, ranks_on
 from app.labs.machines.devices import Devices
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
+from app.translation import noted, translate
 from app.web.labs.wording import gpus_in_words
 from app.web.urls import lab_url
 
 BACKEND = "backend"
-_PROCESSORS = "Processors, over gloo"
+_PROCESSORS = noted("Processors, over gloo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +72,19 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
 
 def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[BackendChoice, ...]:
     most = min(form.ranks[1], devices.usable)
-    gpus = gpus_in_words(most) if most == form.ranks[0] else f"Up to {gpus_in_words(most)}"
+    gpus = gpus_in_words(most)
+    if most != form.ranks[0]:
+        gpus = translate("Up to {gpus}", gpus=gpus)
     return tuple(
         BackendChoice(
             href=f"{lab_url(lab.name)}?{BACKEND}={backend}",
             text=text,
             is_chosen=on_gpus == (backend == "nccl"),
         )
-        for backend, text in (("nccl", f"{gpus}, over NCCL"), ("gloo", _PROCESSORS))
+        for backend, text in (
+            ("nccl", translate("{gpus}, over NCCL", gpus=gpus)),
+            ("gloo", translate(_PROCESSORS)),
+        )
     )
 
 
@@ -94,23 +100,25 @@ def _fields(
     if most > least:
         yield ParameterField(
             name=RANKS,
-            says="ranks, one GPU each" if on_gpus else "processes",
+            says=translate("ranks, one GPU each") if on_gpus else translate("processes"),
             value=values.get(RANKS, str(start)),
-            bounds=f"{least} to {most}",
+            bounds=translate("{least} to {most}", least=least, most=most),
             options=(),
         )
     nodes = min(most, site.labs.launcher.most_nodes)
     if nodes > 1 and lab.links != "emulated":
         yield ParameterField(
             name=NODES,
-            says="nodes",
+            says=translate("nodes"),
             value=values.get(NODES, ""),
-            bounds=f"1 to {nodes}; empty: as few as have room for the ranks",
+            bounds=translate("1 to {nodes}; empty: as few as have room for the ranks", nodes=nodes),
             options=(),
         )
     for name, one in lab.parameters.items():
-        bounds = "" if one.one_of else f"{one.least} to {one.most}"
-        several = "; several with commas, or a range as in A..B" if one.several else ""
+        bounds = (
+            "" if one.one_of else translate("{least} to {most}", least=one.least, most=one.most)
+        )
+        several = translate("; several with commas, or a range as in A..B") if one.several else ""
         yield ParameterField(
             name=name,
             says=one.says,

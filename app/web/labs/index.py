@@ -20,6 +20,7 @@ from app.network.allowance import network
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.units import scale_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
@@ -106,8 +107,8 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
     asked = shown.asked_of(shown.starts)
     return LabPage(
         lab=shown,
-        kind=KINDS[shown.links],
-        links=LINKS_SAY[shown.links],
+        kind=translate(KINDS[shown.links]),
+        links=translate(LINKS_SAY[shown.links]),
         question=mark(html(shown.question)),
         explains=mark(html(shown.explains)),
         form=form,
@@ -181,7 +182,9 @@ def _backend(fields: Mapping[str, str]) -> str:
     """The backend that a form asks for; a form without the choice leaves it to the server."""
     asked = fields.get(BACKEND, "auto")
     if asked not in ("auto", "nccl", "gloo"):
-        raise InputError(f"no backend is called {asked[:60]!r}; there are nccl and gloo")
+        raise InputError(
+            translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60])
+        )
     return asked
 
 
@@ -191,7 +194,7 @@ def _predicted(lab: Lab, measure: str, text: str) -> float | None:
     try:
         return read_answer(text, scale_of(lab.measures[measure].unit)).value
     except ValueError as error:
-        raise InputError(f"your prediction: {error}") from None
+        raise InputError(translate("your prediction: {error}", error=error)) from None
 
 
 def _origin(site: Site, text: str) -> str:

@@ -12,6 +12,7 @@ from app.labs.results.archive import recorded
 from app.labs.spec import Lab, known_labs
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -23,10 +24,10 @@ router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _MINUTE, _COARSE = 60.0, 10.0
 # What a lab needs, by the word in the address.
 _NEEDS: Mapping[str, tuple[str, Callable[[Lab], bool]]] = {
-    "gpu": ("GPUs or CPUs", lambda lab: lab.gpu is not None),
-    "processor": ("CPUs only", lambda lab: lab.gpu is None),
+    "gpu": (noted("GPUs or CPUs"), lambda lab: lab.gpu is not None),
+    "processor": (noted("CPUs only"), lambda lab: lab.gpu is None),
 }
-_MINE = {"new": "not run by me yet", "done": "run by me"}
+_MINE = {"new": noted("not run by me yet"), "done": noted("run by me")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,9 @@ class LabCard:
 
 
 _ORDERS: Mapping[str, tuple[str, Callable[[LabCard], tuple[float | str, ...]]]] = {
-    "chapter": ("by chapter", lambda card: (card.position, card.title)),
-    "time": ("quickest first", lambda card: (card.seconds, card.title)),
-    "title": ("by title", lambda card: (card.title.casefold(),)),
+    "chapter": (noted("by chapter"), lambda card: (card.position, card.title)),
+    "time": (noted("quickest first"), lambda card: (card.seconds, card.title)),
+    "title": (noted("by title"), lambda card: (card.title.casefold(),)),
 }
 
 
@@ -84,8 +85,8 @@ async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response
     order = request.query_params.get("order", "")
     cards = await aside(_cards, site, visiting.learner)
     page = _page(site, cards, asked, order if order in _ORDERS else "chapter")
-    says = "Predict a number of distributed training, then measure it with PyTorch."
-    return render("labs/labs.html", frame(request, "Labs", says, "labs"), page)
+    says = translate("Predict a number of distributed training, then measure it with PyTorch.")
+    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), page)
 
 
 def _page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str) -> LabList:
@@ -93,26 +94,33 @@ def _page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order:
     used = {link.href for card in cards for link in card.chapters}
     options = {
         "chapter": {key: text for key, text in chapters.items() if chapter_url(key) in used},
-        "needs": {key: text for key, (text, _) in _NEEDS.items()},
-        "mine": _MINE,
+        "needs": {key: translate(text) for key, (text, _) in _NEEDS.items()},
+        "mine": {key: translate(text) for key, text in _MINE.items()},
     }
     shown = [card for card in cards if _fits(card, asked)]
     fields = [
         (
             name,
             label,
-            (Choice("", "all", is_on=not asked[name]), *_choices(options[name], asked[name])),
+            (
+                Choice("", translate("all"), is_on=not asked[name]),
+                *_choices(options[name], asked[name]),
+            ),
         )
-        for name, label in (("chapter", "Chapter"), ("needs", "Needs"), ("mine", "My runs"))
+        for name, label in (
+            ("chapter", translate("Chapter")),
+            ("needs", translate("Needs")),
+            ("mine", translate("My runs")),
+        )
     ]
-    orders = {key: text for key, (text, _) in _ORDERS.items()}
+    orders = {key: translate(text) for key, (text, _) in _ORDERS.items()}
     return LabList(
         cards=tuple(sorted(shown, key=_ORDERS[order][1])),
         count=len(cards),
         is_all=len(shown) == len(cards),
         width=WIDTH,
         height=HEIGHT,
-        fields=(*fields, ("order", "Order", tuple(_choices(orders, order)))),
+        fields=(*fields, ("order", translate("Order"), tuple(_choices(orders, order)))),
     )
 
 
@@ -161,13 +169,13 @@ def _card(lab: Lab, topics: Sequence[tuple[float, Hyperlink]], runs: int, *, don
         href=lab_url(lab.name),
         title=lab.title,
         summary=lab.summary,
-        kind=KINDS[lab.links],
+        kind=translate(KINDS[lab.links]),
         picture=picture_of(lab.name),
         chapters=tuple(link for _, link in topics),
         position=min((position for position, _ in topics), default=float("inf")),
         seconds=seconds,
-        takes=_takes(seconds) if times else f"at most {_takes(seconds)}",
-        needs="CPUs or GPUs" if lab.gpu else "CPUs",
+        takes=_takes(seconds) if times else translate("at most {time}", time=_takes(seconds)),
+        needs=translate("CPUs or GPUs") if lab.gpu else "CPUs",
         runs=runs + len(shipped),
         machines=len({place_of(report) for report in shipped}),
         done=done,

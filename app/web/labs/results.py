@@ -19,6 +19,7 @@ from app.labs.results.report import Report, read_report
 from app.labs.results.upload import read_sent
 from app.labs.run import Run
 from app.site import Site
+from app.translation import translate
 
 _CACHED = 1024  # reports without their samples: usually 10 kB each, 300 kB at most
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
@@ -74,7 +75,9 @@ def run_called(site: Site, lab: str, name: str) -> RunResult:
     if row and row.lab == lab:
         report = _report(row.report if len(row.report) <= REPORT_LIMIT else "", row.host)
         if report is None and row.host == SENT:
-            raise NotFoundError(f"run {name} was sent in, and cannot be shown here")
+            raise NotFoundError(
+                translate("run {name} was sent in, and cannot be shown here", name=name)
+            )
         return RunResult(report, row, log=row.log)
     known = {report.id: report for report in recorded() if report.lab == lab}
     if name in known:
@@ -86,7 +89,9 @@ def run_called(site: Site, lab: str, name: str) -> RunResult:
         if report.lab == lab:
             return RunResult(report, log="" if report.state is State.DONE else run.log())
     near = nearest(name[:80], [*known, *folders])
-    raise NotFoundError(f"{lab} has no run {name[:80]!r}{near}")
+    raise NotFoundError(
+        translate("{lab} has no run {name!r}{near}", lab=lab, name=name[:80], near=near)
+    )
 
 
 @lru_cache(maxsize=_CACHED)
@@ -115,5 +120,5 @@ def report_called(site: Site, lab: str, run: str) -> Report:
     """
     report = run_called(site, lab, run).report
     if report is None:
-        raise NotFoundError("this run has not measured anything")
+        raise NotFoundError(translate("this run has not measured anything"))
     return report

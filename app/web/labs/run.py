@@ -13,17 +13,17 @@ from app.db.run_state import UNFINISHED, State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
-from app.labs.parameters import amount
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
-from app.units import scale_of
+from app.translation import noted, translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.labs.fitted import line_in_words
 from app.web.labs.form import BACKEND
 from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, finished, report_called, run_called
@@ -98,7 +98,9 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
     """Cancel a run; only the learner who started it may."""
     result = await aside(run_called, site, lab_called(name).name, run)
     if not result.row or not visiting.learner or result.row.learner != visiting.learner:
-        raise NotFoundError("you did not start a run of that name, so you cannot cancel it")
+        raise NotFoundError(
+            translate("you did not start a run of that name, so you cannot cancel it")
+        )
     await aside(request_cancel, site.engine, run)
     site.labs.wake()
     return Response(status_code=303, headers={"Location": run_url(name, run)})
@@ -153,14 +155,14 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
         title=f"{lab.title}, {place_of(report).replace(' ×', _TIMES)}" if report else lab.title,
-        kind=KINDS[lab.links],
-        links=LINKS_SAY[lab.links],
+        kind=translate(KINDS[lab.links]),
+        links=translate(LINKS_SAY[lab.links]),
         measures=_measured_in_words(lab, row, report),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
         says=_says(result),
-        cure=CURES.get(result.state, ""),
+        cure=translate(CURES[result.state]) if result.state in CURES else "",
         underway=_underway(site, lab, result) if result.state is State.RUNNING else None,
         ahead=_ahead(site, row),
         waits=result.state in UNFINISHED,
@@ -176,7 +178,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
-        line=_line(report) if report else "",
+        line=line_in_words(report) if report else "",
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(figures_of(lab, report, _guess(lab, row)))
@@ -206,7 +208,7 @@ def _again(lab: Lab, row: LabRunRow) -> str:
 def _says(result: RunResult) -> str:
     """The state of a run, in a sentence or two."""
     cause = result.cause
-    words = STATES[result.state]
+    words = translate(STATES[result.state])
     return f"{words}: {cause}." if cause else f"{words}."
 
 
@@ -252,13 +254,17 @@ def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
         return None
     measure = lab.asked_of(row.parameters)
     found = [one for one in report.measures if one.name == measure]
-    known = [("Your prediction", shown(lab, measure, row.predicted))]
+    known = [(translate("Your prediction"), shown(lab, measure, row.predicted))]
     if not found or result.state != State.DONE:
         return _guess_table(lab, measure, known)
     one = found[-1]
     known += _beside(lab, one, row.predicted)
     low, high = shown(lab, measure, one.least), shown(lab, measure, one.p90)
-    spread = f"Min to p90: {low} to {high}, n = {one.count}." if one.least != one.p90 else ""
+    spread = ""
+    if one.least != one.p90:
+        spread = translate(
+            "Min to p90: {low} to {high}, n = {count}.", low=low, high=high, count=one.count
+        )
     return _guess_table(lab, measure, known, spread, guess_verdict(row.predicted, one.held))
 
 
@@ -266,12 +272,12 @@ def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str
     """The formula and the measurement, with the ratios of the latter to each prediction."""
     held = held_in(lab, one.name)
     if one.predicted is not None:
-        yield "Formula", shown(lab, one.name, one.predicted)
-    yield HELD[held], shown(lab, one.name, one.held)
+        yield translate("Formula"), shown(lab, one.name, one.predicted)
+    yield translate(HELD[held]), shown(lab, one.name, one.held)
     if predicted:
-        yield held_over(held, "yours"), ratio_shown(one.held / predicted)
+        yield held_over(held, noted("yours")), ratio_shown(one.held / predicted)
     if one.ratio is not None:
-        yield held_over(held, "formula"), ratio_shown(one.ratio)
+        yield held_over(held, noted("formula")), ratio_shown(one.ratio)
 
 
 def _guess_table(
@@ -283,15 +289,4 @@ def _guess_table(
         cells=tuple(cell for _, cell in known),
         spread=spread,
         verdict=verdict,
-    )
-
-
-def _line(report: Report) -> str:
-    if report.line is None:
-        return ""
-    second, speed = scale_of("s").unit, scale_of("B/s").unit
-    return (
-        f"The best fit to the medians: {amount(report.line.latency, second)} + size / "
-        f"{amount(report.line.bandwidth, speed)}, with a median error of "
-        f"{100 * report.line.median_error:.2g} %."
     )

@@ -10,6 +10,7 @@ from app.labs.parameters import Parameter
 from app.labs.results.analysis import known_quantities, predicted
 from app.labs.results.report import Report, Underway
 from app.labs.spec import Job, Lab
+from app.translation import translate
 
 _CALLS = 9  # of a slow measure: four before its samples, and five samples
 _LITTLE = 1.5  # seconds, of which there is nothing to count down
@@ -37,14 +38,22 @@ def underway_view(
     """The progress of *job* at the time *at*; *usual* is how long such a run took before."""
     done = report.underway if report else None
     if report is None or done is None:
-        return UnderwayView(says="Its processes are starting.", left="", told="", share=None)
+        return UnderwayView(
+            says=translate("Its processes are starting."), left="", told="", share=None
+        )
     varied = next((name for name, one in job.lab.parameters.items() if one.several), "")
     at_place, says = _place(job, report, varied) if varied else (0, "")
     sampled = done.timing > max((done.begun, *done.measured))
     passed = int(max(0.0, at - done.timing) / max(done.each, 1e-9)) + 1
-    sample = f"sample {min(passed, done.samples):,} of {done.samples:,}" if sampled else ""
-    warming = "" if sampled else "warming up"
-    now = ", ".join(filter(None, (says and f"measuring {says}", sample or warming)))
+    if sampled:
+        sample = translate(
+            "sample {sample:,} of {samples:,}",
+            sample=min(passed, done.samples),
+            samples=done.samples,
+        )
+    else:
+        sample = translate("warming up")
+    now = ", ".join(filter(None, (says and translate("measuring {what}", what=says), sample)))
     left = _left(job, report, done, varied, at_place, at)
     if left is None and usual is not None:
         left = max(0.0, usual - (at - done.begun))
@@ -52,7 +61,7 @@ def underway_view(
     return UnderwayView(
         says=sentence(now),
         left=_left_in_words(left) if left is not None else _at_most(job.lab.seconds - spent),
-        told=f"Measuring {says}." if says else "",
+        told=translate("Measuring {what}.", what=says) if says else "",
         share=None if left is None else spent / max(spent + left, 1e-9),
     )
 
@@ -75,7 +84,13 @@ def _ordinal(parameter: Parameter, values: Sequence[float], number: int, varied:
     shown = parameter.shown(values[number])
     if len(values) == 1:
         return shown
-    return f"{shown}, number {number + 1} of {len(values)} {varied}"
+    return translate(
+        "{shown}, number {place} of {count} {values}",
+        shown=shown,
+        place=number + 1,
+        count=len(values),
+        values=varied,
+    )
 
 
 def _values(job: Job, varied: str) -> Sequence[float]:
@@ -142,12 +157,12 @@ def _left_in_words(seconds: float) -> str:
     ['Nearly done.', 'About 3 s left.', 'About 10 s left.', 'About 45 s left.', 'About 4 min left.']
     """
     if seconds < _LITTLE:
-        return "Nearly done."
+        return translate("Nearly done.")
     if seconds > _ROUGH:
-        return f"About {seconds / _MINUTE:.0f} min left."
+        return translate("About {minutes:.0f} min left.", minutes=seconds / _MINUTE)
     step = _COARSE if seconds > 2 * _COARSE else 1.0
-    return f"About {step * round(seconds / step):.0f} s left."
+    return translate("About {seconds:.0f} s left.", seconds=step * round(seconds / step))
 
 
 def _at_most(seconds: float) -> str:
-    return f"It will be stopped within {max(0.0, seconds):.0f} s."
+    return translate("It will be stopped within {seconds:.0f} s.", seconds=max(0.0, seconds))

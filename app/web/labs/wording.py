@@ -7,40 +7,53 @@ from app.charts.axes import Axis
 from app.db.run_state import State
 from app.labs.results.report import Held, Measure, Report
 from app.labs.spec import Lab
+from app.translation import noted, plural, translate
 from app.units import BYTE, Unit, show_size
 
 KINDS = {
-    "real": "real links",
-    "emulated": "an emulated link",
-    "counted": "counted",
+    "real": noted("real links"),
+    "emulated": noted("an emulated link"),
+    "counted": noted("counted"),
 }
 LINKS_SAY = {
-    "real": "This machine's own links, timed, with the spread of the samples.",
-    "emulated": "Real messages between real processes, each delayed by latency + bytes / "
-    "bandwidth: the timing of links that this machine does not have.",
-    "counted": "Counted, not timed: on any machine the count must equal the formula.",
+    "real": noted("This machine's own links, timed, with the spread of the samples."),
+    "emulated": noted(
+        "Real messages between real processes, each delayed by latency + bytes / "
+        "bandwidth: the timing of links that this machine does not have."
+    ),
+    "counted": noted("Counted, not timed: on any machine the count must equal the formula."),
 }
 STATES = {
-    State.QUEUED: "Waiting in the queue",
-    State.RUNNING: "Running",
-    State.DONE: "Finished",
-    State.FAILED: "Failed",
-    State.CANCELED: "Canceled",
-    State.TIMEOUT: "Timed out",
-    State.LOST: "Lost",
+    State.QUEUED: noted("Waiting in the queue"),
+    State.RUNNING: noted("Running"),
+    State.DONE: noted("Finished"),
+    State.FAILED: noted("Failed"),
+    State.CANCELED: noted("Canceled"),
+    State.TIMEOUT: noted("Timed out"),
+    State.LOST: noted("Lost"),
 }
-HELD: Mapping[Held, str] = {"min": "Min", "median": "Median"}
+HELD: Mapping[Held, str] = {"min": noted("Min"), "median": noted("Median")}
 
 
 CURES = {
-    State.FAILED: "The cause is above, and what the processes printed is below. If the cause is a "
-    "parameter, change it; if it is the machine, running it again may be enough.",
-    State.TIMEOUT: "Nothing is wrong with your prediction: the run did not finish in time. Use "
-    "fewer or smaller values, or fewer processes.",
-    State.LOST: "Your parameters are fine: start it again.",
-    State.CANCELED: "Your parameters are still there: start it again, or change them.",
+    State.FAILED: noted(
+        "The cause is above, and what the processes printed is below. If the cause is a "
+        "parameter, change it; if it is the machine, running it again may be enough."
+    ),
+    State.TIMEOUT: noted(
+        "Nothing is wrong with your prediction: the run did not finish in time. Use fewer "
+        "or smaller values, or fewer processes."
+    ),
+    State.LOST: noted("Your parameters are fine: start it again."),
+    State.CANCELED: noted("Your parameters are still there: start it again, or change them."),
 }
 _CLOSE, _TWICE = 0.05, 2.0
+_OFF = {  # by whether it was too high, and far
+    (True, True): noted("Your prediction was {times:.2g}× too high."),
+    (False, True): noted("Your prediction was {times:.2g}× too low."),
+    (True, False): noted("Your prediction was {percent:.0f} % too high."),
+    (False, False): noted("Your prediction was {percent:.0f} % too low."),
+}
 
 
 def gap(lab: Lab, one: Measure) -> str:
@@ -48,34 +61,35 @@ def gap(lab: Lab, one: Measure) -> str:
     if not one.ratio or one.ratio < 0:
         return ""
     if one.right:
-        return "exactly the formula"
+        return translate("exactly the formula")
     if abs(one.ratio - 1) < _CLOSE:
-        return f"within {100 * _CLOSE:g} % of the formula"
+        return translate("within {percent:g} % of the formula", percent=100 * _CLOSE)
     slower = lab.measures[one.name].unit == "s"
     if slower and one.ratio > 1:
-        return f"{one.ratio:.2g}× slower than the formula"
+        return translate("{ratio:.2g}× slower than the formula", ratio=one.ratio)
     if slower:
-        return f"{1 / one.ratio:.2g}× faster than the formula"
-    return f"{one.ratio:.2g}× what the formula says"
+        return translate("{ratio:.2g}× faster than the formula", ratio=1 / one.ratio)
+    return translate("{ratio:.2g}× what the formula says", ratio=one.ratio)
 
 
 def guess_verdict(guess: float, held: float) -> str:
     """How far a prediction was from what was measured."""
     if held == guess:
-        return "Spot on: your prediction is exactly what was measured."
+        return translate("Spot on: your prediction is exactly what was measured.")
     if not (held > 0 and guess > 0):
         return ""
     off = guess / held
     if abs(off - 1) < _CLOSE:
-        return f"Well predicted: within {100 * _CLOSE:g} % of what was measured."
-    if off >= _TWICE or off <= 1 / _TWICE:
-        return f"Your prediction was {max(off, 1 / off):.2g}× too {'high' if off > 1 else 'low'}."
-    return f"Your prediction was {100 * abs(off - 1):.0f} % too {'high' if off > 1 else 'low'}."
+        return translate(
+            "Well predicted: within {percent:g} % of what was measured.", percent=100 * _CLOSE
+        )
+    form = _OFF[off > 1, off >= _TWICE or off <= 1 / _TWICE]
+    return translate(form, times=max(off, 1 / off), percent=100 * abs(off - 1))
 
 
 def held_over(held: Held, other: str) -> str:
     """The heading of a ratio: the two columns that it compares."""
-    return f"{HELD[held]} / {other}"
+    return f"{translate(HELD[held])} / {translate(other)}"
 
 
 def place_of(report: Report) -> str:
@@ -83,19 +97,21 @@ def place_of(report: Report) -> str:
     machine = report.machine
     if machine.gpus and report.gpus:
         return report.gpus
-    return f"{machine.processor}, {machine.cores} cores"
+    return translate("{processor}, {cores} cores", processor=machine.processor, cores=machine.cores)
 
 
 def gpus_in_words(count: int) -> str:
     """*count* GPUs, in words."""
-    return f"{count} {'GPU' if count == 1 else 'GPUs'}"
+    return plural("{number} GPU", "{number} GPUs", count)
 
 
 def guess_label(lab: Lab, measure: str) -> str:
     """The label of a prediction: the measure, at the last of several values."""
     several = [name for name, one in lab.parameters.items() if one.several]
-    at = f", at the last of the {several[0]}" if several else ""
-    return f"{lab.measures[measure].says}{at}"
+    says = lab.measures[measure].says
+    if not several:
+        return says
+    return translate("{says}, at the last of the {values}", says=says, values=several[0])
 
 
 def query_of(given: Mapping[str, str]) -> str:

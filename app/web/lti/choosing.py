@@ -31,6 +31,7 @@ from app.people.assignments import (
 from app.people.classes import class_with, zone_named
 from app.people.policy import Policy
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere
@@ -108,14 +109,14 @@ async def choose(
     let_post(request, [origin_of(launch.answer_to)])
     titles = tuple(one.title for one in chosen)
     page = ReturnPage(address=launch.answer_to, token=token, titles=titles)
-    return render("lti/return.html", frame(request, "Adding to your course"), page)
+    return render("lti/return.html", frame(request, translate("Adding to your course")), page)
 
 
 async def choosing(request: Request, site: Site, launch: Launch, problem: str = "") -> Response:
     """The page on which a teacher chooses."""
     own = await aside(_own, site, launch)
     page = ChoosePage(
-        course=launch.title or "your course",
+        course=launch.title or translate("your course"),
         several=launch.several,
         assignments=tuple(Offer(str(one.id), one.title, len(one.entries)) for one in own),
         chapters=tuple(
@@ -127,7 +128,7 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
     )
     let_frame(request, launch.origins)
     status = 422 if problem else 200
-    return render("lti/choose.html", frame(request, "Choose assignments"), page, status)
+    return render("lti/choose.html", frame(request, translate("Choose assignments")), page, status)
 
 
 def _own(site: Site, launch: Launch) -> Sequence[Assignment]:
@@ -150,12 +151,15 @@ def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence
     count = len(wishes.assignments) + len(wishes.chapters)
     most = _MOST if launch.several else 1
     if not 0 < count <= most:
-        asked = "an assignment" if most == 1 else f"at least one assignment, and at most {most}"
-        raise InputError(f"choose {asked}: {count} were chosen")
+        if most == 1:
+            asked = translate("an assignment")
+        else:
+            asked = translate("at least one assignment, and at most {most}", most=most)
+        raise InputError(translate("choose {asked}: {count} were chosen", asked=asked, count=count))
     with open_writing_session(site.engine) as session:
         own = {one.id for one in _assignments(session, launch)}
         if not set(wishes.assignments) <= own:
-            raise InputError("an assignment was deleted in the meantime; choose again")
+            raise InputError(translate("an assignment was deleted in the meantime; choose again"))
         use_once(session, ticket, CHOICE_LIFE)
         if class_of(session, launch) is None:
             tie(session, launch, new_class(session, site.secret, launch, wishes.zone))

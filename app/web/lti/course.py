@@ -19,6 +19,7 @@ from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.people.classes import Role
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -96,7 +97,7 @@ async def roster(
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     ties = await aside(_ties, site, class_id)
     if not 0 <= course < len(ties):
-        raise NotFoundError("this course is not tied to this class anymore")
+        raise NotFoundError(translate("this course is not tied to this class anymore"))
     tie = ties[course]
     try:
         registered = await aside(_platform, site, tie.platform_id)
@@ -131,7 +132,7 @@ def _page(
             again=again,
         )
     status = 422 if found and found.problem else 200
-    around = frame(request, f"{member.row.name}: learning platform")
+    around = frame(request, translate("{name}: learning platform", name=member.row.name))
     return render("lti/course.html", around, page, status)
 
 
@@ -148,8 +149,11 @@ def _platform(site: Site, number: int) -> Platform:
 def _memberships(tie: Tie) -> str:
     if not tie.memberships:
         raise RefusedError(
-            f"{tie.platform} has not said where the people of this course are; let the tool read "
-            "names and roles in its settings there, then open a link of the course once"
+            translate(
+                "{platform} has not said where the people of this course are; let the tool read "
+                "names and roles in its settings there, then open a link of the course once",
+                platform=tie.platform,
+            )
         )
     return tie.memberships
 

@@ -9,6 +9,7 @@ from app.errors import AppError, UnavailableError, sentence
 from app.network.beyond import let_frame
 from app.network.door import note_trouble
 from app.site import Site, site_in
+from app.translation import noted, translate
 from app.web.frame.rendering import frame, render
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ MISSING = (
     "learning platforms need packages that are not installed here: install wallclock[people], "
     "then restart the server"
 )
+_FAILS = noted("This does not work right now")
+_REFUSED = noted("This launch was refused")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,6 @@ def refused(request: Request, error: AppError, again: tuple[tuple[str, str], ...
         note_trouble(request, error, error.cause)
     let_frame(request, ANYWHERE)
     status = 503 if isinstance(error, UnavailableError) else 400
-    heading = "This does not work right now" if status == 503 else "This launch was refused"  # noqa: PLR2004
+    heading = translate(_FAILS if status == 503 else _REFUSED)  # noqa: PLR2004
     page = TroubleInFrame(heading=heading, says=sentence(str(error)), again=again)
     return render("lti/refused.html", frame(request, heading), page, status)

@@ -24,11 +24,13 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role, classes_of, number_of, role_in
 from app.people.persons import open_browser
 from app.site import Site
+from app.translation import noted, plural, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visitor, sign_in
 
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
+_SIGN_IN = noted(" To choose a class that you have here already, sign in here first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +117,23 @@ def _opened(session: Session, launch: Launch, arrival: Arrival, chosen: str) -> 
 def _which_class(session: Session, site: Site, launch: Launch, person: int | None) -> AskPage:
     """The question which class a course is: a new one, or one that the teacher has here."""
     own = classes_of(session, person) if person is not None else ()
-    options = [Candidate(_NEW, f"A new class: {launch.title or 'A course'}")]
+    options = [
+        Candidate(
+            _NEW, translate("A new class: {title}", title=launch.title or translate("A course"))
+        )
+    ]
     options += [
-        Candidate(f"{_CLASS}{number_of(row)}", row.name, "you teach it here")
+        Candidate(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
         for row, role in own
         if role is Role.TEACHER and row.archived is None and not row.demo
     ]
     return AskPage(
-        heading="Which class is this course?",
-        lead="You are asked once. From then on, everyone who opens a link of the course is in this "
-        "class, and their points go back to the course."
-        + ("" if person else " To choose a class that you have here already, sign in here first."),
+        heading=translate("Which class is this course?"),
+        lead=translate(
+            "You are asked once. From then on, everyone who opens a link of the course is in this "
+            "class, and their points go back to the course."
+        )
+        + ("" if person else translate(_SIGN_IN)),
         options=tuple(options),
         ticket=sealed(site.secret, launch),
         zones=tuple(sorted(available_timezones())),
@@ -138,21 +146,25 @@ def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int |
         return
     class_id = _number(said.chosen)
     if role_in(session, class_id, person) is not Role.TEACHER:
-        raise NotFoundError("there is no such class, or you do not teach it")
+        raise NotFoundError(translate("there is no such class, or you do not teach it"))
     tie(session, launch, class_id, person)
 
 
 def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
     """The question what a link opens that does not say it."""
     options = [
-        Candidate(f"{_ASSIGNMENT}{one.id}", one.title, f"{len(one.entries)} exercises")
+        Candidate(
+            f"{_ASSIGNMENT}{one.id}",
+            one.title,
+            plural("{number} exercise", "{number} exercises", len(one.entries)),
+        )
         for one in assignments_of(session, arrival.class_id)
     ]
     return AskPage(
-        heading="Which assignment does this link open?",
+        heading=translate("Which assignment does this link open?"),
         lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
         "students go where you say now.",
-        options=(*options, Candidate(_NONE, "None: the page of the class, this time")),
+        options=(*options, Candidate(_NONE, translate("None: the page of the class, this time"))),
         ticket=sealed(site.secret, launch),
     )
 
@@ -160,5 +172,5 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
 def _number(chosen: str) -> int:
     digits = chosen.rpartition(":")[2]
     if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
-        raise RefusedError("choose one of those that are listed")
+        raise RefusedError(translate("choose one of those that are listed"))
     return int(digits)

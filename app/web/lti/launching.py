@@ -29,6 +29,7 @@ from app.federation.lti.vocabulary import LAUNCH
 from app.network.beyond import let_frame, let_post, redirect_beyond
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -169,7 +170,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
         next=opening.address,
     )
     let_frame(request, ANYWHERE)
-    return render("lti/storing.html", frame(request, "Opening"), page)
+    return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
 async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
@@ -186,7 +187,7 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
         state=state,
     )
     let_frame(request, ANYWHERE)
-    return render("lti/storing.html", frame(request, "Opening"), page)
+    return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
 async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
@@ -210,7 +211,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
     let_frame(request, {*found.origins, origin_of(platform.auth_url)})
-    page = OpenPage(found.link_title or "Your assignment", sealed(site.secret, found))
+    page = OpenPage(found.link_title or translate("Your assignment"), sealed(site.secret, found))
     return render("lti/open.html", frame(request, page.title), page)
 
 

@@ -17,6 +17,7 @@ from app.federation.lti.platforms import (
 from app.network.beyond import let_frame
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere
@@ -59,7 +60,9 @@ async def connect(request: Request, site: Here) -> Response:
             str(error),
         )
     page = PlatformsPage(address=address, missing=missing)
-    return render("lti/connect.html", frame(request, "Connect a learning platform"), page)
+    return render(
+        "lti/connect.html", frame(request, translate("Connect a learning platform")), page
+    )
 
 
 @router.get("/register")
@@ -77,7 +80,7 @@ async def ask(
     except AppError as problem:
         return refused(request, problem)
     let_frame(request, [origin_of(openid_configuration)])
-    return render("lti/register.html", frame(request, "Register"), page)
+    return render("lti/register.html", frame(request, translate("Register")), page)
 
 
 @router.post("/register", dependencies=[FromHere])
@@ -106,15 +109,17 @@ async def register(
     page = RegisterPage(
         name=name, host=found.platform.issuer, code="", configuration="", token="", done=True
     )
-    return render("lti/register.html", frame(request, "Registered"), page)
+    return render("lti/register.html", frame(request, translate("Registered")), page)
 
 
 def _page(name: str, code: str, configuration: str, token: str) -> RegisterPage:
     host = origin_of(configuration)
     if not host:
         raise RefusedError(
-            "this link is for a learning platform: enter it there as the registration address of "
-            "a new tool"
+            translate(
+                "this link is for a learning platform: enter it there as the registration address "
+                "of a new tool"
+            )
         )
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
@@ -127,7 +132,7 @@ def _named(site: Site, code: str) -> str:
 def _store(site: Site, code: str, found: "Registered") -> None:
     with open_writing_session(site.engine) as session:
         if not use_registration(session, code):
-            raise RefusedError("this registration link was used a moment ago")
+            raise RefusedError(translate("this registration link was used a moment ago"))
         platform = add_platform(session, found.platform)
         if found.deployment:
             allow_deployment(session, platform, found.deployment)

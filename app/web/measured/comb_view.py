@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
 from app.measurements.trace.comb import Comb, Work
+from app.translation import translate
 from app.units import SECOND, show, show_size
 
 WIDTH = 10_000  # units of the picture for the whole step
@@ -56,9 +57,10 @@ def comb_view(comb: Comb) -> CombView:
     step = f"Step {comb.step}" if comb.step else "Everything"
     left_out = ""
     if comb.left_out:
-        left_out = (
-            f"{comb.left_out:,} shorter ones are left out; together they take"
-            f" {show(comb.left_out_time, SECOND, 3)}."
+        left_out = translate(
+            "{left_out:,} shorter ones are left out; together they take {left_out_time}.",
+            left_out=comb.left_out,
+            left_out_time=show(comb.left_out_time, SECOND, 3),
         )
     return CombView(
         title=f"{step}: {show(comb.span, SECOND)} on {_count(len(comb.streams), 'stream')}",

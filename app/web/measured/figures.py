@@ -9,6 +9,7 @@ from app.charts.plot import Plot, Series
 from app.measurements.comparing import Comparison
 from app.measurements.published import PublishedMeasurement, published_tests
 from app.measurements.reports import CollectiveTest, SizeRow
+from app.translation import translate
 from app.units import BYTE, BYTE_PER_SECOND, SECOND
 
 _POINTS = 40  # of a curve whose points are drawn
@@ -35,7 +36,7 @@ def _bandwidths(
     comparison: Comparison | None,
     beside: Sequence[PublishedMeasurement],
 ) -> Plot:
-    series = [Series(Color.BLUE, "this run", points)]
+    series = [Series(Color.BLUE, translate("this run"), points)]
     for color, one in zip(_COLORS, beside, strict=False):
         if isinstance(one.report, CollectiveTest):
             series.append(Series(color, one.name, bandwidth_points(one.report)))
@@ -45,10 +46,10 @@ def _bandwidths(
         line = tuple((size, comparison.wire) for size in ends)
         series.append(Series(Color.ORANGE, "wire", line))
     return Plot(
-        title="Bus bandwidth by size",
+        title=translate("Bus bandwidth by size"),
         summary=f"Bus bandwidth of {test.collective} over the size of the array",
         x=SIZE,
-        y=Axis("bus bandwidth", BYTE_PER_SECOND, log=True),
+        y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
         series=tuple(series),
     )
 
@@ -61,8 +62,8 @@ def _times(test: CollectiveTest) -> Plot:
         name = f"line {len(series)}" if len(test.pieces) > 1 else "line"
         series.append(Series(color, name, tuple((size, piece.time(size)) for size in sizes)))
     return Plot(
-        title="Time by size, and the lines that fit",
-        summary="Measured times and the fitted lines over the size of the array",
+        title=translate("Time by size, and the lines that fit"),
+        summary=translate("Measured times and the fitted lines over the size of the array"),
         x=SIZE,
         y=Axis("time", SECOND, log=True),
         series=tuple(series),

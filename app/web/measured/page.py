@@ -21,6 +21,7 @@ from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.explore.figures import figure_file
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -34,10 +35,10 @@ from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
 router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
-_TITLE = "Your own measurements"
-_LEAD = (
-    "Paste what nccl-tests printed or the log of a training run, and see it beside the wire, the"
-    " formulas and the measurements of others."
+_TITLE = noted("Your own measurements")
+_LEAD = noted(
+    "Paste what nccl-tests printed or the log of a training run, and see it beside the "
+    "wire, the formulas and the measurements of others."
 )
 
 
@@ -143,13 +144,24 @@ def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
             for one in published_logs().values()
         ),
     )
-    return render("measured/measured.html", frame(request, _TITLE, _LEAD, "labs"), page, status)
+    return render(
+        "measured/measured.html",
+        frame(request, translate(_TITLE), translate(_LEAD), "labs"),
+        page,
+        status,
+    )
 
 
 def _named(name: str) -> PublishedMeasurement:
     known = {**published_tests(), **published_logs()}
     if name not in known:
-        raise NotFoundError(f"no published measurement is called {name!r}{nearest(name, known)}")
+        raise NotFoundError(
+            translate(
+                "no published measurement is called {name!r}{near}",
+                name=name,
+                near=nearest(name, known),
+            )
+        )
     return known[name]
 
 
@@ -161,7 +173,7 @@ def _published(request: Request, name: str) -> Response:
         case TrainingLog():
             view = view_of_log(one.report, {})
         case _:
-            raise NotFoundError(f"{name} has nothing to show")
+            raise NotFoundError(translate("{name} has nothing to show", name=name))
     page = PublishedPage(one=one, view=view, text=text_of(name))
     around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
     return render("measured/published.html", around, page)

@@ -8,6 +8,7 @@ from app.errors import sentence
 from app.explorers.records import state_of_records
 from app.measurements.reports import TrainingLog
 from app.measurements.step_prediction import RECORDS, predicted_step, records_of
+from app.translation import translate
 from app.web.urls import explorer_url, formula_url
 
 __all__ = ["RECORDS", "Prediction", "predicted"]
@@ -34,7 +35,7 @@ def predicted(log: TrainingLog, fields: Mapping[str, str]) -> Prediction | None:
     except ValueError as error:
         return Prediction(problem=sentence(str(error)))
     except ArithmeticError:
-        return Prediction(problem="The predicted time is too large for a number.")
+        return Prediction(problem=translate("The predicted time is too large for a number."))
     if found is None:
         return None
     given = records_of(log, fields)

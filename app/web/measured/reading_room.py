@@ -16,6 +16,7 @@ from app.errors import InputError
 from app.measurements.apart import SECONDS, command, environment, reports_from
 from app.measurements.opening import PACKED_LIMIT
 from app.measurements.reading import Report
+from app.translation import translate
 from app.web.frame.aside import aside
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
@@ -60,7 +61,9 @@ class ReadingRoom:
             with TemporaryDirectory(prefix="wallclock-") as folder:
                 paths, fields = await _received(request, Path(folder))
                 if not paths:
-                    raise InputError("paste the output of a test or a log, or choose a file")
+                    raise InputError(
+                        translate("paste the output of a test or a log, or choose a file")
+                    )
                 async with self._desks:
                     return Sent(tuple(await _read(paths)), fields)
         finally:
@@ -112,7 +115,9 @@ async def _read(paths: Sequence[Path]) -> list[Report]:
         async with asyncio.timeout(SECONDS):
             output, _ = await reader.communicate()
     except TimeoutError:
-        raise InputError(f"reading took longer than {SECONDS} s") from None
+        raise InputError(
+            translate("reading took longer than {seconds} s", seconds=SECONDS)
+        ) from None
     finally:
         if reader.returncode is None:
             reader.kill()

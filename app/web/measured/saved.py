@@ -26,6 +26,7 @@ from app.measurements.reports import Unread
 from app.measurements.stored import read_stored, stored
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, Visitor, learner_of, remember, spend
@@ -36,7 +37,9 @@ from app.web.measured.views import ADDRESS, ReportView, view_of
 router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
 _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved
-_STALE = "this page is more than a day old, or was changed: read the file again, then save it"
+_STALE = noted(
+    "this page is more than a day old, or was changed: read the file again, then save it"
+)
 _SEALED = 700_000  # characters of a form's field; a body may have 1 MiB
 V = TypeVar("V", ReportView, TraceView)
 
@@ -100,7 +103,9 @@ async def delete(site: Here, visiting: Visiting, name: str) -> Response:
     """Delete a measurement; only its owner may."""
     own = visiting.learner
     if not own or not await aside(delete_measurement, site.engine, name, own):
-        raise NotFoundError("you have no measurement at that address, so you cannot delete it")
+        raise NotFoundError(
+            translate("you have no measurement at that address, so you cannot delete it")
+        )
     return RedirectResponse(ADDRESS, 303)
 
 
@@ -108,7 +113,7 @@ def _row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
     try:
         first, text, given = _serializer(site).loads(seal, max_age=_AGE)
     except BadSignature:  # or an old one
-        raise InputError(_STALE) from None
+        raise InputError(translate(_STALE)) from None
     name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
     return MeasurementRow(
         name=new_measurement_name(),
@@ -138,7 +143,7 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     row = saved_measurement(site.engine, name)
     if row is None:
         raise NotFoundError(
-            "no measurement is saved at this address; its owner may have deleted it"
+            translate("no measurement is saved at this address; its owner may have deleted it")
         )
     view = view_of_row(row)
     page = SavedPage(
@@ -149,7 +154,7 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
         report=view if isinstance(view, ReportView) else None,
         trace=view if isinstance(view, TraceView) else None,
     )
-    around = frame(request, row.title, "A measurement that was saved", "labs")
+    around = frame(request, row.title, translate("A measurement that was saved"), "labs")
     response = render("measured/saved.html", around, page)
     response.headers["X-Robots-Tag"] = "noindex"
     response.headers["Cache-Control"] = "private, no-store"
@@ -167,4 +172,6 @@ def view_of_row(row: MeasurementRow) -> ReportView | TraceView:
         cluster = Cluster.read(given["cluster"]) if given.get("cluster") else None
         return view_of(read_stored(row.report), given, cluster)
     except (ValueError, ArithmeticError, LookupError, AttributeError, InputError) as error:
-        raise NotFoundError("this measurement cannot be shown by this version") from error
+        raise NotFoundError(
+            translate("this measurement cannot be shown by this version")
+        ) from error

@@ -14,6 +14,7 @@ from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
@@ -23,7 +24,7 @@ from app.web.measured.trace_view import PredictedTolls, TraceView, predicted_tol
 from app.web.measured.views import ADDRESS
 
 TRACES = f"{ADDRESS}/traces"
-TITLE = "Where a traced step's time goes"
+TITLE = noted("Where a traced step's time goes")
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
 router = APIRouter(prefix=TRACES, route_class=LazyRoute)
 
@@ -52,7 +53,13 @@ async def published(request: Request, name: str) -> Response:
     """A published trace."""
     sample = _BY_NAME.get(name)
     if sample is None:
-        raise NotFoundError(f"no trace is called {name[:60]!r}{nearest(name[:60], _BY_NAME)}")
+        raise NotFoundError(
+            translate(
+                "no trace is called {name!r}{near}",
+                name=name[:60],
+                near=nearest(name[:60], _BY_NAME),
+            )
+        )
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
@@ -85,7 +92,7 @@ def _offered(
 def _problem(report: Report) -> str:
     if isinstance(report, Unread):
         return sentence(report.error)
-    return "A file is not a trace, but a table of nccl-tests or a training log."
+    return translate("A file is not a trace, but a table of nccl-tests or a training log.")
 
 
 @lru_cache(maxsize=len(SAMPLES))
@@ -100,7 +107,7 @@ def _page(
     beside: PredictedTolls | None = None,
 ) -> TracesPage:
     return TracesPage(
-        title=sample.title if sample else TITLE,
+        title=sample.title if sample else translate(TITLE),
         sample=sample,
         samples=SAMPLES,
         views=views,

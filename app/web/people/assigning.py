@@ -23,6 +23,7 @@ from app.people.classes import Role, members_of
 from app.people.deletion import refuse_other_name
 from app.people.overview import turnouts
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -170,7 +171,9 @@ def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) ->
     """Store the assignment; return it as it is now instead, if it is not as *stored* anymore."""
     gone = [one.exercise for one in found.entries if one.exercise not in site.catalog.by_id]
     if unknown := set(gone) - {one.exercise for one in (stored.entries if stored else ())}:
-        raise NotFoundError(f"no exercise is called {min(unknown)[:200]!r}")
+        raise NotFoundError(
+            translate("no exercise is called {unknown!r}", unknown=min(unknown)[:200])
+        )
     with open_writing_session(site.engine) as session:
         given = (found.title, found.policy, found.entries)
         if stored is None:
@@ -203,7 +206,7 @@ def _shown(
     request: Request, site: Site, member: Membership, stored: Assignment | None, draft: _Draft
 ) -> Response:
     new_url = f"{class_url(member.class_id)}/assignments/new"
-    heading, form = stored.title if stored else "New assignment", draft.form
+    heading, form = stored.title if stored else translate("New assignment"), draft.form
     paths = [
         Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics
     ]

@@ -15,6 +15,7 @@ from app.people.assignments import Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
 from app.site import Here, Site
+from app.translation import noted, plural, translate
 from app.web.exercise.assigned import tries_left, work_url
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
@@ -25,6 +26,7 @@ from app.web.people.head import ClassHead, assignment_url, head_of
 from app.web.people.mine import Mine, mine
 from app.web.people.rules import rules_of
 
+_GONE = noted("no longer in the course")
 router = APIRouter(prefix="/assignments/{assignment:int}", route_class=LazyRoute)
 _NEARLY = 1e-9  # of the points: they are sums of fractions
 
@@ -88,8 +90,11 @@ async def begin(request: Request, site: Here, visiting: Visiting, assignment: in
     with open_writing_session(site.engine) as session:
         phase = mine(session, site, member, found).phase
         if phase in ("before", "closed"):
-            says = "has not opened yet" if phase == "before" else "is closed"
-            raise InputError(f"{found.title} {says}: it cannot be started")
+            if phase == "before":
+                says = translate("{title} has not opened yet", title=found.title)
+            else:
+                says = translate("{title} is closed", title=found.title)
+            raise InputError(translate("{says}: it cannot be started", says=says))
         if found.policy.sitting:
             begin_sitting(session, assignment, member.person.person)
     return RedirectResponse(assignment_url(assignment), 303)
@@ -125,7 +130,7 @@ def _entries(site: Site, member: Membership, one: Mine) -> Iterator[EntryView]:
         yield EntryView(
             title=exercise.title if exercise else entry.exercise,
             href=work_url(site, member.person, one.assignment, entry.exercise) if exercise else "",
-            kind=exercise.kind_title if exercise else "no longer in the course",
+            kind=translate(exercise.kind_title if exercise else _GONE),
             mark=_mark(one, entry, cell),
             says=tuple(_says(one, entry, cell)),
             points=_points(one, entry, cell),
@@ -154,13 +159,17 @@ def _says(one: Mine, entry: Entry, cell: Cell) -> Iterator[str]:
     if most and one.phase in ("open", "late"):
         yield tries_left(max(0, most - cell.tries), most)
     elif cell.tries:
-        yield f"{cell.tries} {'answer' if cell.tries == 1 else 'answers'}"
+        yield plural("{number} answer", "{number} answers", cell.tries)
     if one.hidden:
         return
     if cell.late:
-        yield "late"
+        yield translate("late")
     if entry.exercise in one.mended:
         yield one.mended[entry.exercise]
     if cell.overridden:
         why = one.given.get(entry.exercise, "")
-        yield f"given by your teacher: {why}" if why else "given by your teacher"
+        yield (
+            translate("given by your teacher: {why}", why=why)
+            if why
+            else translate("given by your teacher")
+        )

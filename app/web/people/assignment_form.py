@@ -14,6 +14,7 @@ from app.people.assignments import Assignment, Entry
 from app.people.local_time import field_text, in_words, read_moment
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
+from app.translation import noted, translate
 from app.web.people.choosing import CHOSEN, ORDER, PLACE, POINTS, points_of
 
 T = TypeVar("T")
@@ -174,20 +175,30 @@ class _Reader:
 
     def _rules(self) -> Policy:
         form = self._form
-        exam = self._number("exam", "the minutes of an exam", 7 * 24 * 60) if form.exam else 0.0
+        exam = (
+            self._number("exam", translate("the minutes of an exam"), 7 * 24 * 60)
+            if form.exam
+            else 0.0
+        )
         costs = form.hints == "cost" and not exam
         if exam and form.solution == "free":
-            self.problems["solution"] = (
+            self.problems["solution"] = translate(
                 "In an exam, the solution can be shown after the due date, or never."
             )
         return Policy(
             zone=self._zone,
-            late=self._number("late", "the percentage", 100) / 100 if form.after == "late" else 0.0,
-            grace=round(_MINUTE * self._number("grace", "the minutes of grace", 24 * 60)),
-            attempts=round(self._number("attempts", "the number of tries", 1000)),
+            late=self._number("late", translate("the percentage"), 100) / 100
+            if form.after == "late"
+            else 0.0,
+            grace=round(
+                _MINUTE * self._number("grace", translate("the minutes of grace"), 24 * 60)
+            ),
+            attempts=round(self._number("attempts", translate("the number of tries"), 1000)),
             variants=self._one_of("variants", _VARIANTS, "own"),
             hints="off" if exam else self._one_of("hints", _HINTS, "free"),
-            hint_cost=self._number("hint_cost", "the percentage", 100) / 100 if costs else 0.1,
+            hint_cost=self._number("hint_cost", translate("the percentage"), 100) / 100
+            if costs
+            else 0.1,
             solution=self._one_of("solution", _SOLUTIONS, "due"),
             show_points=not form.hides,
             sitting=round(exam),
@@ -206,12 +217,15 @@ class _Reader:
     ) -> None:
         if self._form.exam and due is None:
             self.problems.setdefault(
-                "due", "An exam needs a due date: the moment at which everyone has to stop."
+                "due",
+                translate("An exam needs a due date: the moment at which everyone has to stop."),
             )
         if opens and due and due <= opens:
-            self.problems["due"] = "The due date must be after the assignment opens."
+            self.problems["due"] = translate("The due date must be after the assignment opens.")
         if closes and closes < (due or opens or closes):
-            self.problems["closes"] = "The last date for late answers must be after the others."
+            self.problems["closes"] = translate(
+                "The last date for late answers must be after the others."
+            )
 
     def _date(self, name: str) -> datetime | None:
         text = getattr(self._form, name).strip()
@@ -232,8 +246,10 @@ class _Reader:
         except ValueError:
             value = -1.0
         if not 0 <= value <= most:
-            found = f"not {text[:20]!r}" if text else "and the field is empty"
-            self.problems[name] = sentence(f"{what} must be from 0 to {most:,g}, {found}")
+            empty = translate("and the field is empty")
+            found = translate("not {text!r}", text=text[:20]) if text else empty
+            form = noted("{what} must be from 0 to {most:,g}, {found}")
+            self.problems[name] = sentence(translate(form, what=what, most=most, found=found))
             return 0.0
         return value
 
@@ -252,7 +268,11 @@ class _Reader:
     def _entries(self) -> tuple[Entry, ...]:
         for name, text in self._form.unread.items():
             raise InputError(
-                f"the place of {name} must be a number such as 3, not {text.strip()[:20]!r}"
+                translate(
+                    "the place of {name} must be a number such as 3, not {text!r}",
+                    name=name,
+                    text=text.strip()[:20],
+                )
             )
         return tuple(Entry(name, _points(name, text)) for name, text in self._form.points.items())
 
@@ -262,7 +282,11 @@ def _points(exercise: str, text: str) -> float:
         return float(text.strip().replace(",", "."))
     except ValueError:
         raise InputError(
-            f"the points of {exercise} must be a number such as 2.5, not {text[:20]!r}"
+            translate(
+                "the points of {exercise} must be a number such as 2.5, not {text!r}",
+                exercise=exercise,
+                text=text[:20],
+            )
         ) from None
 
 

@@ -21,6 +21,7 @@ from app.people.gradebook import WHOLE, Cell, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.people.overrides import Override, override, overrides_of, read_points
 from app.site import Here, Site
+from app.translation import plural, translate
 from app.units import SECOND, show
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -147,7 +148,7 @@ def student_in(session: Session, class_id: int, person: int) -> Member:
     for one in members_of(session, class_id):
         if one.person == person:
             return one
-    raise NotFoundError("this class has no such member")
+    raise NotFoundError(translate("this class has no such member"))
 
 
 def _store(site: Site, member: Membership, assignment: int, given: Override, why: str) -> None:
@@ -234,7 +235,7 @@ def exercise_cells(
         ),
         cell(
             WHOLE,
-            Hyperlink("", "The whole assignment"),
+            Hyperlink("", translate("The whole assignment")),
             total(cells, student.person, assignment),
             assignment.points,
         ),
@@ -247,9 +248,9 @@ def _row(
     known = site.catalog.by_id.get(exercise)
     why = [one.why] if one.why else []
     if one.before is not None and one.before != one.score:
-        why.append(f"judged again: {100 * one.before:.3g} % before")
+        why.append(translate("judged again: {before:.3g} % before", before=100 * one.before))
     if one.hints and "hints" not in one.why:
-        why.append(f"{one.hints} {'hint' if one.hints == 1 else 'hints'} seen")
+        why.append(plural("{number} hint seen", "{number} hints seen", one.hints))
     return GivenRow(
         answer=one.answer if len(one.answer) <= _LONGEST else f"{one.answer[:_LONGEST]}…",
         link=link_to(site, exercise, one.seed),

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from app.content.catalog import Catalog, Topic
 from app.kinds import Exercise
 from app.people.assignments import Entry
+from app.translation import noted, translate
 from app.web.urls import exercise_url
 
 # Names of fields; an exercise's id follows POINTS and PLACE. A browser with scripts sends ORDER.
 CHOSEN, POINTS, PLACE, ORDER = "exercise", "points:", "place:", "order"
+
+_ABOUT = noted("{kind}, level {level}, {minutes:g} min")
+_CORE = noted("{kind}, level {level}, {minutes:g} min, core")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +65,20 @@ def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[Chapter, .
         for topic in catalog.topics
     ]
     gone = tuple(
-        Choice(id=name, href="", title=name, about="not on this server", chosen=True, points=worth)
+        Choice(
+            id=name,
+            href="",
+            title=name,
+            about=translate("not on this server"),
+            chosen=True,
+            points=worth,
+        )
         for name, worth in points.items()
         if name not in catalog.by_id
     )
-    return (*found, Chapter("", "No longer on this server", gone)) if gone else tuple(found)
+    return (
+        (*found, Chapter("", translate("No longer on this server"), gone)) if gone else tuple(found)
+    )
 
 
 def in_order(
@@ -94,12 +107,17 @@ def path_points(topic: Topic) -> Mapping[str, str]:
 
 
 def _choice(exercise: Exercise, points: str | None) -> Choice:
-    core = ", core" if exercise.core else ""
+    form = _CORE if exercise.core else _ABOUT
     return Choice(
         id=exercise.id,
         href=exercise_url(exercise.id),
         title=exercise.title,
-        about=f"{exercise.kind_title}, level {exercise.level}, {exercise.minutes:g} min{core}",
+        about=translate(
+            form,
+            kind=translate(exercise.kind_title),
+            level=exercise.level,
+            minutes=exercise.minutes,
+        ),
         chosen=points is not None,
         points=points or "1",
     )

@@ -17,6 +17,7 @@ from app.network.routes import LazyRoute
 from app.people.classes import Role, classes_of, create_class, enroll, number_of
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, sign_in, spend
@@ -24,9 +25,9 @@ from app.web.people.head import class_url
 
 router = APIRouter(prefix="/classes", route_class=LazyRoute)
 _COST = 100.0  # answers; what a new class takes of the allowance of an address
-_SAYS = (
-    "Run a course on Wallclock: students join by a link, you choose exercises and dates, and the "
-    "points are counted for you."
+_SAYS = noted(
+    "Run a course on Wallclock: students join by a link, you choose exercises and "
+    "dates, and the points are counted for you."
 )
 
 
@@ -83,7 +84,9 @@ async def make(
 ) -> Response:
     """Make a class, whose teacher is the visitor."""
     if not _may_make(site):
-        raise InputError("classes are made by the operator of this server: wallclock class create")
+        raise InputError(
+            translate("classes are made by the operator of this server: wallclock class create")
+        )
     spend(request, site.allowances.answers, "new classes", _COST)
     form = MakeForm(
         allowed=True,
@@ -117,7 +120,12 @@ def _shown(
 ) -> Response:
     cards = _cards(site, person) if person else ()
     page = ClassesPage(cards, form, tuple(sorted(available_timezones())), person is not None)
-    return render("people/classes.html", frame(request, "Classes", _SAYS, "classes"), page, status)
+    return render(
+        "people/classes.html",
+        frame(request, translate("Classes"), translate(_SAYS), "classes"),
+        page,
+        status,
+    )
 
 
 def _cards(site: Site, person: SignedIn) -> tuple[ClassCard, ...]:

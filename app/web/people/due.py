@@ -9,6 +9,7 @@ from fastapi import Request, Response
 from app.db.session import open_session
 from app.people.assignments import assignments_of
 from app.site import Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.people.guard import Membership
@@ -52,10 +53,12 @@ async def due_page(request: Request, site: Site, member: Membership) -> Response
 def points_of(one: Mine) -> str:
     """The points so far, in words; when they are shown, while they are hidden."""
     if one.phase in ("before", "unstarted"):
-        return f"{one.assignment.points:g} points"
+        return translate("{points:g} points", points=one.assignment.points)
     if one.hidden:
-        return f"points {one.hidden}"
-    return f"{one.points:.4g} of {one.assignment.points:g} points"
+        return translate("points {hidden}", hidden=one.hidden)
+    return translate(
+        "{earned:.4g} of {points:g} points", earned=one.points, points=one.assignment.points
+    )
 
 
 def _due(request: Request, site: Site, member: Membership) -> Response:

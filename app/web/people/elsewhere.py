@@ -18,6 +18,7 @@ from app.network.routes import LazyRoute
 from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend
@@ -28,7 +29,7 @@ from app.web.people.ways import ConnectPage, NamePage, RefusedPage
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
 _PRIVATE = {"Cache-Control": "no-store"}
-_NAMELESS = "someone without a name"
+_NAMELESS = noted("someone without a name")
 router = APIRouter(prefix=_PATH, route_class=LazyRoute)
 
 
@@ -67,7 +68,7 @@ async def from_proxy(request: Request, site: Here, visiting: Visiting, next: str
     """Sign in the one whom the proxy names."""
     subject = site.proxy.subject(request.scope)
     if not subject:
-        raise NotFoundError("no proxy in front of this server has signed you in")
+        raise NotFoundError(translate("no proxy in front of this server has signed you in"))
     pending = Pending(proxy.ISSUER, subject, own_path(next))
     return await aside(_arrived, request, site, visiting, pending)
 
@@ -100,8 +101,8 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
     pending = _pending(request, site)
     if visiting.person is None or pending is None:
         raise sign_in_first(request)
-    page = ConnectPage(_called(site, pending), visiting.person.name or _NAMELESS)
-    return render("people/connect.html", frame(request, "Is this you?", here="me"), page)
+    page = ConnectPage(_called(site, pending), visiting.person.name or translate(_NAMELESS))
+    return render("people/connect.html", frame(request, translate("Is this you?"), here="me"), page)
 
 
 @router.post("/connect", dependencies=[FromHere])
@@ -111,7 +112,9 @@ async def connect(
     """Connect the new identity with the person who is signed in, or make another person."""
     pending = _pending(request, site)
     if pending is None or mine not in ("yes", "no"):
-        return _refused(request, RefusedError("that took longer than ten minutes; sign in again"))
+        return _refused(
+            request, RefusedError(translate("that took longer than ten minutes; sign in again"))
+        )
     same = visiting.person is not None and visiting.person.person == pending.person
     return await aside(_enter, request, site, visiting, pending, connects=mine == "yes" and same)
 
@@ -137,7 +140,13 @@ async def begin(
 def _provider(site: Site, slug: str) -> Provider:
     known = site.federation.providers
     if slug not in known:
-        raise NotFoundError(f"no way to sign in is called {slug[:60]!r}{nearest(slug[:60], known)}")
+        raise NotFoundError(
+            translate(
+                "no way to sign in is called {slug!r}{near}",
+                slug=slug[:60],
+                near=nearest(slug[:60], known),
+            )
+        )
     return known[slug]
 
 
@@ -204,13 +213,13 @@ def _name_page(
     if visiting.person is None:
         raise sign_in_first(request)
     page = NamePage(name or visiting.person.name, to or "/me", problem)
-    around = frame(request, "Your name", here="me")
+    around = frame(request, translate("Your name"), here="me")
     return render("people/name.html", around, page, 422 if problem else 200)
 
 
 def _refused(request: Request, error: RefusedError, to: str = "") -> Response:
     again = f"{_PATH}?{urlencode({'next': to})}" if to else _PATH
-    around = frame(request, "Not signed in", here="me")
+    around = frame(request, translate("Not signed in"), here="me")
     return render("people/refused.html", around, RefusedPage(sentence(str(error)), again), 400)
 
 

@@ -19,6 +19,7 @@ from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words, on_the_calendar, read_moment
 from app.people.policy import Policy, dates_of
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -130,16 +131,21 @@ def _numbers(texts: Iterable[str]) -> Sequence[int]:
 
 def _give(site: Site, member: Membership, one: Assignment, sent: Sent) -> None:
     if not sent.persons:
-        raise InputError("nobody is chosen: tick at least one student")
+        raise InputError(translate("nobody is chosen: tick at least one student"))
     if len(sent.why) > REASON_LIMIT or not sent.why.isprintable():
-        raise InputError(f"a reason has at most {REASON_LIMIT} printable characters")
+        raise InputError(
+            translate(
+                "a reason has at most {reason_limit} printable characters",
+                reason_limit=REASON_LIMIT,
+            )
+        )
     until = read_moment(sent.until, one.policy.zone, ends=True).at
     _refuse_useless(one.policy, until, site)
     with open_writing_session(site.engine) as session:
         everyone = {other.person: other for other in members_of(session, one.class_id)}
         students = {number for number, other in everyone.items() if other.role is Role.STUDENT}
         if sent.persons - students:
-            raise InputError("one of those who are chosen has left the class meanwhile")
+            raise InputError(translate("one of those who are chosen has left the class meanwhile"))
         by = everyone[member.person.person].name
         extend(session, one.id, sorted(sent.persons), until, by, sent.why)
         session.commit()
@@ -159,11 +165,13 @@ def _refuse_useless(policy: Policy, until: datetime, site: Site) -> None:
     if policy.sitting:
         return  # it is the moment by which the student stops, earlier or later
     if policy.due is None and policy.closes is None:
-        raise InputError("this assignment has no due date: nothing can be extended")
+        raise InputError(translate("this assignment has no due date: nothing can be extended"))
     first = policy.due or policy.closes
     if first and until <= first:
         words = on_the_calendar(first, policy.zone, site.clock())
-        raise InputError(f"everyone has until {words}; an extension must be later")
+        raise InputError(
+            translate("everyone has until {words}; an extension must be later", words=words)
+        )
 
 
 def _end(site: Site, assignment: int, persons: Sequence[int]) -> None:
@@ -209,7 +217,7 @@ def _shown(
         sent=sent,
         words=date_words(sent.until, zone, now, ends=True),
     )
-    around = frame(request, f"Extensions of {one.title}", here="classes")
+    around = frame(request, translate("Extensions of {title}", title=one.title), here="classes")
     return render("people/extensions.html", around, page, 422 if sent.problem else 200)
 
 

@@ -23,6 +23,7 @@ from app.people.grade_files import (
 from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -73,8 +74,13 @@ async def grades_csv(
     chosen = next((one for one in FORMATS if one == given), None)
     if chosen is None:
         raise InputError(
-            f"format must be {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {given[:40]!r}"
-            f"{nearest(given, FORMATS)}"
+            translate(
+                "format must be {formats} or {last}, not {given!r}{near}",
+                formats=", ".join(FORMATS[:-1]),
+                last=FORMATS[-1],
+                given=given[:40],
+                near=nearest(given, FORMATS),
+            )
         )
     text = await aside(_written, site, member, chosen, assignment)
     stem = re.sub(r"[^A-Za-z0-9]+", "-", member.row.name).strip("-") or "class"
@@ -164,9 +170,9 @@ def _shown(
         head=head_of(member, "Grades"),
         teaches=member.teaches,
         files=(
-            Hyperlink(f"{href}ours", "For a spreadsheet"),
-            Hyperlink(f"{href}canvas", "For Canvas"),
-            Hyperlink(f"{href}moodle", "For Moodle"),
+            Hyperlink(f"{href}ours", translate("For a spreadsheet")),
+            Hyperlink(f"{href}canvas", translate("For Canvas")),
+            Hyperlink(f"{href}moodle", translate("For Moodle")),
         ),
         assignments=tuple(
             Hyperlink(f"{href}ours&assignment={one.id}", one.title) for one in assignments
@@ -177,5 +183,7 @@ def _shown(
         problem=problem,
         moved=moved,
     )
-    around = frame(request, f"Grades of {member.row.name} as files", here="classes")
+    around = frame(
+        request, translate("Grades of {name} as files", name=member.row.name), here="classes"
+    )
     return render("people/grade_files.html", around, page, 422 if problem else 200)

@@ -14,6 +14,7 @@ from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.gradebook import cells_of, gradebook_of
 from app.site import Here, Site
+from app.translation import translate
 from app.units import SECOND, show
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -95,7 +96,7 @@ def one_of(assignments: Sequence[Assignment], number: int) -> Assignment:
     for one in assignments:
         if one.id == number:
             return one
-    raise NotFoundError("this class has no such assignment")
+    raise NotFoundError(translate("this class has no such assignment"))
 
 
 def _class_shown(request: Request, site: Site, member: Membership, asked: Asked) -> Response:
@@ -111,7 +112,7 @@ def _class_shown(request: Request, site: Site, member: Membership, asked: Asked)
         table=class_table(students, assignments, book, asked),
         assignments=_links(asked.href, assignments),
     )
-    around = frame(request, f"Grades of {member.row.name}", here="classes")
+    around = frame(request, translate("Grades of {name}", name=member.row.name), here="classes")
     return render("people/grades_page.html", around, page)
 
 
@@ -134,7 +135,7 @@ def _assignment_shown(
         assignments=_links(book, assignments),
         figures=figures,
     )
-    around = frame(request, f"Grades of {one.title}", here="classes")
+    around = frame(request, translate("Grades of {title}", title=one.title), here="classes")
     return render("people/grades_page.html", around, page)
 
 

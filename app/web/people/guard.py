@@ -14,13 +14,14 @@ from app.people.assignments import Assignment, assignment_with
 from app.people.classes import Role, number_of, role_in
 from app.people.persons import SignedIn
 from app.site import Site
+from app.translation import noted, translate
 from app.web.frame.visitor import Visitor
 
 _LARGEST = 2**63 - 1  # number of a row
 # The same words for a class that does not exist and for one of others: nobody learns which.
-_NOT_HERE = (
-    "there is no such class, or you are not in it, or this page is for its teachers; a link of "
-    "your teacher lets you join"
+_NOT_HERE = noted(
+    "there is no such class, or you are not in it, or this page is for its teachers; a "
+    "link of your teacher lets you join"
 )
 
 
@@ -70,7 +71,7 @@ async def in_assignment(
     with open_session(site.engine) as session:
         row = session.get(AssignmentRow, assignment) if assignment <= _LARGEST else None
         if row is None:
-            raise NotFoundError(_NOT_HERE)
+            raise NotFoundError(translate(_NOT_HERE))
         member = _membership(session, person, row.class_id, least)
         return member, assignment_with(session, assignment)
 
@@ -83,7 +84,7 @@ def sign_in_first(request: Request) -> HTTPException:
     elif request.url.query:
         back = f"{back}?{request.url.query}"
     location = f"/sign-in?{urlencode({'next': back})}"
-    return HTTPException(303, "sign in first", {"Location": location})
+    return HTTPException(303, translate("sign in first"), {"Location": location})
 
 
 def _person(request: Request, visiting: Visitor) -> SignedIn:
@@ -96,5 +97,5 @@ def _membership(session: Session, person: SignedIn, class_id: int, least: Role) 
     row = session.get(ClassRow, class_id) if class_id <= _LARGEST else None
     role = role_in(session, class_id, person.person) if row is not None else None
     if row is None or role is None or role < least:
-        raise NotFoundError(_NOT_HERE)
+        raise NotFoundError(translate(_NOT_HERE))
     return Membership(row, role, person)

@@ -6,6 +6,7 @@ from fastapi import Request
 from starlette.exceptions import HTTPException
 
 from app.site import Site
+from app.translation import plural, translate
 from app.web.frame.visitor import address_of
 
 EVERY_CLASS = "any class"  # the bucket of codes that were typed without a class
@@ -21,8 +22,10 @@ def check_guesses(request: Request, site: Site, bucket: str = "") -> None:
     if bucket:
         waits.append(site.allowances.wrong_codes_of_class.blocked(bucket))
     if wait := math.ceil(max(waits)):
-        when = "in a second" if wait == 1 else f"in {wait:,} seconds"
-        says = f"too many wrong codes were tried in a short time; try again {when}"
+        when = plural("in a second", "in {number:,} seconds", wait)
+        says = translate(
+            "too many wrong codes were tried in a short time; try again {when}", when=when
+        )
         raise HTTPException(429, says, {"Retry-After": str(wait)})
 
 

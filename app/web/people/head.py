@@ -3,9 +3,15 @@
 from dataclasses import dataclass
 
 from app.people.classes import Role
+from app.translation import noted, translate
 from app.web.people.guard import Membership
 
-_PARTS = (("", "Assignments"), ("/people", "People"), ("/live", "Live"), ("/grades", "Grades"))
+_PARTS = (
+    ("", noted("Assignments")),
+    ("/people", noted("People")),
+    ("/live", noted("Live")),
+    ("/grades", noted("Grades")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,5 +57,5 @@ def head_of(member: Membership, here: str = "") -> ClassHead:
         zone=member.row.zone,
         demo=member.row.demo,
         archived=member.row.archived is not None,
-        tabs=tuple(Tab(href + end, text, text == here) for end, text in shown),
+        tabs=tuple(Tab(href + end, translate(text), text == here) for end, text in shown),
     )

@@ -9,10 +9,11 @@ from app.kinds import Exercise
 from app.kinds.remembered import Remembered
 from app.markdown import inline_html
 from app.site import Site
+from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
 
-_GONE = Markup("A mistake that the exercise no longer lists")
+_GONE = noted("A mistake that the exercise no longer lists")
 
 
 class _Shown(Remembered[tuple[str, str, int], Markup]):
@@ -34,7 +35,7 @@ class Idea:
 def idea_html(exercise: Exercise | None, key: str, seed: int = 0) -> Markup:
     """The diagnosis with that *key*, with the values that *seed* draws."""
     if exercise is None:
-        return _GONE
+        return Markup(translate(_GONE))
     return _shown.of((exercise.digest, key, seed), lambda: _html(exercise, key, seed))
 
 
@@ -42,8 +43,8 @@ def _html(exercise: Exercise, key: str, seed: int) -> Markup:
     try:
         says = exercise.diagnosis(key, seed)
     except (AppError, ValueError):  # it names what this drawing does not have
-        return _GONE
-    return inline_html(says) if says else _GONE
+        return Markup(translate(_GONE))
+    return inline_html(says) if says else Markup(translate(_GONE))
 
 
 def link_to(site: Site, exercise: str, seed: int = 0) -> Hyperlink:

@@ -15,6 +15,7 @@ from app.people.csv_text import decoded
 from app.people.members import hold
 from app.people.rosters import Difference, apply, difference
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -100,5 +101,5 @@ def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) 
 
 
 def _shown(request: Request, member: Membership, page: RosterPage) -> Response:
-    around = frame(request, f"Roster of {member.row.name}", here="classes")
+    around = frame(request, translate("Roster of {name}", name=member.row.name), here="classes")
     return render("people/roster.html", around, page, 422 if page.problem else 200)

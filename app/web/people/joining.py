@@ -16,6 +16,7 @@ from app.network.routes import LazyRoute
 from app.people.classes import class_of_code, number_of, role_in
 from app.people.joining import Joined, invented_name, join_as, join_as_new, may_join, new_form
 from app.site import Here, Site, site_in
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, Visitor, sign_in, spend
@@ -27,9 +28,9 @@ from app.web.people.ways import Ways, ways_to_sign_in
 router = APIRouter(prefix="/join", route_class=LazyRoute)
 _COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands
 _LONGEST_FORM = 64  # characters of what makes a form of its own
-_NO_CLASS = (
-    "no class has this link: it was renewed, or a letter is missing; ask your teacher for the link "
-    "of today"
+_NO_CLASS = noted(
+    "no class has this link: it was renewed, or a letter is missing; ask your teacher "
+    "for the link of today"
 )
 
 
@@ -120,7 +121,7 @@ def _class(session: Session, request: Request, site: Site, code: str) -> ClassRo
     row = class_of_code(session, code)
     if row is None:
         count_wrong_code(request, site)
-        raise NotFoundError(_NO_CLASS)
+        raise NotFoundError(translate(_NO_CLASS))
     return row
 
 
@@ -146,7 +147,12 @@ def _form(
         problem=problem,
         ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
     )
-    return render("people/join.html", frame(request, f"Join {row.name}", here="me"), page, status)
+    return render(
+        "people/join.html",
+        frame(request, translate("Join {name}", name=row.name), here="me"),
+        page,
+        status,
+    )
 
 
 def _seat(
@@ -160,7 +166,10 @@ def _seat(
         new=bool(joined.cookie),
         work=offered(request, site, visiting),
     )
-    around = replace(frame(request, f"You are in {row.name}", here="me"), person=page.name or "You")
+    around = replace(
+        frame(request, translate("You are in {name}", name=row.name), here="me"),
+        person=page.name or translate("You"),
+    )
     response = render("people/seat.html", around, page)
     if joined.cookie:
         sign_in(request, response, joined.cookie)

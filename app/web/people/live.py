@@ -17,6 +17,7 @@ from app.people.assignments import Assignment, Entry, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.policy import dates_of
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -26,10 +27,10 @@ from app.web.people.ideas import Idea, idea_html, link_to
 
 router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 _WORDS: Mapping[State, str] = {
-    "new": "not begun",
-    "trying": "trying",
-    "stuck": "stuck",
-    "solved": "solved",
+    "new": noted("not begun"),
+    "trying": noted("trying"),
+    "stuck": noted("stuck"),
+    "solved": noted("solved"),
 }
 _IDEAS = 5  # of an exercise
 _NAMES = 60  # of a state
@@ -98,7 +99,7 @@ async def live(
 def _shown(request: Request, site: Site, member: Membership, wanted: str, named: bool) -> Response:
     with open_session(site.engine) as session:
         page = _page(site, session, member, wanted, named)
-    around = frame(request, f"{member.row.name}, live", here="classes")
+    around = frame(request, translate("{name}, live", name=member.row.name), here="classes")
     return render("people/live.html", around, page)
 
 
@@ -133,7 +134,7 @@ def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> As
         for one in assignments:
             if str(one.id) == wanted:
                 return one
-        raise NotFoundError("this class has no such assignment")
+        raise NotFoundError(translate("this class has no such assignment"))
     still = [one for one in assignments if _is_open(one, now)]
     due = [(one.policy.due, one.id, one) for one in still if one.policy.due]
     if due:
@@ -186,7 +187,7 @@ def _counts(
         counts.append(
             StateCount(
                 state=state,
-                word=_WORDS[state],
+                word=translate(_WORDS[state]),
                 count=sizes[state],
                 start=round(start, 3),
                 width=round(width, 3),

@@ -24,6 +24,7 @@ from app.people.persons import (
     close_every_browser,
 )
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
@@ -79,15 +80,17 @@ class GonePage:
 
 
 _SAID = {
-    "name": "Your name was changed.",
-    "left": "You left the class. Your answers are still yours.",
+    "name": noted("Your name was changed."),
+    "left": noted("You left the class. Your answers are still yours."),
 }
 
 
 @router.get("")
 async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
     """The page of the person who is signed in."""
-    return await aside(_me, request, site, visiting, _SAID.get(done, ""))
+    return await aside(
+        _me, request, site, visiting, translate(_SAID[done]) if done in _SAID else ""
+    )
 
 
 @router.post("/name", dependencies=[FromHere])
@@ -124,13 +127,15 @@ async def new_code(
         names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
         member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
         if member is None:
-            raise InputError("you are not in that class")
+            raise InputError(translate("you are not in that class"))
         code = renew_seat_code(session, member)
         session.commit()
     page = CodePage(
         class_name=names[class_id], href=class_url(class_id), name=person.name, code=code
     )
-    return render("people/new_code.html", frame(request, "Your new seat code", here="me"), page)
+    return render(
+        "people/new_code.html", frame(request, translate("Your new seat code"), here="me"), page
+    )
 
 
 @router.get("/export")
@@ -155,10 +160,12 @@ async def leave(
     """Leave a class."""
     person = _person(request, visiting)
     if sure != "yes":
-        raise InputError("you are still in the class: tick the box to confirm, then leave again")
+        raise InputError(
+            translate("you are still in the class: tick the box to confirm, then leave again")
+        )
     with open_writing_session(site.engine) as session:
         if role_in(session, class_id, person.person) is None:
-            raise InputError("you are not in that class")
+            raise InputError(translate("you are not in that class"))
         leave_class(session, class_id, person.person)
     return RedirectResponse("/me?done=left", 303)
 
@@ -170,10 +177,12 @@ async def delete(
     """Delete the person."""
     person = _person(request, visiting)
     if sure != "yes":
-        raise InputError("nothing was deleted: tick the box to confirm, then delete again")
+        raise InputError(
+            translate("nothing was deleted: tick the box to confirm, then delete again")
+        )
     with open_writing_session(site.engine) as session:
         stays = delete_person(session, _row(session, person))
-    around = frame(request, "Deleted", here="me", signed_in=False)
+    around = frame(request, translate("Deleted"), here="me", signed_in=False)
     return _signed_out(request, site, render("people/gone.html", around, GonePage(stays)))
 
 
@@ -233,7 +242,7 @@ def _person(request: Request, visiting: Visitor) -> SignedIn:
 def _row(session: Session, person: SignedIn) -> PersonRow:
     row = session.get(PersonRow, person.person)
     if row is None:
-        raise InputError("this person was deleted a moment ago")
+        raise InputError(translate("this person was deleted a moment ago"))
     return row
 
 

@@ -12,25 +12,43 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.content.catalog import Catalog
 from app.errors import InputError
+from app.translation import noted, translate
 from app.web.people.assignment_form import AssignmentForm
 from app.web.people.choosing import title_of
 
 _FORM = TypeAdapter(AssignmentForm)
 _APART = ("points", "unread")  # not compared as one text
 _NAMES = {
-    "title": "Title", "opens": "Opens", "due": "Due", "closes": "Last date for late answers",
-    "after": "After the due date", "late": "Percent lost per day", "grace": "Minutes of grace",
-    "attempts": "Tries that count", "variants": "Numbers in the exercises", "hints": "Hints",
-    "hint_cost": "Cost of a hint", "solution": "Worked solution", "hides": "Hide points until due",
-    "exam": "Minutes of the exam",
-}  # fmt: skip
+    "title": noted("Title"),
+    "opens": noted("Opens"),
+    "due": noted("Due"),
+    "closes": noted("Last date for late answers"),
+    "after": noted("After the due date"),
+    "late": noted("Percent lost per day"),
+    "grace": noted("Minutes of grace"),
+    "attempts": noted("Tries that count"),
+    "variants": noted("Numbers in the exercises"),
+    "hints": noted("Hints"),
+    "hint_cost": noted("Cost of a hint"),
+    "solution": noted("Worked solution"),
+    "hides": noted("Hide points until due"),
+    "exam": noted("Minutes of the exam"),
+}
 _WORDS = {
-    ("after", "ends"): "practice", ("after", "late"): "answers count", ("variants", "own"): "own",
-    ("variants", "same"): "the same for all", ("variants", "many"): "any",
-    ("hints", "free"): "free", ("hints", "cost"): "at a cost", ("hints", "off"): "none",
-    ("solution", "free"): "at any time", ("solution", "due"): "after the due date",
-    ("solution", "off"): "never", ("hides", "True"): "yes", ("hides", "False"): "no",
-}  # fmt: skip
+    ("after", "ends"): noted("practice"),
+    ("after", "late"): noted("answers count"),
+    ("variants", "own"): noted("own"),
+    ("variants", "same"): noted("the same for all"),
+    ("variants", "many"): noted("any"),
+    ("hints", "free"): noted("free"),
+    ("hints", "cost"): noted("at a cost"),
+    ("hints", "off"): noted("none"),
+    ("solution", "free"): noted("at any time"),
+    ("solution", "due"): noted("after the due date"),
+    ("solution", "off"): noted("never"),
+    ("hides", "True"): noted("yes"),
+    ("hides", "False"): noted("no"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +75,7 @@ def seen_form(text: str) -> AssignmentForm:
     try:
         return _FORM.validate_json(text)
     except ValidationError:
-        raise InputError("this form is incomplete; open the assignment again") from None
+        raise InputError(translate("this form is incomplete; open the assignment again")) from None
 
 
 def same(one: AssignmentForm, other: AssignmentForm) -> bool:
@@ -87,15 +105,22 @@ def changes(
         before, stored, typed = (str(getattr(form, name)) for form in (seen, now, mine))
         if stored != before:
             yours = _shown(name, typed) if typed not in (before, stored) else ""
-            yield Meanwhile(_NAMES[name], _shown(name, before), _shown(name, stored), yours)
+            yield Meanwhile(
+                translate(_NAMES[name]), _shown(name, before), _shown(name, stored), yours
+            )
     for exercise in dict.fromkeys((*seen.points, *now.points)):
         worth = [form.points.get(exercise) for form in (seen, now, mine)]
         if worth[0] != worth[1]:
             yours = _worth(worth[2]) if worth[2] not in worth[:2] else ""
             yield Meanwhile(title_of(catalog, exercise), _worth(worth[0]), _worth(worth[1]), yours)
     if _moved(list(seen.points), list(now.points)):
-        yours = "another order" if _moved(list(seen.points), list(mine.points)) else ""
-        yield Meanwhile("Order", "the order of the exercises", "another one", yours)
+        yours = translate("another order") if _moved(list(seen.points), list(mine.points)) else ""
+        yield Meanwhile(
+            translate("Order"),
+            translate("the order of the exercises"),
+            translate("another one"),
+            yours,
+        )
 
 
 def _plain() -> Iterator[str]:
@@ -103,12 +128,15 @@ def _plain() -> Iterator[str]:
 
 
 def _shown(name: str, text: str) -> str:
-    known = _WORDS.get((name, text), text)
-    return known.replace("T", " ") if name in ("opens", "due", "closes") else known or "empty"
+    if (name, text) in _WORDS:
+        return translate(_WORDS[name, text])
+    if name in ("opens", "due", "closes"):
+        return text.replace("T", " ")
+    return text or translate("empty")
 
 
 def _worth(points: str | None) -> str:
-    return "not chosen" if points is None else f"{points} pt"
+    return translate("not chosen") if points is None else translate("{points} pt", points=points)
 
 
 def _either(

@@ -15,7 +15,14 @@ from app.people.policy import Dates, Phase
 from app.people.regrading import raised_for
 from app.people.work import release_of
 from app.site import Site
+from app.translation import noted, translate
 from app.web.people.guard import Membership
+
+_DUE = noted("due {moment}")
+_ENDS = noted("ends {moment}")
+_FINISH_BY = noted("start it, and finish by {moment}")
+_MORE = noted("mended and judged again on {day}: an answer of yours is worth more")
+_LESS = noted("mended and judged again on {day}: an answer of yours is worth less")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +63,30 @@ class Mine:
         """The dates that matter now, in words."""
         dates = self.dates
         if self.phase == "before" and dates.opens:
-            yield f"opens {self.worded(dates.opens)}"
+            yield translate("opens {moment}", moment=self.worded(dates.opens))
         if self.phase == "closed":
-            yield f"closed {self.worded(dates.closes)}" if dates.closes else "closed"
+            if dates.closes:
+                yield translate("closed {moment}", moment=self.worded(dates.closes))
+            else:
+                yield translate("closed")
             return
-        ends = "due"
-        if self.assignment.policy.sitting:
-            ends = "start it, and finish by" if self.phase == "unstarted" else "ends"
-        yield f"{ends} {self.worded(dates.due)}" if dates.due else "no due date"
-        if self.extended:
-            general = self.assignment.policy.due
-            others = f" (for others {self._day(general)})" if general else ""
-            yield f"extended for you{others}"
+        yield self._ends()
+        general = self.assignment.policy.due
+        if self.extended and general:
+            yield translate("extended for you (for others {moment})", moment=self._day(general))
+        elif self.extended:
+            yield translate("extended for you")
         if dates.closes and dates.closes != dates.due:
-            yield f"closes {self.worded(dates.closes)}"
+            yield translate("closes {moment}", moment=self.worded(dates.closes))
+
+    def _ends(self) -> str:
+        """Until when answers count in full."""
+        if not self.dates.due:
+            return translate("no due date")
+        form = _DUE
+        if self.assignment.policy.sitting:
+            form = _FINISH_BY if self.phase == "unstarted" else _ENDS
+        return translate(form, moment=self.worded(self.dates.due))
 
     def _day(self, at: datetime) -> str:
         return on_the_calendar(at, self.assignment.policy.zone, self.now)
@@ -124,9 +141,8 @@ def _mended(
     """What regrades changed, by exercise; the last one that did."""
     zone, said = assignment.policy.zone, dict[str, str]()
     for one in raised_for(session, assignment, learner):
-        way = "more" if one.after > one.before else "less"
         day = on_the_calendar(one.at, zone, now)
-        says = f"mended and judged again on {day}: an answer of yours is worth {way}"
+        says = translate(_MORE if one.after > one.before else _LESS, day=day)
         said.setdefault(one.exercise, says)
     return said
 
@@ -135,4 +151,6 @@ def _hidden(assignment: Assignment, dates: Dates, now: datetime) -> str:
     released = release_of(assignment.policy, dates)
     if assignment.policy.show_points or released is None or now > released:
         return ""
-    return f"shown after {on_the_calendar(released, assignment.policy.zone, now)}"
+    return translate(
+        "shown after {moment}", moment=on_the_calendar(released, assignment.policy.zone, now)
+    )

@@ -16,6 +16,7 @@ from app.people.local_time import in_words
 from app.people.overview import Turnout, turnouts
 from app.people.policy import dates_of
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visiting
@@ -25,6 +26,14 @@ from app.web.people.head import ClassHead, assignment_url, head_of
 from app.web.people.join_link import JoinLink, join_link
 
 router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
+
+_STATES = {
+    "before": noted("not open yet"),
+    "unstarted": noted("open"),
+    "open": noted("open"),
+    "late": noted("past due"),
+    "closed": noted("closed"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +94,7 @@ async def slide(request: Request, site: Here, visiting: Visiting, class_id: int)
     link = join_link(request, site, member)
     modules = qr_code(link.href)
     page = SlidePage(head_of(member), link, svg_path(modules or []), len(modules or []))
-    around = frame(request, f"Join {member.row.name}", here="classes")
+    around = frame(request, translate("Join {name}", name=member.row.name), here="classes")
     return render("people/slide.html", around, page)
 
 
@@ -116,13 +125,12 @@ def _has_code(one: Member, member: Membership) -> bool:
 def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> AssignmentCard:
     policy = assignment.policy
     phase = dates_of(policy).phase(now, policy.grace)
-    words = {"before": "not open yet", "unstarted": "open", "late": "past due"}
     return AssignmentCard(
         title=assignment.title,
         href=assignment_url(assignment.id),
         exercises=len(assignment.entries),
         points=assignment.points,
-        state=words.get(phase, phase),
+        state=translate(_STATES[phase]),
         dates=tuple(_dates(assignment, policy.zone, now)),
         exam=policy.sitting,
         turnout=turnout,
@@ -133,10 +141,15 @@ def _dates(assignment: Assignment, zone: ZoneInfo, now: datetime) -> list[str]:
     """The dates that matter now, in words."""
     policy = assignment.policy
     if policy.opens and now < policy.opens:
-        first = [f"opens {in_words(policy.opens, zone, now)}"]
+        first = [translate("opens {moment}", moment=in_words(policy.opens, zone, now))]
     else:
         first = []
-    due = [f"due {in_words(policy.due, zone, now)}"] if policy.due else ["no due date"]
+    if policy.due:
+        due = [translate("due {moment}", moment=in_words(policy.due, zone, now))]
+    else:
+        due = [translate("no due date")]
     ends = policy.closes and policy.closes != policy.due
-    last = [f"closes {in_words(policy.closes, zone, now)}"] if policy.closes and ends else []
+    last = []
+    if policy.closes and ends:
+        last = [translate("closes {moment}", moment=in_words(policy.closes, zone, now))]
     return [*first, *due, *last]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import InputError
 from app.people.regrading import Regraded
+from app.translation import translate
 
 SHOWN = 200  # changes
 _REASONS = 20  # of scores that stay
@@ -72,7 +73,7 @@ def so_far(text: str) -> SoFar:
     try:
         return SoFar.model_validate_json(text) if text else SoFar()
     except ValidationError:
-        raise InputError("this form is incomplete; begin to judge again") from None
+        raise InputError(translate("this form is incomplete; begin to judge again")) from None
 
 
 def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
@@ -80,6 +81,10 @@ def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
     counts = dict(before)
     for reason in reasons:
         known = reason[:_LONG]
-        known = known if known in counts or len(counts) < _REASONS - 1 else "for other reasons"
+        known = (
+            known
+            if known in counts or len(counts) < _REASONS - 1
+            else translate("for other reasons")
+        )
         counts[known] = counts.get(known, 0) + 1
     return counts

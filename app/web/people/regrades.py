@@ -16,6 +16,7 @@ from app.people.classes import Role, members_of
 from app.people.regrading import Stale, regraded, stale_answers
 from app.sandbox.fair_queue import Client
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of
@@ -208,5 +209,5 @@ def _change(site: Site, class_id: int, exercise: str, name: str, one: Found) -> 
 
 
 def _render(request: Request, page: RegradePage) -> Response:
-    around = frame(request, f"{page.head.name}, judge again", here="classes")
+    around = frame(request, translate("{name}, judge again", name=page.head.name), here="classes")
     return render("people/regrade.html", around, page)

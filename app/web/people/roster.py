@@ -23,6 +23,7 @@ from app.people.members import (
     rename_member,
 )
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -139,7 +140,7 @@ async def remove(
     """Take a member out of the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     if sure != "yes":
-        says = "Nobody was removed: tick the box to confirm, then remove again."
+        says = translate("Nobody was removed: tick the box to confirm, then remove again.")
         return await aside(_member, request, site, member, person, says)
     try:
         await aside(_remove, site, class_id, person)
@@ -180,7 +181,7 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         place=place,
         places=places,
     )
-    around = frame(request, f"People of {member.row.name}", here="classes")
+    around = frame(request, translate("People of {name}", name=member.row.name), here="classes")
     return render("people/people.html", around, page)
 
 
@@ -246,7 +247,13 @@ def _change_link(site: Site, class_id: int, do: str) -> None:
 def _apply(row: ClassRow, do: str) -> None:
     if do in _JOINING:
         if row.archived and do != "closed":
-            raise InputError("this class is archived; take it out of the archive first")
+            raise InputError(translate("this class is archived; take it out of the archive first"))
         row.joining = do
     elif do != "renew":
-        raise InputError(f"the link can be {', '.join(_JOINING)} or renewed, not {do[:20]!r}")
+        raise InputError(
+            translate(
+                "the link can be {joining} or renewed, not {do!r}",
+                joining=", ".join(_JOINING),
+                do=do[:20],
+            )
+        )

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from app.people.policy import Policy
+from app.translation import noted, plural, translate
 from app.web.people.mine import Mine
 
 _VARIANTS = {
-    "own": "The numbers in each exercise are your own: others have different ones.",
-    "same": "Everyone in the class has the same numbers.",
-    "many": "Answers with any numbers count: draw another variant as often as you like.",
+    "own": noted("The numbers in each exercise are your own: others have different ones."),
+    "same": noted("Everyone in the class has the same numbers."),
+    "many": noted("Answers with any numbers count: draw another variant as often as you like."),
 }
 
 
@@ -16,20 +17,19 @@ def rules_of(one: Mine) -> Iterator[str]:
     """What counts, what costs points, and what is shown when."""
     policy = one.assignment.policy
     if policy.attempts:
-        count = "answer" if policy.attempts == 1 else f"{policy.attempts} answers"
-        yield f"The first {count} to each exercise can count{_best(policy)}."
+        yield plural(
+            "The first answer to each exercise can count.",
+            "The first {number} answers to each exercise can count; the best of them does.",
+            policy.attempts,
+        )
     else:
-        yield "The best answer to each exercise counts; try as often as you like."
-    yield _VARIANTS[policy.variants]
+        yield translate("The best answer to each exercise counts; try as often as you like.")
+    yield translate(_VARIANTS[policy.variants])
     yield from _late(one)
     yield _hints(policy)
     yield _solution(policy)
     if one.hidden:
-        yield f"Verdicts and points are {one.hidden}."
-
-
-def _best(policy: Policy) -> str:
-    return "; the best of them does" if policy.attempts > 1 else ""
+        yield translate("Verdicts and points are {hidden}.", hidden=one.hidden)
 
 
 def _late(one: Mine) -> Iterator[str]:
@@ -37,26 +37,35 @@ def _late(one: Mine) -> Iterator[str]:
     if policy.sitting or dates.due is None:
         return
     if dates.closes == dates.due:
-        yield "After the due date, nothing counts."
+        yield translate("After the due date, nothing counts.")
         return
-    until = f", until {one.worded(dates.closes)}" if dates.closes else ""
+    until = translate(", until {moment}", moment=one.worded(dates.closes)) if dates.closes else ""
     if policy.late:
-        yield f"Late answers lose {100 * policy.late:g} % of the points a day begun{until}."
+        yield translate(
+            "Late answers lose {percent:g} % of the points a day begun{until}.",
+            percent=100 * policy.late,
+            until=until,
+        )
     else:
-        yield f"Late answers lose no points{until}."
+        yield translate("Late answers lose no points{until}.", until=until)
 
 
 def _hints(policy: Policy) -> str:
     if policy.sitting or policy.hints == "off":
-        return "There are no hints."
+        return translate("There are no hints.")
     if policy.hints == "cost":
-        return f"Each hint costs {100 * policy.hint_cost:g} % of the points of its exercise."
-    return "Hints are free."
+        return translate(
+            "Each hint costs {percent:g} % of the points of its exercise.",
+            percent=100 * policy.hint_cost,
+        )
+    return translate("Hints are free.")
 
 
 def _solution(policy: Policy) -> str:
     if policy.solution == "off":
-        return "Worked solutions are not shown."
+        return translate("Worked solutions are not shown.")
     if policy.solution == "due":
-        return "Worked solutions are shown after the due date."
-    return "After you look at a worked solution, answers to that exercise earn no points."
+        return translate("Worked solutions are shown after the due date.")
+    return translate(
+        "After you look at a worked solution, answers to that exercise earn no points."
+    )

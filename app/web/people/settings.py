@@ -15,6 +15,7 @@ from app.people.classes import archive as archive_class
 from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -104,7 +105,7 @@ def _shown(
         zones=tuple(sorted(available_timezones())),
         problem=problem,
     )
-    around = frame(request, f"Settings of {member.row.name}", here="classes")
+    around = frame(request, translate("Settings of {name}", name=member.row.name), here="classes")
     return render("people/settings.html", around, page, 422 if problem else 200)
 
 

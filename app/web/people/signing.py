@@ -21,6 +21,7 @@ from app.people.joining import seat_with
 from app.people.local_time import how_far
 from app.people.persons import LIFETIME, close_browser, open_browser
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, sign_in
@@ -34,6 +35,11 @@ _UTC = ZoneInfo("UTC")
 _DECLINED = "declined"  # the cookie that says whose work is not this person's
 _DIGITS = 16  # of the hash in it
 _LONGEST = 2_000  # characters of an address
+
+_NO_SEAT = noted("no seat has the code {code}: look at it again, or ask your teacher for a new one")
+_NO_SEAT_IN = noted(
+    "no seat in {name} has the code {code}: look at it again, or ask your teacher for a new one"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +108,7 @@ async def offer(request: Request, site: Here, visiting: Visiting, next: str = ""
         return RedirectResponse(own_path(next) or "/me", 303)
     last = how_far(work.last, _UTC, now())
     page = ClaimPage(work, last, visiting.person.name, own_path(next))
-    return render("people/claim.html", frame(request, "Is this yours?", here="me"), page)
+    return render("people/claim.html", frame(request, translate("Is this yours?"), here="me"), page)
 
 
 @router.post("/me/claim", dependencies=[FromHere])
@@ -197,24 +203,32 @@ def _form(
         next=own_path(to),
         code=code[:_DIGITS],
         problem=problem,
-        signed_in=visiting.person.name or "a person without a name" if visiting.person else "",
+        signed_in=visiting.person.name or translate("a person without a name")
+        if visiting.person
+        else "",
         ways=ways_to_sign_in(request, site, own_path(to) or (f"/join/{join}" if named else "")),
     )
     status = 422 if problem else 200
-    return render("people/sign_in.html", frame(request, "Sign in", here="me"), page, status)
+    return render(
+        "people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status
+    )
 
 
 def _problem(code: str, named: ClassRow | None) -> str:
     letters = len(read_code(code))
     if letters != LENGTH:
         return sentence(
-            f"a seat code has {LENGTH} letters and digits, as K7M2-9QXT, and this one has {letters}"
+            translate(
+                "a seat code has {length} letters and digits, as K7M2-9QXT, and this one has "
+                "{letters}",
+                length=LENGTH,
+                letters=letters,
+            )
         )
-    where = f" in {named.name}" if named else ""
     typed = code.strip()[:_DIGITS]
-    return sentence(
-        f"no seat{where} has the code {typed}: look at it again, or ask your teacher for a new one"
-    )
+    if named:
+        return sentence(translate(_NO_SEAT_IN, name=named.name, code=typed))
+    return sentence(translate(_NO_SEAT, code=typed))
 
 
 def _short(learner: str) -> str:

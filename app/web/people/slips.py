@@ -13,6 +13,7 @@ from app.network.routes import LazyRoute
 from app.people.classes import Member, Role, members_of
 from app.people.members import SeatCode, new_seat_codes
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -56,7 +57,7 @@ async def several(
     """New codes of all students, or of those who have none."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     if which not in ("missing", "all"):
-        raise InputError("say for which students: missing or all")
+        raise InputError(translate("say for which students: missing or all"))
     return await aside(_slips, request, site, member, renews=which == "all")
 
 
@@ -82,7 +83,7 @@ def _slips(
         address=address.netloc + address.path,
         is_own=person == member.person.person,
     )
-    response = render("people/slips.html", frame(request, "Codes", here="classes"), page)
+    response = render("people/slips.html", frame(request, translate("Codes"), here="classes"), page)
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -91,7 +92,9 @@ def _chosen(everyone: Sequence[Member], person: int | None, *, renews: bool) -> 
     if person is not None:
         found = [one for one in everyone if one.person == person]
         if not found:
-            raise InputError("this person is not in the class; they may have left a moment ago")
+            raise InputError(
+                translate("this person is not in the class; they may have left a moment ago")
+            )
         return found
     students = [one for one in everyone if one.role is Role.STUDENT]
     return students if renews else [one for one in students if not one.has_code]

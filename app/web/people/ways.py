@@ -10,6 +10,7 @@ from app.federation.identities import issuers_of
 from app.federation.providers import obstacles
 from app.federation.proxy import ISSUER
 from app.site import Site
+from app.translation import translate
 from app.web.frame.rendering import Hyperlink
 
 
@@ -72,9 +73,18 @@ def ways_to_sign_in(request: Request, site: Site, to: str = "") -> Ways:
     """The ways that are configured; each leads back to *to*, a path of this site."""
     query = f"?{urlencode({'next': to})}" if to else ""
     links = [
-        Hyperlink(f"/sign-in/{provider.slug}{query}", f"Sign in with {provider.name}")
+        Hyperlink(
+            f"/sign-in/{provider.slug}{query}",
+            translate("Sign in with {name}", name=provider.name),
+        )
         for provider in site.federation.usable()
     ]
     if subject := site.proxy.subject(request.scope):
-        links.insert(0, Hyperlink(f"/sign-in/proxy{query}", f"Continue as {subject}"))
+        links.insert(
+            0,
+            Hyperlink(
+                f"/sign-in/proxy{query}",
+                translate("Continue as {subject}", subject=subject),
+            ),
+        )
     return Ways(tuple(links), tuple(obstacles(site.settings)))

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -22,12 +21,13 @@ from app.db.tables import (
     LabRunRow,
     Prediction,
     Reveal,
-    now,
 )
 from app.errors import InputError, NotFoundError
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
+from app.translation import noted, translate
 from app.web.measured.saved import view_of_row
+from app.web.progress.file_values import day_of, moment_of, quoted, says_of
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
@@ -44,10 +44,7 @@ _LISTS = {
 }
 _SHOWN = 5  # problems that are reported
 _LONGEST_GIVEN = 2_000  # characters of a cluster, a model and a layout
-_QUOTED = 40  # characters of a value that is not valid
-_FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
-_AHEAD = timedelta(days=1)  # that another clock may be
-_EXPECTED = "choose a file that Export wrote"
+_EXPECTED = noted("choose a file that Export wrote")
 _Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess, Assessed, KnownChapter)
 
 
@@ -82,7 +79,15 @@ def read_file(content: bytes, learner: str) -> ReadFile:
     _refuse_version(found)
     lists = {name: _list(found, name, most) for name, most in _LISTS.items()}
     if not any(name in found for name in _LISTS):
-        raise FileError([f"this is JSON without {', '.join(_LISTS)}: {_EXPECTED}"])
+        raise FileError(
+            [
+                translate(
+                    "this is JSON without {lists}: {expected}",
+                    lists=", ".join(_LISTS),
+                    expected=translate(_EXPECTED),
+                )
+            ]
+        )
     problems: list[str] = []
     rows = Personal(
         attempts=_rows(Attempt, "attempts", lists["attempts"], learner, problems),
@@ -109,15 +114,39 @@ def without_runs(rows: Personal, names: Collection[str]) -> Personal:
 
 def _object(content: bytes) -> Mapping[str, object]:
     if not content.strip():
-        raise FileError([f"there is no file, or it is empty: {_EXPECTED}"])
+        raise FileError(
+            [
+                translate(
+                    "there is no file, or it is empty: {expected}", expected=translate(_EXPECTED)
+                )
+            ]
+        )
     if len(content) > FILE_LIMIT:
-        raise FileError([f"this file is larger than {FILE_LIMIT >> 20} MiB, the limit"])
+        raise FileError(
+            [translate("this file is larger than {limit} MiB, the limit", limit=FILE_LIMIT >> 20)]
+        )
     try:
         found = from_json(content, allow_inf_nan=False, cache_strings="none")
     except ValueError as error:
-        raise FileError([f"this is not JSON ({str(error)[:100]}): {_EXPECTED}"]) from None
+        raise FileError(
+            [
+                translate(
+                    "this is not JSON ({error}): {expected}",
+                    error=str(error)[:100],
+                    expected=translate(_EXPECTED),
+                )
+            ]
+        ) from None
     if not isinstance(found, dict):
-        raise FileError([f"this is JSON, but not an object with {', '.join(_LISTS)}: {_EXPECTED}"])
+        raise FileError(
+            [
+                translate(
+                    "this is JSON, but not an object with {lists}: {expected}",
+                    lists=", ".join(_LISTS),
+                    expected=translate(_EXPECTED),
+                )
+            ]
+        )
     return found
 
 
@@ -125,18 +154,41 @@ def _refuse_version(found: Mapping[str, object]) -> None:
     """Refuse what another program or a newer version wrote; the first exports do not say."""
     form, version = found.get("format", FORMAT), found.get("version", VERSION)
     if form != FORMAT:
-        raise FileError([f"format is {_quoted(form)}, not {FORMAT!r}: {_EXPECTED}"])
+        raise FileError(
+            [
+                translate(
+                    "format is {given}, not {form!r}: {expected}",
+                    given=quoted(form),
+                    form=FORMAT,
+                    expected=translate(_EXPECTED),
+                )
+            ]
+        )
     if version != VERSION:
-        says = f"version is {_quoted(version)}, and this server reads version {VERSION}"
-        raise FileError([f"{says}: import it into a server of the version that wrote it"])
+        says = translate(
+            "version is {given}, and this server reads version {version}: import it into a server "
+            "of the version that wrote it",
+            given=quoted(version),
+            version=VERSION,
+        )
+        raise FileError([says])
 
 
 def _list(found: Mapping[str, object], name: str, most: int) -> list[object]:
     rows = found.get(name, [])
     if not isinstance(rows, list):
-        raise FileError([f"{name} is {_quoted(rows)}, not a list"])
+        raise FileError([translate("{name} is {given}, not a list", name=name, given=quoted(rows))])
     if len(rows) > most:
-        raise FileError([f"{name} has {len(rows):,} rows: at most {most:,} are read"])
+        raise FileError(
+            [
+                translate(
+                    "{name} has {rows:,} rows: at most {most:,} are read",
+                    name=name,
+                    rows=len(rows),
+                    most=most,
+                )
+            ]
+        )
     return rows
 
 
@@ -151,7 +203,7 @@ def _rows(
         try:
             made.append(_row(kind, row, learner))
         except ValidationError as error:
-            problems.append(_says(f"{name}[{number}]", error))
+            problems.append(says_of(f"{name}[{number}]", error))
         except ValueError as error:
             problems.append(f"{name}[{number}]{error}")
     return tuple(made)
@@ -164,49 +216,13 @@ def _row(kind: type[_Row], row: object, learner: str) -> _Row:
         ValueError: it is not valid; what it says comes after the place of the row.
     """
     if not isinstance(row, dict):
-        raise ValueError(f" is {_quoted(row)}, not an object")  # noqa: TRY004
+        raise ValueError(f" is {quoted(row)}, not an object")  # noqa: TRY004
     fields = {name: value for name, value in row.items() if name not in ("id", "learner", "place")}
     if kind is Attempt:
         fields["carried"] = True  # a file can be written by hand
     if kind is DailyGuess:
-        fields["day"] = _day(row.get("day"))
-    return kind.model_validate({**fields, "at": _moment(row.get("at")), "learner": learner})
-
-
-def _day(text: object) -> date:
-    """The day of a guess.
-
-    Raises:
-        ValueError: it is not one, or in the future; what it says comes after the place of the row.
-    """
-    try:
-        day = date.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        day = None
-    if day is None or not _FIRST.date() <= day <= (now() + _AHEAD).date():
-        raise ValueError(f".day is {_quoted(text)}: a day such as 2026-03-01 is expected")
-    return day
-
-
-def _says(where: str, error: ValidationError) -> str:
-    """The first problem of a row that has all of its fields, and may have more."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join([where, *(str(part) for part in first["loc"])])[:100]
-    if first["type"] == "missing":
-        return f"{place} is missing"
-    message = str(first["msg"])
-    return f"{place} is {_quoted(first['input'])}: {message[:1].lower()}{message[1:]}"
-
-
-def _moment(text: object) -> datetime:
-    expected = "a time between 2020 and today, such as 2026-03-01T12:00:00Z, is expected"
-    try:
-        at = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None or not _FIRST <= at <= now() + _AHEAD:
-        raise ValueError(f".at is {_quoted(text)}: {expected}")
-    return at.astimezone(UTC)
+        fields["day"] = day_of(row.get("day"))
+    return kind.model_validate({**fields, "at": moment_of(row.get("at")), "learner": learner})
 
 
 def _runs(rows: Sequence[object], learner: str) -> Iterator[LabRunRow]:
@@ -263,14 +279,8 @@ def _measurement(row: Mapping[str, object], learner: str) -> MeasurementRow | No
         given=str(given)[:_LONGEST_GIVEN],
     )
     try:
-        made.at = _moment(row.get("at"))
+        made.at = moment_of(row.get("at"))
         view_of_row(made)
     except (ValueError, NotFoundError):
         return None
     return made
-
-
-def _quoted(value: object) -> str:
-    """The beginning of *value* as JSON."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"

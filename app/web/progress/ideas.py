@@ -20,15 +20,16 @@ from app.kinds import Exercise
 from app.kinds.answers import stored_answer
 from app.markdown import inline_html
 from app.site import Site
+from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink
 from app.web.progress.veil import open_history
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]
 _SAYS: Mapping[Fate, str] = {
-    "open": "no right answer since",
-    "corrected": "right since, on the same day",
-    "gone": "gone: right on a later day",
+    "open": noted("no right answer since"),
+    "corrected": noted("right since, on the same day"),
+    "gone": noted("gone: right on a later day"),
 }
 _LOOKED_AT = 200  # wrong answers, the latest
 _LISTED = 12  # ideas
@@ -48,7 +49,7 @@ class WrongIdea:
     @property
     def says(self) -> str:
         """Whether it is gone, in words."""
-        return _SAYS[self.fate]
+        return translate(_SAYS[self.fate])
 
 
 def wrong_ideas(site: Site, learner: str, answers: Sequence[PastAnswer]) -> tuple[WrongIdea, ...]:

@@ -13,6 +13,7 @@ from app.errors import InputError, UnavailableError, sentence
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import COOKIE, FromHere, Visiting, learner_of, remember, spend
@@ -102,9 +103,13 @@ async def take(request: Request, site: Here, visiting: Visiting) -> Response:
 async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
     """Delete everything that is stored about the learner."""
     if sure != "yes":
-        raise InputError("nothing was deleted: tick the box to confirm, then delete again")
+        raise InputError(
+            translate("nothing was deleted: tick the box to confirm, then delete again")
+        )
     if visiting.person:
-        raise InputError("you are signed in: on your page you can delete yourself, and all of this")
+        raise InputError(
+            translate("you are signed in: on your page you can delete yourself, and all of this")
+        )
     if visiting.learner:
         with open_session(site.engine) as session:
             delete_everything(session, visiting.learner)
@@ -116,7 +121,7 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
 def _shown(
     request: Request, site: Site, learner: str, notice: Notice, status: int = 200
 ) -> Response:
-    around = frame(request, "Progress", here="progress")
+    around = frame(request, translate("Progress"), here="progress")
     page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 

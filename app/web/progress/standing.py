@@ -11,17 +11,17 @@ from app.db.queries import PastAnswer, Standing, answers, standings
 from app.kinds import Exercise
 from app.learning import Memory, Review, memories
 from app.site import Site
-from app.translation import foreign
+from app.translation import foreign, noted, translate
 from app.web.progress.veil import open_history
 from app.web.urls import chapter_url, exercise_url
 
 Mark = Literal["new", "tried", "solved", "unaided"]
 Standings = Mapping[str, Standing]
 SAYS: Mapping[Mark, str] = {
-    "new": "not tried",
-    "tried": "tried",
-    "solved": "solved",
-    "unaided": "solved without hints",
+    "new": noted("not tried"),
+    "tried": noted("tried"),
+    "solved": noted("solved"),
+    "unaided": noted("solved without hints"),
 }
 
 
@@ -151,11 +151,11 @@ def row_of(exercise: Exercise, known: Standings, seed: int = 0) -> ExerciseRow:
         href=exercise_url(exercise.id, seed if exercise.from_chapter else 0),
         title=exercise.title,
         label=exercise.label,
-        kind=exercise.kind_title,
+        kind=translate(exercise.kind_title),
         level=exercise.level,
         minutes=exercise.minutes,
         mark=mark,
-        says=SAYS[mark],
+        says=translate(SAYS[mark]),
         language=exercise.language,
     )
 

@@ -14,6 +14,7 @@ from app.db.tables import Attempt
 from app.kinds import Exercise
 from app.learning import Mastery, Memory, mastery_by_skill, mastery_of
 from app.site import Site
+from app.translation import translate
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import typed
 from app.web.frame.rendering import Hyperlink
@@ -75,7 +76,9 @@ class Place:
     @property
     def says(self) -> str:
         """Its status in words."""
-        return f"{self.row.says}, due for review" if self.is_due else self.row.says
+        if self.is_due:
+            return translate("{says}, due for review", says=self.row.says)
+        return self.row.says
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from app.network.routes import LazyRoute
+from app.translation import translate
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(route_class=LazyRoute)
@@ -43,8 +44,10 @@ async def api_docs(request: Request) -> Response:
         for path, methods in described["paths"].items()
         for method, operation in methods.items()
     )
-    says = "Check answers from a program: one at a time or in a stream."
-    return render("reference/api.html", frame(request, "JSON interface", says), operations)
+    says = translate("Check answers from a program: one at a time or in a stream.")
+    return render(
+        "reference/api.html", frame(request, translate("JSON interface"), says), operations
+    )
 
 
 def _operation(

@@ -14,6 +14,7 @@ from app.illustrations import ILLUSTRATIONS, listed_inputs
 from app.kinds import KINDS, Base
 from app.markdown import inline_html
 from app.network.routes import LazyRoute
+from app.translation import translate
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(route_class=LazyRoute)
@@ -62,8 +63,10 @@ class AuthoringPage:
 @router.get("/authoring")
 async def authoring(request: Request) -> Response:
     """How to write an exercise."""
-    says = "One YAML file is one exercise: its keys, its kinds and a sample of each."
-    return render("reference/authoring.html", frame(request, "Write exercises", says), _page())
+    says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
+    return render(
+        "reference/authoring.html", frame(request, translate("Write exercises"), says), _page()
+    )
 
 
 @cache
@@ -74,7 +77,9 @@ def _page() -> AuthoringPage:
         own = {n: f for n, f in kind.model_fields.items() if n not in Base.model_fields}
         text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
         says = inspect.getdoc(kind) or ""
-        kinds.append(Kind(name, kind.kind_title, says, tuple(_keys(own)), text, kind.sample))
+        kinds.append(
+            Kind(name, translate(kind.kind_title), says, tuple(_keys(own)), text, kind.sample)
+        )
     figures = (
         Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items())
     )

@@ -13,6 +13,7 @@ import app
 from app.errors import NotFoundError, nearest
 from app.markdown import MarkdownDocument, document
 from app.network.routes import LazyRoute
+from app.translation import translate
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(prefix="/docs", route_class=LazyRoute)
@@ -41,7 +42,11 @@ async def docs_page(request: Request, name: str) -> Response:
     known = documentation()
     if name not in known:
         raise NotFoundError(
-            f"no page of the documentation is called {name[:80]!r}{nearest(name[:80], known)}"
+            translate(
+                "no page of the documentation is called {name!r}{near}",
+                name=name[:80],
+                near=nearest(name[:80], known),
+            )
         )
     return _shown(request, known[name])
 

@@ -11,18 +11,23 @@ from app.content.errata import DerivationLine, Erratum, errata, erratum_called
 from app.formulas import FORMULAS
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.share.cards import erratum_card, preview_of
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 router = APIRouter(prefix="/errata", route_class=LazyRoute)
 _GROUPS = (
-    ("A", "Wrong answers", "They would make an answer key wrong."),
-    ("B", "Claims that do not hold", "About systems, their authors and their reasons."),
+    ("A", noted("Wrong answers"), noted("They would make an answer key wrong.")),
+    (
+        "B",
+        noted("Claims that do not hold"),
+        noted("About systems, their authors and their reasons."),
+    ),
     (
         "C",
-        "Mixed conventions",
-        "Right for another question, or right once the convention is stated.",
+        noted("Mixed conventions"),
+        noted("Right for another question, or right once the convention is stated."),
     ),
 )
 
@@ -94,7 +99,10 @@ async def errata_list(request: Request, site: Here, chapter: str = "") -> Respon
     shown = [one for one in errata() if topic is None or topic in _topics(site, one)]
     groups = (
         ErrataGroup(
-            id, title, says, tuple(_entry(site, one) for one in shown if one.severity == id)
+            id,
+            translate(title),
+            translate(says),
+            tuple(_entry(site, one) for one in shown if one.severity == id),
         )
         for id, title, says in _GROUPS
     )
@@ -104,8 +112,12 @@ async def errata_list(request: Request, site: Here, chapter: str = "") -> Respon
         topic.title if topic else "",
         len(shown),
     )
-    says = "Where well-known teaching material is wrong, and what is right, computed on this site."
-    return render("reference/errata.html", frame(request, "Errata", says, "errata"), page)
+    says = translate(
+        "Where well-known teaching material is wrong, and what is right, computed on this site."
+    )
+    return render(
+        "reference/errata.html", frame(request, translate("Errata"), says, "errata"), page
+    )
 
 
 @router.get("/{name}")
@@ -114,7 +126,7 @@ async def erratum_page(request: Request, site: Here, name: str) -> Response:
     erratum = erratum_called(name)
     around = frame(
         request,
-        f"Your source says “{erratum.said}”: here is why",
+        translate("Your source says “{said}”: here is why", said=erratum.said),
         f"{erratum.title}. {erratum.right}",
         "errata",
         preview_of(erratum_url(erratum.id), erratum_card(erratum)),
@@ -125,7 +137,7 @@ async def erratum_page(request: Request, site: Here, name: str) -> Response:
 def _page(site: Site, erratum: Erratum) -> ErratumPage:
     every = errata()
     place = every.index(erratum)
-    group = next(title for severity, title, _ in _GROUPS if severity == erratum.severity)
+    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
     return ErratumPage(
         erratum=erratum,
         group=Hyperlink(f"/errata#group-{erratum.severity}", group),

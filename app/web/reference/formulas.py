@@ -14,6 +14,7 @@ from app.expressions import ExpressionError, read_argument
 from app.formulas import FORMULAS, Argument, Formula, Input, evaluate, lookup, shown_default
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.units import show
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
@@ -22,23 +23,23 @@ from app.web.urls import erratum_url, exercise_url, formula_url
 
 router = APIRouter(prefix="/formulas", route_class=LazyRoute)
 _TITLES = {
-    "collectives": "Collectives",
-    "networks": "Networks",
-    "memory": "Memory",
-    "batching": "Batches and rates",
-    "optimizers": "Optimizers",
-    "overlap": "Overlap",
-    "pipeline": "Pipeline parallelism",
-    "sharding": "Splitting layers",
-    "faults": "Checkpoints and failures",
-    "precision": "Precision",
-    "transformer": "The transformer",
-    "throughput": "Throughput",
-    "cost": "Cost",
-    "sampling": "Sampling",
-    "scaling": "Scaling laws",
-    "serving": "Serving",
-    "layout": "Layouts",
+    "collectives": noted("Collectives"),
+    "networks": noted("Networks"),
+    "memory": noted("Memory"),
+    "batching": noted("Batches and rates"),
+    "optimizers": noted("Optimizers"),
+    "overlap": noted("Overlap"),
+    "pipeline": noted("Pipeline parallelism"),
+    "sharding": noted("Splitting layers"),
+    "faults": noted("Checkpoints and failures"),
+    "precision": noted("Precision"),
+    "transformer": noted("The transformer"),
+    "throughput": noted("Throughput"),
+    "cost": noted("Cost"),
+    "sampling": noted("Sampling"),
+    "scaling": noted("Scaling laws"),
+    "serving": noted("Serving"),
+    "layout": noted("Layouts"),
 }
 _LONGEST = 200  # characters of an argument
 
@@ -98,8 +99,10 @@ class FormulaPage:
 @router.get("")
 async def reference(request: Request) -> Response:
     """All formulas."""
-    says = "Every formula of the course, with its derivation, its source and a calculator."
-    around = frame(request, "Formulas", says, "formulas")
+    says = translate(
+        "Every formula of the course, with its derivation, its source and a calculator."
+    )
+    around = frame(request, translate("Formulas"), says, "formulas")
     return render("reference/formulas.html", around, formula_groups())
 
 
@@ -153,7 +156,7 @@ def formula_groups() -> tuple[FormulaGroup, ...]:
 
 def _title(module: str) -> str:
     """The title of a package of formulas; that of a course pack is its name."""
-    return _TITLES.get(module, module.replace("_", " ").capitalize())
+    return translate(_TITLES.get(module, module.replace("_", " ").capitalize()))
 
 
 def _entries(module: str) -> list[FormulaEntry]:
@@ -179,7 +182,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         except ValueError as error:
             problem = str(error)
     elif known:
-        problem = f"still needed: {', '.join(missing)}"
+        problem = translate("still needed: {missing}", missing=", ".join(missing))
     return FormulaPage(
         name=formula.name,
         module=_title(formula.module),

@@ -11,6 +11,7 @@ from app.content.glossary import terms
 from app.markdown import inline_html
 from app.network.routes import LazyRoute
 from app.site import Here
+from app.translation import translate
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url
 
@@ -52,8 +53,10 @@ async def glossary(request: Request, site: Here) -> Response:
         )
         for key, term in terms().items()
     )
-    says = "The terms of distributed training, each in a sentence or two."
-    return render("reference/glossary.html", frame(request, "Glossary", says), _letters(entries))
+    says = translate("The terms of distributed training, each in a sentence or two.")
+    return render(
+        "reference/glossary.html", frame(request, translate("Glossary"), says), _letters(entries)
+    )
 
 
 def _letters(entries: Sequence[GlossaryEntry]) -> tuple[Letter, ...]:

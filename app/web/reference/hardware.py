@@ -18,31 +18,38 @@ from app.formulas.presets import (
 )
 from app.formulas.records import Record, hints_of
 from app.network.routes import LazyRoute
+from app.translation import noted, translate
 from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
 
 router = APIRouter(route_class=LazyRoute)
 _NAMES = {"nvlink": "NVLink", "sms": "SMs"}
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
-    ("GPUs", "Peaks are dense; NVLink is one direction to all peers together.", GPUS),
+    ("GPUs", noted("Peaks are dense; NVLink is one direction to all peers together."), GPUS),
     (
-        "Links",
-        "One direction of one GPU; effective is the bandwidth that NCCL was observed to reach.",
+        noted("Links"),
+        noted(
+            "One direction of one GPU; effective is the bandwidth that NCCL was observed to reach."
+        ),
         LINKS,
     ),
-    ("Clusters", "Bandwidths are one direction of one GPU.", CLUSTERS),
-    ("Model shapes", "Widths and counts as released.", MODELS),
-    ("Layouts", "Degrees of parallelism, and the batch of one step.", LAYOUTS),
+    (noted("Clusters"), noted("Bandwidths are one direction of one GPU."), CLUSTERS),
+    (noted("Model shapes"), noted("Widths and counts as released."), MODELS),
+    (noted("Layouts"), noted("Degrees of parallelism, and the batch of one step."), LAYOUTS),
     (
-        "Recipes",
-        "Bytes of a weight, its gradient and its optimizer state, of an element of an activation,"
-        " of a gradient while it is reduced, and of a logit with its gradient.",
+        noted("Recipes"),
+        noted(
+            "Bytes of a weight, its gradient and its optimizer state, of an element of an "
+            "activation, of a gradient while it is reduced, and of a logit with its gradient."
+        ),
         RECIPES,
     ),
     (
-        "Scaling laws",
-        "The loss is the floor, plus a scale over the parameters to an exponent, plus the same of"
-        " the training tokens.",
+        noted("Scaling laws"),
+        noted(
+            "The loss is the floor, plus a scale over the parameters to an exponent, plus the "
+            "same of the training tokens."
+        ),
         LAWS,
     ),
 )
@@ -71,10 +78,15 @@ class RecordTable:
 @router.get("/hardware")
 async def page(request: Request) -> Response:
     """All tables."""
-    tables = tuple(_table(title, says, known) for title, says, known in TABLES)
-    says = "The values that formulas and exercises start from, each with its source."
+    tables = tuple(
+        _table(translate(title), translate(says) if says else "", known)
+        for title, says, known in TABLES
+    )
+    says = translate("The values that formulas and exercises start from, each with its source.")
     return render(
-        "reference/hardware.html", frame(request, "Hardware and models", says, "formulas"), tables
+        "reference/hardware.html",
+        frame(request, translate("Hardware and models"), says, "formulas"),
+        tables,
     )
 
 

@@ -12,6 +12,7 @@ from app.charts.scatter import Dot, DotGroup, Mark, Scatter
 from app.errors import NotFoundError, nearest
 from app.network.routes import LazyRoute
 from app.published import NEAR, Outcome, Source, outcomes, sources
+from app.translation import noted, translate
 from app.units import SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -28,8 +29,10 @@ from app.web.reference.trust_tables import (
 )
 
 router = APIRouter(route_class=LazyRoute)
-TITLE = "How far to trust this"
-SAYS = "The formulas against the training runs that others measured and published, row by row."
+TITLE = noted("How far to trust this")
+SAYS = noted(
+    "The formulas against the training runs that others measured and published, row by row."
+)
 _ADDRESS = "/trust"
 _STYLES: tuple[tuple[Color, Mark], ...] = (  # of the sources, those with the most rows first
     (Color.BLUE, "circle"),
@@ -86,7 +89,7 @@ class TrustPage:
 @router.get(_ADDRESS)
 async def trust(request: Request, source: str = "") -> Response:
     """Every published run, or those of one source."""
-    around = frame(request, TITLE, SAYS, "formulas")
+    around = frame(request, translate(TITLE), translate(SAYS), "formulas")
     return render("reference/trust.html", around, _page(_known(source)))
 
 
@@ -104,7 +107,11 @@ def _known(name: str) -> str:
     """
     known = [source.id for source in sources()]
     if name and name not in known:
-        raise NotFoundError(f"no source is called {name[:40]!r}{nearest(name[:40], known)}")
+        raise NotFoundError(
+            translate(
+                "no source is called {name!r}{near}", name=name[:40], near=nearest(name[:40], known)
+            )
+        )
     return name
 
 

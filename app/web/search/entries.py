@@ -9,6 +9,7 @@ from app.content.glossary import terms
 from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
+from app.translation import noted
 from app.web.reference import trust
 from app.web.reference.docs import documentation
 from app.web.reference.hardware import TABLES, anchor_of
@@ -24,21 +25,31 @@ from app.web.urls import (
 
 _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
 _PAGES = (
-    ("Guess the step", "/guess", "One question a day, the same for everyone."),
+    (noted("Guess the step"), "/guess", noted("One question a day, the same for everyone.")),
     (
-        "The best layout",
+        noted("The best layout"),
         "/layouts",
-        "Search all layouts of a model on a cluster for the fastest that fits.",
+        noted("Search all layouts of a model on a cluster for the fastest that fits."),
     ),
     (
-        "Traces",
+        noted("Traces"),
         "/measured/traces",
-        "Read a trace of the PyTorch profiler: which toll a step pays, and what to try first.",
+        noted(
+            "Read a trace of the PyTorch profiler: which toll a step pays, and what to try first."
+        ),
     ),
-    ("Progress", "/progress", "What you have done: export, import and delete it."),
-    ("Write exercises", "/authoring", "The format of exercise files, and a sample of each kind."),
-    ("JSON interface", "/api/docs", "Check answers from a program."),
-    ("Hardware and models", "/hardware", "The values that formulas and exercises start from."),
+    (noted("Progress"), "/progress", noted("What you have done: export, import and delete it.")),
+    (
+        noted("Write exercises"),
+        "/authoring",
+        noted("The format of exercise files, and a sample of each kind."),
+    ),
+    (noted("JSON interface"), "/api/docs", noted("Check answers from a program.")),
+    (
+        noted("Hardware and models"),
+        "/hardware",
+        noted("The values that formulas and exercises start from."),
+    ),
     (trust.TITLE, "/trust", trust.SAYS),
 )
 

@@ -11,19 +11,32 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Literal
 
+from app.translation import noted
+
 Kind = Literal[
     "Chapter", "Exercise", "Explorer", "Formula", "Term", "Erratum", "Lab", "Hardware", "Page"
 ]
 KINDS: Mapping[Kind, str] = {
-    "Chapter": "Chapters",
-    "Exercise": "Exercises",
-    "Explorer": "Explorers",
-    "Formula": "Formulas",
-    "Term": "Terms",
-    "Erratum": "Errata",
-    "Lab": "Labs",
-    "Hardware": "Hardware and models",
-    "Page": "Documentation",
+    "Chapter": noted("Chapters"),
+    "Exercise": noted("Exercises"),
+    "Explorer": noted("Explorers"),
+    "Formula": noted("Formulas"),
+    "Term": noted("Terms"),
+    "Erratum": noted("Errata"),
+    "Lab": noted("Labs"),
+    "Hardware": noted("Hardware and models"),
+    "Page": noted("Documentation"),
+}
+SINGULAR: Mapping[Kind, str] = {
+    "Chapter": noted("Chapter"),
+    "Exercise": noted("Exercise"),
+    "Explorer": noted("Explorer"),
+    "Formula": noted("Formula"),
+    "Term": noted("Term"),
+    "Erratum": noted("Erratum"),
+    "Lab": noted("Lab"),
+    "Hardware": noted("Hardware"),
+    "Page": noted("Page"),
 }
 # Of entries that are alike, those that lead on come before those that are looked up.
 _FIRST: Mapping[Kind, float] = {"Chapter": 1.4, "Term": 1.2, "Explorer": 1.15, "Page": 0.8}

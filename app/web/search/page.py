@@ -11,10 +11,11 @@ from fastapi import APIRouter, FastAPI, Request, Response
 
 from app.network.routes import LazyRoute
 from app.site import Here, site_in
+from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.search.entries import index_of
-from app.web.search.index import KINDS, Entry, Index, Kind
+from app.web.search.index import KINDS, SINGULAR, Entry, Index, Kind
 
 router = APIRouter(route_class=LazyRoute)
 _LONGEST = 100  # characters of a query
@@ -32,12 +33,22 @@ class KindFilter:
     is_on: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found, and what kind of thing it is, in words."""
+
+    title: str
+    href: str
+    says: str
+    kind: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPage:
     """The hits of a query; *count* is the number of all of them."""
 
     query: str
-    hits: tuple[Entry, ...]
+    hits: tuple[Hit, ...]
     count: int
     filters: tuple[KindFilter, ...]
     instead: str
@@ -60,8 +71,8 @@ async def search(request: Request, site: Here, q: str = "", kind: str = "") -> R
     query = " ".join(q.split())[:_LONGEST]
     fragment = request.headers.get("x-fragment") == "1"
     page = _page(await _index(request), query, kind, _SUGGESTED if fragment else _LISTED)
-    title = f"{query}: search" if query else "Search"
-    around = frame(request, title, "A search over the whole site.", "search")
+    title = translate("{query}: search", query=query) if query else translate("Search")
+    around = frame(request, title, translate("A search over the whole site."), "search")
     return render("search/hits.html" if fragment else "search/search.html", around, page)
 
 
@@ -77,11 +88,15 @@ def _page(index: Index, query: str, kind: str, most: int) -> SearchPage:
     found = index.find(query)
     counts = Counter(entry.kind for entry in found.entries)
     chosen = [entry for entry in found.entries if not kind or entry.kind == kind]
-    filters = [_filter(query, "", "All", len(found.entries), kind)]
-    filters += [_filter(query, one, KINDS[one], counts[one], kind) for one in KINDS if counts[one]]
+    filters = [_filter(query, "", translate("All"), len(found.entries), kind)]
+    filters += [
+        _filter(query, one, translate(KINDS[one]), counts[one], kind)
+        for one in KINDS
+        if counts[one]
+    ]
     return SearchPage(
         query=query,
-        hits=tuple(chosen[:most]),
+        hits=tuple(map(_hit, chosen[:most])),
         count=len(chosen),
         filters=tuple(filters) if found.entries else (),
         instead=found.instead,
@@ -89,6 +104,14 @@ def _page(index: Index, query: str, kind: str, most: int) -> SearchPage:
         all_hits=_address(query),
         examples=tuple(Hyperlink(_address(text), text) for text in _TRY),
     )
+
+
+def _hit(entry: Entry) -> Hit:
+    """*entry* in the current language, where it is a page of the site and not content."""
+    one = SINGULAR[entry.kind]
+    if entry.kind != "Page":
+        return Hit(entry.title, entry.href, entry.says, translate(one))
+    return Hit(translate(entry.title), entry.href, translate(entry.says), translate(one))
 
 
 def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> KindFilter:

@@ -14,6 +14,7 @@ from app.measurements.published import published_logs, published_tests
 from app.measurements.trace.samples import SAMPLES
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.measured.traces import TRACES
 from app.web.measured.views import ADDRESS as MEASURED
 from app.web.reference.docs import documentation
@@ -60,7 +61,7 @@ async def sitemap(site: Here) -> Response:
     """
     url = site.settings.url
     if not url:
-        raise NotFoundError("a sitemap needs the address of the site: set WALLCLOCK_URL")
+        raise NotFoundError(translate("a sitemap needs the address of the site: set WALLCLOCK_URL"))
     found = "".join(f"<url><loc>{escape(url + path)}</loc></url>\n" for path in public_paths(site))
     text = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_NAMESPACE}">\n{found}</urlset>\n'

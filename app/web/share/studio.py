@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from app.config import ROOT
 from app.errors import UnavailableError
+from app.translation import translate
 from app.web.frame.aside import aside
 
 _PAINTER = Path(__file__).with_name("painter.py")
@@ -95,12 +96,12 @@ async def _painted(svg: str) -> bytes:
         async with asyncio.timeout(_SECONDS):
             png, trouble = await painter.communicate(svg.encode())
     except TimeoutError:
-        raise UnavailableError("the picture took too long to draw") from None
+        raise UnavailableError(translate("the picture took too long to draw")) from None
     finally:
         if painter.returncode is None:
             painter.kill()
             await painter.wait()
     if painter.returncode or not png:
         cause = trouble.decode(errors="replace").strip()
-        raise UnavailableError("the picture could not be drawn", cause)
+        raise UnavailableError(translate("the picture could not be drawn"), cause)
     return png

@@ -12,6 +12,7 @@ from app.kinds import Base
 from app.kinds.answers import Answer, PartVerdict
 from app.markdown import inline_html
 from app.site import Site
+from app.translation import plural, translate
 from app.web.exercise.posted import ActionResult, Fields, Posted
 
 E = TypeVar("E", bound=Base)
@@ -87,10 +88,11 @@ def typed(text: str) -> Markup:
 def folded(stored: str) -> Markup:
     """An earlier program, folded to the number of its lines."""
     count = len(stored.strip().splitlines())
-    lines = "1 line" if count == 1 else f"{count:,} lines"
+    lines = plural("1 line", "{number:,} lines", count)
     whole = stored if len(stored) <= _SHOWN else f"{stored[:_SHOWN]}…"
-    text = "<details><summary>a program of {}</summary><pre>{}</pre></details>"
-    return Markup(text).format(lines, whole)
+    says = translate("a program of {lines}", lines=lines)
+    text = "<details><summary>{}</summary><pre>{}</pre></details>"
+    return Markup(text).format(says, whole)
 
 
 def named(stored: str) -> Mapping[str, str]:

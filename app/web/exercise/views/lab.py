@@ -22,6 +22,7 @@ from app.kinds.quantity import AskedQuantity
 from app.labs.spec import Job, lab_called, read_job
 from app.markdown import inline_html
 from app.site import Site
+from app.translation import noted, translate
 from app.web.exercise.posted import ActionResult, Fields, Posted, first
 from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inline, named, typed
 from app.web.exercise.views.choice import OptionView, option_views
@@ -33,7 +34,7 @@ from app.web.labs.wording import KINDS, LINKS_SAY
 from app.web.urls import exercise_url
 
 TAKE = "take"  # the button that takes a test for the measurement
-_REAL = "Real links, timed. Each row says on which machine, and who measured."
+_REAL = noted("Real links, timed. Each row says on which machine, and who measured.")
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
 
@@ -82,14 +83,15 @@ class LabView(KindView[LabExercise]):
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
+        links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
         return LabForm(
             whole_page=True,
             score=_score(filled.parts),
-            retry="Predict again with new numbers" if is_wrong else "",
+            retry=translate("Predict again with new numbers") if is_wrong else "",
             other=_other_form(exercise, seed, job, locked) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
-            kind=KINDS[job.lab.links],
-            links=_REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links],
+            kind=translate(KINDS[job.lab.links]),
+            links=translate(links),
             boxes=tuple(box_views(question.fields, filled)),
             options=tuple(
                 option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))
@@ -146,12 +148,16 @@ def _trouble(site: Site, job: Job, exercise: LabExercise) -> str:
     if site.labs.trouble or exercise.backend == "gloo":
         return site.labs.trouble
     usable = site.labs.devices().usable
-    return "" if usable >= job.ranks else f"it takes {job.ranks} GPUs, and this server has {usable}"
+    if usable >= job.ranks:
+        return ""
+    return translate(
+        "it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=usable
+    )
 
 
 def _score(parts: Mapping[str, PartVerdict]) -> str:
     right = sum(part.correct is True for part in parts.values())
-    return f"{right} of {len(parts)} right" if parts else ""
+    return translate("{right} of {count} right", right=right, count=len(parts)) if parts else ""
 
 
 def _predictions(
@@ -242,9 +248,9 @@ def _explained(site: Site, exercise: LabExercise, seed: int, learner: str, given
     locked = _locked_in(site, exercise, seed, learner)
     chosen = first(given, f"answer.{CAUSE}")
     if not locked:
-        raise AnswerError("predict first: measurements are shown only after that")
+        raise AnswerError(translate("predict first: measurements are shown only after that"))
     if not chosen:
-        raise AnswerError("choose what explains the measurement")
+        raise AnswerError(translate("choose what explains the measurement"))
     return {**locked, CAUSE: chosen}
 
 

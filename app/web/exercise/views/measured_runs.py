@@ -8,6 +8,7 @@ from app.labs.results.match import BORROWING, Found, fits, found_in, is_of
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import Job
 from app.site import Site
+from app.translation import translate
 from app.web.exercise.borrowed import OWN, borrowed_tests
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled
@@ -87,7 +88,11 @@ def runs_of(
             _measured(exercise, name, filled.seed, one.report, locked.get(name, ""))
             for name in exercise.predict
         )
-        origin = f"taken as your measurement; {one.whose}" if one.chosen else one.whose
+        origin = (
+            translate("taken as your measurement; {whose}", whose=one.whose)
+            if one.chosen
+            else one.whose
+        )
         yield RunView(link, origin, measured, taken=one.chosen)
     yield from runs
 
@@ -132,17 +137,23 @@ def _measured(
     spread = ""
     if found.count > 1 and found.least != found.p90:
         low, high = asked.shown(found.least), asked.shown(found.p90)
-        spread = f"{found.held} of {found.count}; min to p90: {low} to {high}"
+        spread = translate(
+            "{held} of {count}; min to p90: {low} to {high}",
+            held=found.held,
+            count=found.count,
+            low=low,
+            high=high,
+        )
     others = (
-        ("yours", asked.read(typed).value if typed else 0.0),
-        ("the formula", exercise.keys(seed)[name].right),
+        (translate("yours"), asked.read(typed).value if typed else 0.0),
+        (translate("the formula"), exercise.keys(seed)[name].right),
     )
     ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in others if value)
     return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
 
 
 def _origin(kept: RunResult, learner: str) -> str:
-    return "yours" if _is_own(kept, learner) else kept.origin
+    return translate("yours") if _is_own(kept, learner) else kept.origin
 
 
 def _is_own(kept: RunResult, learner: str) -> bool:

@@ -9,6 +9,7 @@ from app.kinds.answers import PartVerdict
 from app.kinds.asking import Box
 from app.kinds.numeric import ONLY, Numeric
 from app.site import Site
+from app.translation import translate
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
 
@@ -56,7 +57,7 @@ def box_views(boxes: Sequence[Box], filled: Filled) -> Iterator[BoxView]:
         field = "answer" if box.name == ONLY else f"answer.{box.name}"
         yield BoxView(
             field=field,
-            label=inline(box.prompt) if box.prompt else Markup("Your answer"),
+            label=inline(box.prompt) if box.prompt else Markup(translate("Your answer")),
             unit=box.unit,
             value=first(filled.given, field),
             correct=filled.parts.get(box.name, PartVerdict(None, "")).correct,

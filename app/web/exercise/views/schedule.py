@@ -12,23 +12,33 @@ from app.kinds.code.schedule import ENTRY, Schedule, Targets
 from app.sandbox.pool import SandboxHealth
 from app.simulators.programs import PlayedSchedule
 from app.site import Site
+from app.translation import noted, translate
 from app.web.exercise.posted import ActionResult, Posted, first
 from app.web.exercise.views.base import Filled, Form, KindView, folded
 
 _INSTRUCTIONS = {
-    "F": ('("F", l, b)', "forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]"),
-    "B": ('("B", l, b)', "backward: from g[l+1, b] to g[l, b]; adds b to d[l], frees x[l, b]"),
-    "I": ('("I", l, b)', "the half of B that makes g[l, b]"),
-    "G": ('("G", l, b)', "the other half: adds b to d[l], frees x[l, b]"),
-    "gather": ('("gather", l)', "all ranks at once: every rank gets W[l]"),
-    "scatter": ('("scatter", l)', "all ranks at once: d[l] becomes a shard of the sum, D[l]"),
-    "reduce": ('("reduce", l)', "all ranks at once: d[l] becomes the sum on every rank"),
+    "F": ('("F", l, b)', noted("forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]")),
+    "B": (
+        '("B", l, b)',
+        noted("backward: from g[l+1, b] to g[l, b]; adds b to d[l], frees x[l, b]"),
+    ),
+    "I": ('("I", l, b)', noted("the half of B that makes g[l, b]")),
+    "G": ('("G", l, b)', noted("the other half: adds b to d[l], frees x[l, b]")),
+    "gather": ('("gather", l)', noted("all ranks at once: every rank gets W[l]")),
+    "scatter": (
+        '("scatter", l)',
+        noted("all ranks at once: d[l] becomes a shard of the sum, D[l]"),
+    ),
+    "reduce": (
+        '("reduce", l)',
+        noted("all ranks at once: d[l] becomes the sum on every rank"),
+    ),
     "hop": (
         '("send", to, name), ("pass", to, name), ("recv", from, name), ("add", from, name)',
-        "one message: pass gives away what send keeps, add adds to what is there",
+        noted("one message: pass gives away what send keeps, add adds to what is there"),
     ),
 }
-_DROP = ('("drop", name)', 'frees something, such as ("x", l, b) or ("W", l)', "0")
+_DROP = ('("drop", name)', noted('frees something, such as ("x", l, b) or ("W", l)'), "0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +99,9 @@ class ScheduleView(KindView[Schedule]):
 def _instructions(machine: Machine) -> Iterator[tuple[Markup, str, str]]:
     for op, cost in machine.cost.items():
         form, says = _INSTRUCTIONS[op]
-        yield Markup("<code>{}</code>").format(form), says, str(cost)
+        yield Markup("<code>{}</code>").format(form), translate(says), str(cost)
     form, says, cost_of_drop = _DROP
-    yield Markup("<code>{}</code>").format(form), says, cost_of_drop
+    yield Markup("<code>{}</code>").format(form), translate(says), cost_of_drop
 
 
 VIEW = ScheduleView()

@@ -1,0 +1,67 @@
+"""Values in a file of progress, and what is wrong with them."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+
+from pydantic import ValidationError
+
+from app.db.tables import now
+from app.translation import translate
+
+_QUOTED = 40  # characters of a value that is not valid
+_FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
+_AHEAD = timedelta(days=1)  # that another clock may be
+
+
+def day_of(text: object) -> date:
+    """The day of a guess.
+
+    Raises:
+        ValueError: it is not one, or in the future; what it says comes after the place of the row.
+    """
+    try:
+        day = date.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        day = None
+    if day is None or not _FIRST.date() <= day <= (now() + _AHEAD).date():
+        raise ValueError(
+            translate(".day is {given}: a day such as 2026-03-01 is expected", given=quoted(text))
+        )
+    return day
+
+
+def says_of(where: str, error: ValidationError) -> str:
+    """The first problem of a row that has all of its fields, and may have more."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join([where, *(str(part) for part in first["loc"])])[:100]
+    if first["type"] == "missing":
+        return translate("{place} is missing", place=place)
+    message = str(first["msg"])
+    return f"{place} is {quoted(first['input'])}: {message[:1].lower()}{message[1:]}"
+
+
+def moment_of(text: object) -> datetime:
+    """The moment that *text* names.
+
+    Raises:
+        ValueError: it is not one; what it says comes after the place of the row.
+    """
+    try:
+        at = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None or not _FIRST <= at <= now() + _AHEAD:
+        raise ValueError(
+            translate(
+                ".at is {given}: a time between 2020 and today, such as 2026-03-01T12:00:00Z, "
+                "is expected",
+                given=quoted(text),
+            )
+        )
+    return at.astimezone(UTC)
+
+
+def quoted(value: object) -> str:
+    """The beginning of *value* as JSON."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"
