@@ -55,7 +55,7 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
     for path in sorted((ROOT / "templates").rglob("*.html")):
         yield path, _extracted("jinja2.ext:babel_extract", path, TEMPLATES)
     for path in sorted((ROOT / "app").rglob("*.py")):
-        if "bundle" not in path.parts and path.parent != CATALOGS.parent:
+        if "bundle" not in path.parts and path != CATALOGS.parent / "__init__.py":
             yield path, _extracted("python", path, PYTHON)
     for path in _scripts():
         yield path, _extracted("javascript", path, SCRIPTS)

@@ -16,8 +16,8 @@ from pydantic import Field, ValidationError
 
 from app.errors import AnswerError, ContentError
 from app.expressions import Quantity, fill, holds
-from app.kinds.base import Markdown, Strict, UnitName
-from app.kinds.drawing import Draw, DrawnValue, draw, shuffled
+from app.kinds.base import Markdown, Strict
+from app.kinds.drawing import Draw, DrawnValue, UnitName, draw, shuffled
 from app.kinds.quantity import AskedQuantity
 from app.translation import translate
 from app.yaml_file import read_document

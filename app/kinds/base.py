@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Annotated, ClassVar, Self, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -26,7 +25,6 @@ from app.kinds.remembered import Remembered
 from app.kinds.worded import Worded
 from app.sandbox.runner import Runner
 from app.translation import translate
-from app.units import scale_of
 
 SEEDS = 2**31  # 0 to 2**31 - 1
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
@@ -34,14 +32,6 @@ _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Markdown = Annotated[str, Field(min_length=1)]
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
-
-
-def _unit(name: str) -> str:
-    scale_of(name)  # raises an error that names the nearest unit
-    return name
-
-
-UnitName = Annotated[str, AfterValidator(_unit)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +231,6 @@ class Base(Strict, Worded, ABC):
         """The feedback on the mistake with that *key*, as *seed* draws it; empty if not known."""
         text = next((text for _, text in self.texts() if self.kept_key(key_of(text)) == key), "")
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
-
-    def untold(self) -> Iterator[tuple[Where, str]]:
-        """Texts that `texts` does not yield, since other values than drawn ones fill them."""
-        yield from ()
 
     @property
     def runs_lab(self) -> str:

@@ -6,12 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator
 
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.measurements.exhibits import Exhibit, exhibit_called
 from app.units import figures, scale_of
 
+
+def _unit(name: str) -> str:
+    scale_of(name)  # raises an error that names the nearest unit
+    return name
+
+
+UnitName = Annotated[str, AfterValidator(_unit)]
 _Item = TypeVar("_Item")
 DrawnValue = int | float | str
 _TRIES = 1000

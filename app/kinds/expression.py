@@ -11,10 +11,10 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
 from app.kinds.answers import Answer, Verdict, single
-from app.kinds.base import Base, Finding, Markdown, Strict, UnitName, Where
+from app.kinds.base import Base, Finding, Markdown, Strict, Where
 from app.kinds.comparing import alike, kind_of, near, of_another_kind, value_at, why_none
 from app.kinds.diagnosed import key_told
-from app.kinds.drawing import Draw, DrawnValue
+from app.kinds.drawing import Draw, DrawnValue, UnitName
 from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.translation import noted, translate

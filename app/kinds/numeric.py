@@ -10,10 +10,10 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, names_in, parse
 from app.kinds.answers import Answer, Counted, PartVerdict, Verdict
 from app.kinds.asking import Asking, Box
-from app.kinds.base import Finding, UnitName, Where
+from app.kinds.base import Finding, Where
 from app.kinds.counting import counted_in, trouble_of_parts
 from app.kinds.diagnosed import first_mistake
-from app.kinds.drawing import Draw
+from app.kinds.drawing import Draw, UnitName
 from app.kinds.quantity import AskedQuantity
 from app.sandbox.runner import Runner
 from app.translation import noted, translate

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from app.errors import InputError, nearest
 from app.expressions import ExpressionError, read_answer
 from app.kinds.drawing import DrawnValue
+from app.translation import translate
 from app.units import figures, scale_of
 
 CHOSEN = 2**30  # choices that there may be, and the seed of the first
@@ -94,25 +95,45 @@ class ChapterParameter(BaseModel):
         if self.among:
             if text.strip() not in self.among:
                 known = ", ".join(self.among)
-                says = f"{name}: must be one of {known}, not {shown!r}{nearest(shown, self.among)}"
-                raise InputError(says)
+                raise InputError(
+                    translate(
+                        "{name}: must be one of {known}, not {given!r}{nearest}",
+                        name=name,
+                        known=known,
+                        given=shown,
+                        nearest=nearest(shown, self.among),
+                    )
+                )
             return list(self.among).index(text.strip())
         number = self._read(name, text)
         found = self._nearest(number) if self.least <= number <= self.most else -1
         if abs(found - number) > _EXACT * number:
-            raise InputError(f"{name}: {self.bounds}, not {shown!r}{self._near(found)}")
+            raise InputError(
+                translate(
+                    "{name}: must be {bounds}, not {given!r}{nearest}",
+                    name=name,
+                    bounds=self.bounds,
+                    given=shown,
+                    nearest=self._near(found),
+                )
+            )
         return self._place(found)
 
     @property
     def bounds(self) -> str:
         """What its numbers may be, in words."""
-        sort = f"a multiple of {self.by:,}" if self.by else "a number of two figures"
-        whole = "a whole number" if self.by == 1 else sort
         low, high = self._shown(self.least), self._shown(self.most)
-        return f"must be {whole} from {low} to {high}"
+        if not self.by:
+            return translate("a number of two figures from {low} to {high}", low=low, high=high)
+        if self.by == 1:
+            return translate("a whole number from {low} to {high}", low=low, high=high)
+        by = f"{self.by:,}"
+        return translate("a multiple of {by} from {low} to {high}", by=by, low=low, high=high)
 
     def _near(self, found: int) -> str:
-        return "" if found < 0 else f"; the nearest is {self._shown(found)}"
+        return (
+            "" if found < 0 else translate("; the nearest is {number}", number=self._shown(found))
+        )
 
     def _shown(self, number: int) -> str:
         text = figures(float(number), 9)

@@ -9,9 +9,10 @@ from pydantic import Field, field_validator
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
 from app.kinds.answers import PartVerdict
-from app.kinds.base import Strict, UnitName
+from app.kinds.base import Strict
 from app.kinds.common_mistakes import common_mistake, in_another_unit
 from app.kinds.diagnosed import key_told
+from app.kinds.drawing import UnitName
 from app.kinds.near_misses import no_factor, not_whole, too_coarse
 from app.translation import translate
 from app.translation.retelling import retold_mistake

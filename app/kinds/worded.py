@@ -1,6 +1,6 @@
 """The language of an exercise's texts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, PrivateAttr
 
@@ -25,6 +25,10 @@ class Worded(BaseModel):
         """
         self._language = language
         self._kept_keys.update({key_of(ours): key_of(its) for its, ours in wordings.items()})
+
+    def untold(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Texts, by their place, that are filled with other values than drawn ones."""
+        yield from ()
 
     def kept_key(self, key: str) -> str:
         """The *key* of a wording of this file, as it is stored: in every language the same."""

@@ -107,5 +107,5 @@ def _field(name: str, one: ChapterParameter, value: str) -> ParameterField:
         label=one.says,
         value=value,
         among=tuple(one.among),
-        hint="" if one.among else one.bounds.removeprefix("must be "),
+        hint="" if one.among else one.bounds,
     )

@@ -84,6 +84,7 @@ def marked(*marks: str) -> frozenset[str]:
         and call.func.id in marks
         and call.args
         and isinstance(call.args[0], ast.Constant)
+        and isinstance(call.args[0].value, str)
     )
 
 
@@ -100,7 +101,9 @@ def unmarked(path: Path) -> Iterator[str]:
 
 def _has_words(says: ast.expr) -> bool:
     parts = says.values if isinstance(says, ast.JoinedStr) else []
-    return any(isinstance(one, ast.Constant) and re.search("[a-z]{2}", one.value) for one in parts)
+    return any(
+        isinstance(one, ast.Constant) and re.search("[a-z]{2}", str(one.value)) for one in parts
+    )
 
 
 def fields(sentence: str) -> list[tuple[str | None, ...]]:

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field, PrivateAttr
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.kinds.base import Base, Strict, UnitName
+from app.kinds.base import Base, Strict
 from app.kinds.code.calls import Argument, TrialCall, column, named, plain, python
-from app.kinds.drawing import Draw, draw
+from app.kinds.drawing import Draw, UnitName, draw
 from app.kinds.remembered import Remembered
 from app.units import scale_of
 

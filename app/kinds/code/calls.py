@@ -6,7 +6,9 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.errors import AnswerError
 from app.expressions import Quantity, evaluate
+from app.kinds.answers import Answer, single
 from app.sandbox.execution import Plain
 from app.translation import translate
 from app.units import figures
@@ -25,6 +27,18 @@ class TrialCall:
     arguments: tuple[Plain, ...]
     text: str
     expected: Plain
+
+
+def source_in(answer: Answer) -> str:
+    """The program that *answer* is.
+
+    Raises:
+        AnswerError: it is empty.
+    """
+    source = single(answer)
+    if not source.strip():
+        raise AnswerError(translate("the answer is empty: write a function"))
+    return source
 
 
 def function_in(source: str) -> str:

@@ -6,13 +6,13 @@ from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.errors import AnswerError, UnavailableError
+from app.errors import UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.answers import Answer, Verdict, single
+from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Finding, Where
 from app.kinds.code.adequacy import Contest, sensible
 from app.kinds.code.base import CodeExercise
-from app.kinds.code.calls import Argument, TrialCall, function_in, rounded
+from app.kinds.code.calls import Argument, TrialCall, function_in, rounded, source_in
 from app.kinds.code.feedback import (
     Example,
     FunctionQuestion,
@@ -158,7 +158,7 @@ class Function(CodeExercise):
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Run the program on drawn calls; the first failing one is shown."""
-        source = _source(answer)
+        source = source_in(answer)
         hidden = await self._hidden(seed, runner)
         calls = hidden.calls
         report = await self._run(source, calls, runner, learner)
@@ -183,7 +183,7 @@ class Function(CodeExercise):
             UnavailableError: the sandbox cannot run it.
         """
         calls = self._visible()
-        report = await self._run(_source(source), calls, runner, learner)
+        report = await self._run(source_in(source), calls, runner, learner)
         if report.body:
             problem = says_of(report.body)
             line = in_line(report.body)
@@ -288,13 +288,6 @@ class Function(CodeExercise):
             Finding(("examples", index), f"the right program disagrees: {says}")
             for index, says in failed
         ]
-
-
-def _source(answer: Answer) -> str:
-    source = single(answer)
-    if not source.strip():
-        raise AnswerError(translate("the answer is empty: write a function"))
-    return source
 
 
 def _pairs(calls: Sequence[TrialCall], report: Execution) -> Iterator[tuple[TrialCall, Outcome]]:

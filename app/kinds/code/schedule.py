@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field, PrivateAttr
 
-from app.errors import AnswerError
-from app.kinds.answers import Answer, Verdict, single
+from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Strict, Where
+from app.kinds.code.calls import source_in
 from app.kinds.code.feedback import Wrong, refuse_lost, says_of
 from app.kinds.code.machine import Machine
 from app.kinds.diagnosed import key_of
@@ -120,9 +120,7 @@ class Schedule(Base):
         self, answer: Answer, runner: Runner, learner: str = ""
     ) -> list[Plain] | str:
         """What the program returns for each rank; or why it does not, in a sentence."""
-        source = single(answer)
-        if not source.strip():
-            raise AnswerError(translate("the answer is empty: write a function"))
+        source = source_in(answer)
         calls = [(rank,) for rank in range(self.machine.ranks)]
         report = await runner.run(source, ENTRY, calls, learner)
         refuse_lost(report)

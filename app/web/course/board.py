@@ -13,6 +13,7 @@ from app.errors import NotFoundError
 from app.kinds import Exercise
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import translate
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
@@ -53,7 +54,12 @@ async def board(
     """
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     if not exercise.has_board:
-        raise NotFoundError(f"{exercise.id} has no board: only exercises on schedules have one")
+        raise NotFoundError(
+            translate(
+                "{exercise} has no board: only exercises on schedules have one",
+                exercise=exercise.id,
+            )
+        )
     own, points = _stored(site, exercise, visiting.learner)
     page = BoardPage(
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
@@ -62,7 +68,7 @@ async def board(
         board=_view(exercise, own, points) if own else None,
         is_cut=len(points) == MOST_POINTS,
     )
-    title = f"Board of {exercise.title}"
+    title = translate("Board of {exercise}", exercise=exercise.title)
     return render("course/board.html", frame(request, title, title, "exercises"), page)
 
 
@@ -81,6 +87,6 @@ def _view(exercise: Exercise, own: BoardRow, points: Sequence[BoardPoint]) -> Bo
     learners = {(one.time, one.memory): one.learners for one in points}
     place = own.time, own.memory
     learners.setdefault(place, 1)  # behind the points that are shown
-    title = f"Schedules for “{exercise.title}”"
+    title = translate("Schedules for “{exercise}”", exercise=exercise.title)
     drawing = board_drawing(Board(title=title, learners=learners, own=place))
     return BoardView(drawing.title, drawn_on(BOTH, drawing), drawing.table, drawing.summary)

@@ -14,14 +14,15 @@ from app.learning.finals import FINAL_QUESTIONS, Tally, final_questions, tallied
 from app.learning.placing import Question
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.urls import chapter_url, exercise_url
 
 router = APIRouter(prefix="/final", route_class=LazyRoute)
-_SAYS = "Twenty drawn questions from the whole course, and what to repeat."
-_ABOUT = "One answer, without hints. A calculator is welcome."
+_SAYS = noted("Twenty drawn questions from the whole course, and what to repeat.")
+_ABOUT = noted("One answer, without hints. A calculator is welcome.")
 _DRAWS = 1_000_000
 _EARLIER = 10  # finals that are listed
 
@@ -76,7 +77,11 @@ async def introduction(request: Request, site: Here, visiting: Visiting) -> Resp
     """What a final is, and those that were begun."""
     earlier = tuple(_earlier(site, visiting.learner))
     page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
-    return render("course/finals.html", frame(request, "Final", _SAYS, "exercises"), page)
+    return render(
+        "course/finals.html",
+        frame(request, translate("Final"), translate(_SAYS), "exercises"),
+        page,
+    )
 
 
 @router.get("/begin")
@@ -91,7 +96,7 @@ async def result(request: Request, site: Here, visiting: Visiting, draw: str) ->
     sitting = _sitting(site, visiting.learner, draw)
     if not sitting.answers:
         return RedirectResponse("/final", 303)
-    around = frame(request, "Your final", _SAYS, "exercises")
+    around = frame(request, translate("Your final"), translate(_SAYS), "exercises")
     return render("course/final.html", around, _final(site, sitting))
 
 
@@ -128,12 +133,12 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     questions = final_questions(site.catalog, draw_of(draw))
     return Sitting(
         sort="final",
-        title="the final",
+        title=translate("the final"),
         draw=draw_of(draw),
         questions=tuple(_as_answered(site, one, answers) for one in questions),
         answers=answers,
         total=str(len(questions)),
-        about=_ABOUT,
+        about=translate(_ABOUT),
     )
 
 

@@ -15,20 +15,23 @@ from app.errors import NotFoundError, nearest
 from app.learning import Prerequisites
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, plural, translate
 from app.web.frame.aside import aside
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
 from app.web.progress.standing import Past, past_of, path_of
 from app.web.urls import chapter_url
 
 router = APIRouter(prefix="/map", route_class=LazyRoute)
-_SAYS = "Which chapter builds on which, and routes for those who train, serve, or run the cluster."
+_SAYS = noted(
+    "Which chapter builds on which, and routes for those who train, serve, or run the cluster."
+)
 ROUTES: Mapping[Route, str] = {
-    "train": "I train",
-    "serve": "I serve",
-    "cluster": "I run the cluster",
+    "train": noted("I train"),
+    "serve": noted("I serve"),
+    "cluster": noted("I run the cluster"),
 }
-_ALL = "All of it"
+_ALL = noted("All of it")
 _GAP = 5.0  # percent of the width between two columns
 Progressed = Literal["new", "begun", "finished", "known"]
 
@@ -94,7 +97,11 @@ async def course_map(
     topics = topics_on(site.catalog, route)
     past = past_of(site, visiting.learner)
     page = map_page(site.catalog, topics, route, past, is_saved=saved == "1")
-    return render("course/map.html", frame(request, "The map", _SAYS, "exercises"), page)
+    return render("course/map.html", _frame(request), page)
+
+
+def _frame(request: Request) -> Frame:
+    return frame(request, translate("The map"), translate(_SAYS), "exercises")
 
 
 @router.post("/known", dependencies=[FromHere])
@@ -122,7 +129,9 @@ def topics_on(catalog: Catalog, route: str) -> tuple[Topic, ...]:
     if not route:
         return catalog.topics
     if route not in ROUTES:
-        raise NotFoundError(f"no route is called {route[:40]!r}{nearest(route[:40], ROUTES)}")
+        raise NotFoundError(
+            translate("no route is called {name!r}", name=route[:40]) + nearest(route[:40], ROUTES)
+        )
     return tuple(topic for topic in catalog.topics if route in topic.routes)
 
 
@@ -161,10 +170,12 @@ def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:
         href = f"/map?route={name}" if name else "/map"
         hours = round(sum(topic.minutes for topic in topics) / 60)
         yield RouteTab(
-            Hyperlink(href, text),
+            Hyperlink(href, translate(text)),
             name == route,
             len(topics),
-            f"{hours} {'hour' if hours == 1 else 'hours'}" if hours else "less than an hour",
+            plural("{number} hour", "{number} hours", hours)
+            if hours
+            else translate("less than an hour"),
         )
 
 
@@ -187,11 +198,12 @@ def _state(topic: Topic, past: Past) -> tuple[Progressed, str]:
     """How far the learner is with *topic*, and that in words."""
     path = path_of(topic.path, past.known)
     if path.rows and path.is_finished:
-        return "finished", "finished"
+        return "finished", translate("finished")
     if topic.id in past.chapters:
-        return "known", "known"
+        return "known", translate("known")
     if path.solved:
-        return "begun", f"{path.solved} of {len(path.rows)} solved"
+        says = translate("{solved} of {count} solved", solved=path.solved, count=len(path.rows))
+        return "begun", says
     return "new", ""
 
 

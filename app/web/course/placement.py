@@ -18,6 +18,7 @@ from app.learning.placing import (
 )
 from app.network.routes import LazyRoute
 from app.site import Here, Site
+from app.translation import noted, translate
 from app.web.course.map import Choice, choices
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -26,8 +27,8 @@ from app.web.progress.standing import past_of
 from app.web.urls import chapter_url, exercise_url
 
 router = APIRouter(prefix="/placement", route_class=LazyRoute)
-_SAYS = "Six questions at most that say which chapters you can skip."
-_ABOUT = "One answer, without hints. A calculator is welcome; if you do not know, skip."
+_SAYS = noted("Six questions at most that say which chapters you can skip.")
+_ABOUT = noted("One answer, without hints. A calculator is welcome; if you do not know, skip.")
 _DRAWS = 1_000_000
 
 
@@ -61,7 +62,7 @@ class PlacedPage:
 @router.get("")
 async def introduction(request: Request) -> Response:
     """What the placement is, and its beginning."""
-    around = frame(request, "Placement", _SAYS, "exercises")
+    around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
     return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS))
 
 
@@ -77,7 +78,7 @@ async def result(request: Request, site: Here, visiting: Visiting, draw: str) ->
     sitting = _sitting(site, visiting.learner, draw)
     if not sitting.answers:
         return RedirectResponse("/placement", 303)
-    around = frame(request, "Your placement", _SAYS, "exercises")
+    around = frame(request, translate("Your placement"), translate(_SAYS), "exercises")
     return render("course/placed.html", around, _placed(site, visiting.learner, sitting))
 
 
@@ -113,12 +114,12 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     after = placement_question(site.catalog, _evidence(rows), draw_of(draw))
     return Sitting(
         sort="placement",
-        title="the placement",
+        title=translate("the placement"),
         draw=draw_of(draw),
         questions=(*asked, after) if after else asked,
         answers=found,
-        total=f"at most {PLACEMENT_QUESTIONS}",
-        about=_ABOUT,
+        total=translate("at most {count}", count=PLACEMENT_QUESTIONS),
+        about=translate(_ABOUT),
     )
 
 

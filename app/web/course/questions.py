@@ -8,13 +8,14 @@ from fastapi.responses import RedirectResponse
 
 from app.db.assessments import Assessed, AssessedRow, Assessment, Outcome, assessed_in
 from app.db.session import open_session
-from app.errors import AnswerError, NotFoundError, UnavailableError
+from app.errors import AnswerError, NotFoundError, UnavailableError, capitalized
 from app.grading.check import check
 from app.kinds.answers import TooLongError
 from app.learning.placing import Question
 from app.network.door import note_trouble
 from app.people.past import LearnerAt, PastAt
 from app.site import Site
+from app.translation import noted, translate
 from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, Strip, rules_of
 from app.web.exercise.page import PART, seconds_on
@@ -33,11 +34,13 @@ from app.web.frame.rendering import Hyperlink, frame, render, render_part
 from app.web.frame.visitor import Visitor, learner_of, remember, spend
 from app.web.progress.onward import Onward, Suggested
 
-_COUNTED = "Your first answer counted."
+_COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.
-_HEADINGS = {"refused": "Not counted", "incorrect": "Not right"}
-_AT_THE_END = "The solutions come at the end."
-_ASSIGNED = "This exercise is in an assignment of yours whose verdicts are still hidden: skip it."
+_HEADINGS = {"refused": noted("Not counted"), "incorrect": noted("Not right")}
+_AT_THE_END = noted("The solutions come at the end.")
+_ASSIGNED = noted(
+    "This exercise is in an assignment of yours whose verdicts are still hidden: skip it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,9 @@ class Sitting:
         for one in self.questions:
             if one.number == number:
                 return one
-        raise NotFoundError(f"there is no question {number} here, or not yet")
+        raise NotFoundError(
+            translate("there is no question {number} here, or not yet", number=number)
+        )
 
 
 def draw_of(text: str) -> int:
@@ -183,16 +188,16 @@ async def _result(
 def _why_not(sitting: Sitting, question: Question, posted: Posted, before: PastAt) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
-        return _COUNTED
+        return translate(_COUNTED)
     assigned = rules_of(before.works, question.seed)
     if assigned.exam or assigned.verdict or assigned.before:
-        return _ASSIGNED
-    rules = Assigned(hints=_no_hints(sitting), solution=_AT_THE_END)
+        return translate(_ASSIGNED)
+    rules = Assigned(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
     return rules.refusal(posted.action)
 
 
 def _no_hints(sitting: Sitting) -> str:
-    return f"There are no hints in {sitting.title}."
+    return translate("There are no hints in {sitting}.", sitting=sitting.title)
 
 
 async def _store(
@@ -233,15 +238,15 @@ async def _response(
     rules = Assigned(
         strips=(_strip(sitting, question, is_over=is_over),),
         hints=_no_hints(sitting),
-        solution=_AT_THE_END,
+        solution=translate(_AT_THE_END),
         exam=True,
     )
     page = await _page(site, asked, result, rules)
-    heading = _HEADINGS.get(page.state, page.heading)
+    heading = translate(_HEADINGS[page.state]) if page.state in _HEADINGS else page.heading
     # The drawing is of this page alone: the original has another address.
     own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
     if result.verdict:
-        onward = Suggested(sitting.onward, "the next question", _AT_THE_END)
+        onward = Suggested(sitting.onward, translate("the next question"), translate(_AT_THE_END))
         own = replace(own, onward=Onward(begun=True, following=onward, review=None, due=0))
     if asked.part:
         return render_part("exercise/fragment.html", own, result.status)
@@ -257,13 +262,15 @@ async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned)
 
 def _strip(sitting: Sitting, question: Question, *, is_over: bool) -> Strip:
     return Strip(
-        kind="Questions of",
-        title=sitting.title[:1].upper() + sitting.title[1:],
+        kind=translate("Questions of"),
+        title=capitalized(sitting.title),
         href=sitting.href,
-        place=f"question {question.number} of {sitting.total}",
+        place=translate(
+            "question {number} of {total}", number=question.number, total=sitting.total
+        ),
         says=() if is_over else (sitting.about,),
         warns="",
         ends=None,
-        following=Hyperlink(sitting.onward, "go on") if is_over else None,
+        following=Hyperlink(sitting.onward, translate("go on")) if is_over else None,
         skip="" if is_over else sitting.address(question.number),
     )

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from app.charts.spread import place_of
-from app.db.guesses import MOST, DailyGuess
+from app.db.guesses import MOST
+from app.db.tables import DailyGuess
 from app.translation import plural, translate
 
 _SAME, _TWICE = 1.005, 2.0  # times the answer: from here on a guess is off, and off by a factor
