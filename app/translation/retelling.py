@@ -1,7 +1,7 @@
 """Sentences of rooms that know no language, told in the current one.
 
 Units, formulas and simulators stay free of packages and of catalogs, and say what is wrong in
-English. Whoever passes their sentences on to a person tells them again: the English sentence is
+English. Where their sentences reach a person, they are told again: the English sentence is
 recognized by its form, and said in the language of the request.
 """
 

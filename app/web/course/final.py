@@ -203,4 +203,6 @@ def _asked(site: Site, sitting: Sitting) -> Iterator[AskedQuestion]:
 
 def _by_kind(sitting: Sitting) -> Sequence[tuple[str, bool]]:
     found = ((one, sitting.answers.get(one.number)) for one in sitting.questions)
-    return [(one.exercise.kind_title, row.outcome == "right") for one, row in found if row]
+    return [
+        (translate(one.exercise.kind_title), row.outcome == "right") for one, row in found if row
+    ]
