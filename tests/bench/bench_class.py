@@ -1,4 +1,4 @@
-"""A class of 300 joins by a link, and answers at the same instant; a check without a session."""
+"""A class of 300 joins by a link, opens an exercise, and answers at the same instant."""
 
 import asyncio
 import re
@@ -143,6 +143,9 @@ def _class_of(running: Running, database: str) -> Iterator[Figure]:
         waits = [_RUSH * number / _STUDENTS for number in range(_STUDENTS)]
         joined = await asyncio.gather(*map(_Student.join, students, repeat(code), waits))
         seeds = _seeds(secret, assignment)
+        for student in students:  # nobody answers what was not opened
+            await student.open()  # the connection on which it joined was idle for too long
+            await student.ask(f"/exercises/{_EXERCISE}?seed={seeds[student.name]}")
         rounds = []
         for _ in range(2):
             begun, worked = running.busy(), time.process_time()
