@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from app.expressions.evaluation import evaluate
 from app.expressions.operations import PLAIN, Quantity, same_kind
@@ -16,6 +17,7 @@ from app.units.reading import joined, plain_signs, without_commas
 from app.units.scales import SCALES, takes_prefix
 
 _LONGEST = 500  # characters of an answer
+_READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
 _SHOWN = 60  # characters of an answer that cannot be read
 _SIGN = re.compile(r"[-+*/^()√×·]")
 _CALL = re.compile(r"[^\W\d]\w*\s*\(")
@@ -28,6 +30,7 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
 _LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
 
 
+@lru_cache(_READINGS)
 def read_answer(text: str, shown: Scale) -> Reading:
     """The quantity that a learner typed as *text*, which may be arithmetic.
 

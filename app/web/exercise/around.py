@@ -1,13 +1,14 @@
 """What is asked for, and what stands around an exercise: its chapter, the path, other pages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from markupsafe import Markup
 
 from app.content.catalog import Topic
 from app.content.errata import of_exercise
 from app.kinds import Exercise
+from app.kinds.remembered import Remembered
 from app.people.past import PastAt
 from app.site import Site
 from app.translation import language
@@ -15,7 +16,7 @@ from app.web.exercise.assigned import Assigned
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted import Fields
 from app.web.frame.rendering import Hyperlink, markup
-from app.web.progress.standing import Path, Stretch, path_of
+from app.web.progress.standing import Path, Standings, Stretch, mark_of, path_of
 from app.web.urls import chapter_url, erratum_url, exercise_url
 
 _NEAR = 7  # exercises of the path that are listed beside one
@@ -66,7 +67,7 @@ def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
     chapter = Hyperlink(chapter_url(topic.id, shared), topic.title)
     here = exercise_url(exercise.id, shared)
-    stretch = _stretch(chapter, path_of(topic.path, known, shared), here, language())
+    stretch = _stretch(chapter, topic.path, known, here, shared)
     another = again if exercise.variation and not rules.exam else None
     if asked.part:
         return Around(topic=chapter, stretch=stretch, another=another)
@@ -94,7 +95,24 @@ class _ChapterPart:
     here: str
 
 
-@lru_cache(_STRETCHES)
-def _stretch(topic: Hyperlink, path: Path, here: str, code: str) -> Markup:
-    """The stretch of *path* around *here*, in the language *code*: the same for many learners."""
-    return markup("exercise/chapter.html", _ChapterPart(topic, path, path.near(here, _NEAR), here))
+class _Stretches(Remembered[tuple[object, ...], Markup]):
+    """Those of many learners are the same."""
+
+    most = _STRETCHES
+
+
+_stretches = _Stretches()
+
+
+def _stretch(
+    topic: Hyperlink, exercises: Sequence[Exercise], known: Standings, here: str, seed: int
+) -> Markup:
+    """The stretch of the path of *exercises* around *here*."""
+
+    def drawn() -> Markup:
+        path = path_of(exercises, known, seed)
+        near = path.near(here, _NEAR)
+        return markup("exercise/chapter.html", _ChapterPart(topic, path, near, here))
+
+    marks = tuple((one.id, one.digest, mark_of(known.get(one.id))) for one in exercises)
+    return _stretches.of((topic, marks, here, seed, language()), drawn)
