@@ -12,7 +12,10 @@ AppError
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
+
+_REMEMBERED = 256  # offers; proofs of a course ask for the same ones again and again
 
 
 class AppError(Exception):
@@ -75,7 +78,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("ring_allreduce", ["ring_all_reduce", "tree"])
     "; did you mean 'ring_all_reduce'?"
     """
-    closest = get_close_matches(name, list(known), n=1)
+    return _offer(name, tuple(known))
+
+
+@lru_cache(_REMEMBERED)
+def _offer(name: str, known: tuple[str, ...]) -> str:
+    closest = get_close_matches(name, known, n=1)
     return f"; did you mean {closest[0]!r}?" if closest else ""
 
 

@@ -32,6 +32,7 @@ class Design(Base):
     sample = "memory/the-mildest-stage"
     asks_for_numbers = True
     pace = 3.0
+    only_draws = True
     kind: Literal["design"]
     choose: dict[Identifier, Knob] = Field(
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"

@@ -55,6 +55,7 @@ class Sharding(Asking):
     kind_title = "Sharding plan"
     sample = "algebra/summed-dimension"
     pace = 3.0
+    only_draws = True
     is_played = True
     kind: Literal["sharding"]
     mesh: dict[Letter, str | int] = Field(
