@@ -31,7 +31,7 @@ class Design(Base):
     kind_title = "Design"
     sample = "memory/the-mildest-stage"
     asks_for_numbers = True
-    pace = 3.0
+    pace = 4.0
     only_draws = True
     kind: Literal["design"]
     choose: dict[Identifier, Knob] = Field(
