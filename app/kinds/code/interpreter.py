@@ -8,9 +8,10 @@ number of steps. Everything that is accepted returns and raises what it does in 
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.kinds.code.names import imported, stored
 from app.sandbox.execution import Plain
 
 STEPS = 20_000
@@ -125,8 +126,8 @@ class Program:
             raise ListingError(f"line {function.lineno} is more than arithmetic")
         self._function = function
         self._names = [argument.arg for argument in rest.args]
-        self._assigned = frozenset(_stored(function))
-        self._imported = _imported(tree)
+        self._assigned = frozenset(stored(function))
+        self._imported = imported(tree)
 
     def run(self, arguments: Sequence[Plain]) -> Plain:
         """The result of the function for *arguments*.
@@ -157,31 +158,6 @@ class Program:
         if len(arguments) > len(names) or len(values) < len(names):
             raise TypeError(f"{self._function.name}() takes {len(names)} arguments")
         return values
-
-
-def _stored(function: ast.FunctionDef) -> Iterator[str]:
-    """Every name that *function* gives a value; `ast.walk` would take three times as long."""
-    nodes: list[object] = [function]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                yield node.id
-        elif isinstance(node, ast.AST):
-            nodes.extend(vars(node).values())
-        elif isinstance(node, list):
-            nodes.extend(node)
-
-
-def _imported(tree: ast.Module) -> frozenset[str]:
-    """The names imported at the top, unless renamed."""
-    found: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.Import) or (
-            isinstance(node, ast.ImportFrom) and node.module == "math"
-        ):
-            found |= {alias.name for alias in node.names if not alias.asname}
-    return frozenset(found)
 
 
 def _block(statements: Sequence[ast.stmt], at: _Run) -> None:
