@@ -14,21 +14,15 @@ def _replica(memory: Bytes, weights: Bytes, free: Bytes = 0.0) -> Sketch:
     left = positive("memory", memory) - positive("weights", weights) - at_least("free", free, 0)
     if left <= 0:
         raise ValueError(f"weights and free must be less than {show(memory, BYTE)}")
-    names = (
-        (Tone.WEIGHTS, f"weights {show(weights, BYTE)}"),
-        (Color.GRAY, "room for caches"),
-        (Tone.IDLE, "kept free"),
-    )
-    shares = (weights, left, free)
+    names = [(Tone.WEIGHTS, f"weights {show(weights, BYTE)}")]
+    pieces = [Piece(weights, "", Tone.WEIGHTS), Piece(left, "caches", Color.GRAY, outlined=True)]
+    if free:
+        names.append((Tone.IDLE, "kept free"))
+        pieces.append(Piece(free, "", Tone.IDLE))
 
     def on(paper: Paper) -> Sheet:
-        pieces = [
-            Piece(size, "", color, outlined=color is Color.GRAY)
-            for size, (color, _) in zip(shares, names, strict=True)
-            if size
-        ]
         rects = row(pieces, 0, paper.width, 20, _ROW)
-        samples, words, foot = key(names[: len(pieces)], 20 + _ROW + 8, paper)
+        samples, words, foot = key(names, 20 + _ROW + 8, paper)
         says = Words(0, 13, f"{show(memory, BYTE)} of memory", quiet=True)
         return Sheet(height=foot, rects=(*rects, *samples), words=(says, *words))
 
@@ -37,7 +31,7 @@ def _replica(memory: Bytes, weights: Bytes, free: Bytes = 0.0) -> Sketch:
 
 
 def _request(batch: Count | None = None) -> Sketch:
-    many = f"{whole('batch', batch):,} requests" if batch else "the requests of the batch"
+    many = f"of {whole('batch', batch):,} requests" if batch else "request of the batch"
 
     def on(paper: Paper) -> Sheet:
         steps = 5 if paper is NARROW else 9
@@ -49,12 +43,12 @@ def _request(batch: Count | None = None) -> Sketch:
         words += gaps(pieces, 0, paper.width, 20, _ROW)
         entries = (
             (Tone.COMPUTE, "the prompt of one request is read"),
-            (Tone.COMMUNICATION, f"a step: a token for each of {many}"),
+            (Tone.COMMUNICATION, f"a step: a token for each {many}"),
         )
         samples, says, foot = key(entries, 20 + _ROW + 8, paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *says))
 
-    says = f"its prompt is read, and each step then writes a token for each of {many}"
+    says = f"its prompt is read, and each step then writes a token for each {many}"
     return sketch("A request on a replica, not to scale", says, on)
 
 

@@ -10,7 +10,7 @@ def test_kinds_that_only_draw_make_the_same_exercise_of_the_same_values() -> Non
             continue
         topic, _, name = kind.sample.partition("/")
         exercise, _ = read_exercise(ROOT / "exercises" / topic / f"{name}.yaml", topic)
-        first = {}
+        first: dict[tuple[tuple[str, str], ...], int] = {}
         for seed in SEEDS:
             values = tuple(exercise.draw(seed).shown.items())
             one = first.setdefault(values, seed)

@@ -14,7 +14,7 @@ from app.kinds import Answer, Exercise
 from app.kinds.design import Design
 from app.kinds.expression import Expression
 from app.sandbox.runner import Runner
-from app.simulators.pipeline import one_forward_one_backward
+from app.simulators.pipeline import build
 
 # exercise, seed, answer, whether it is right, what is said of it
 VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
@@ -202,7 +202,7 @@ def test_the_order_of_1f1b_is_that_of_the_schedule_played(catalog: Catalog) -> N
     for seed in range(20):
         drawn = exercise.draw(seed)
         stages, stage = (int(drawn.names[name].value) for name in ("stages", "stage"))
-        played = one_forward_one_backward(stages, 4).orders[stage]
+        played = build("1f1b", stages, 4).orders[stage]
         order = [f"{one.kind}{one.microbatch}" for block in played for one in block]
         assert exercise.reveal(seed).splitlines() == [
             f"{place}. {text}" for place, text in enumerate(order, 1)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from app.formulas.records import Record
 from app.units import Bytes
 
 _MOST_AXES = 3
-_SIZE = re.compile(r"([A-Z]) ?: ?([0-9][0-9,_]*)")
+_SIZE = re.compile(r"([A-Z]) ?: ?([0-9][0-9,_]{0,40})")
 _ARRAY = re.compile(r"([A-Z]) ?\[([^\[\]]*)\]")
 _DIM = re.compile(r"([A-Z])(?:/([A-Z]+))?")
 _MOVE = re.compile(
@@ -23,7 +24,9 @@ _MOVE = re.compile(
     r" along (?P<dim>[A-Z])",
     re.IGNORECASE,
 )
+_KINDS = ("multiply", "all-gather", "all-reduce", "reduce-scatter", "all-to-all", "keep")
 _LONGEST = 20  # moves
+_MOST_DIMS = 4
 Cuts = tuple[tuple[str, str], ...]  # each dimension with the axes that split it, outermost first
 Step = tuple[str, str, str, str]  # a move: its kind, the array, the axis, and the dimension
 
@@ -130,7 +133,7 @@ class ShardingPlan(Record):
 
     def __post_init__(self) -> None:
         if len(self.steps) > _LONGEST:
-            raise ValueError(f"plan must have at most {_LONGEST} moves, not {len(self.steps)}")
+            raise ValueError(f"moves must be at most {_LONGEST}, not {len(self.steps)}")
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -190,15 +193,18 @@ def _cuts(field: str, text: str) -> Cuts:
     cuts = tuple((one[1], one[2] or "") for one in found if one)
     if len(cuts) < len(found) or len({dim for dim, _ in cuts}) < len(cuts):
         raise ValueError(f"{field} must be dimensions such as I/X, J, not {text!r}")
+    if len(cuts) > _MOST_DIMS:
+        raise ValueError(f"{field} must have at most {_MOST_DIMS} dimensions, not {len(cuts)}")
     return cuts
 
 
 def _step(number: int, text: str) -> Step:
     found = _MOVE.fullmatch(text)
     if not found:
+        closest = get_close_matches(text.split()[0], _KINDS, n=1)
+        offer = f"; did you mean {closest[0]!r}?" if closest else ""
         raise ValueError(
-            f"plan must have moves such as 'all-gather A over X', not {text[:60]!r}"
-            f" as move {number}"
+            f"move {number} must be one such as 'all-gather A over X', not {text[:60]!r}{offer}"
         )
     if found["alone"]:
         return ("multiply", "", "", "")

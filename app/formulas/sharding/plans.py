@@ -56,8 +56,8 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
 
     Along an axis of n ranks, an all-gather sends n - 1 times the block that a rank holds before the
     move; a reduce-scatter or an all-to-all (n - 1) / n of it, and an all-reduce twice that. A plan
-    sends the total of its moves. For the first task that has a name, where 4 ranks hold partial
-    sums (S) of 4096 rows and 8192 columns, and add them:
+    sends the total of its moves. In the task "summed dimension", 4 ranks hold partial sums (S) of
+    4096 rows and 8192 columns, and add them:
 
         S = 4096 * 8192 * element_bytes
         V = 2 * S * (4 - 1) / 4
@@ -68,8 +68,8 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         split a dimension, only the innermost can be gathered, and a new one goes inside.
 
     Args:
-        task: the mesh, the arrays and their target layout.
-        plan: the moves, in order; must reach the target layout.
+        task: its name, or such as mesh=X:4 sizes=I:4096 J:8192 have=A[I/X, J] want=A[I, J].
+        plan: moves such as all-gather A over X, with ; between them; must reach the target layout.
 
     Raises:
         ValueError: an argument is outside its domain, or a move cannot be made.
@@ -110,7 +110,7 @@ def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
         axes or more.
 
     Args:
-        task: the mesh, the arrays and their target layout.
+        task: its name, or such as mesh=X:4 sizes=I:4096 J:8192 have=A[I/X, J] want=A[I, J].
 
     Raises:
         ValueError: *task* is outside its domain, or no plan reaches the layout.

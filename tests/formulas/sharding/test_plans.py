@@ -18,7 +18,7 @@ from app.kinds.layouts import task_of
 from app.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play, working_plans
 
 SIZES = {"I": 4096, "J": 8192, "K": 2048}
-DIMS = {"A": "IJ", "B": "JK", "C": "IK"}
+DIMS = {"A": ("I", "J"), "B": ("J", "K"), "C": ("I", "K")}
 
 
 def task(have: dict[str, str], want: dict[str, str], **mesh: int) -> ShardingTask:
@@ -127,7 +127,8 @@ def test_plan_bytes_are_those_of_each_collective_alone() -> None:
     [
         (
             "gather A",
-            "plan must have moves such as 'all-gather A over X', not 'gather A' as move 1",
+            "move 1 must be one such as 'all-gather A over X', not 'gather A'; did you mean"
+            " 'all-gather'?",
         ),
         ("all-gather A over X", "plan must reach C[I, K], not end with A[I, J] B[J/X, K]"),
         (
@@ -142,7 +143,7 @@ def test_plan_bytes_are_those_of_each_collective_alone() -> None:
             "multiply; all-reduce C over X; all-reduce C over X",
             "plan must find partial sums over X for 'all-reduce C over X' as move 3",
         ),
-        ("multiply; " * 21, "plan must have at most 20 moves, not 21"),
+        ("multiply; " * 21, "moves must be at most 20, not 21"),
     ],
 )
 def test_plan_bytes_refuses_a_plan_that_cannot_be_made(moves: str, says: str) -> None:
@@ -161,6 +162,8 @@ def test_plan_bytes_refuses_a_plan_that_cannot_be_made(moves: str, says: str) ->
         ({"have": "A[I, L] B[L, K]"}, "sizes must have the dimension L, not only 'I:4096"),
         ({"have": "A[I, J"}, "have must be arrays such as A[I/X, J], not 'A[I, J'"),
         ({"want": "C[K, I]"}, "want must be the one array or the product of two matrices"),
+        ({"have": "A[I, J, K, L, M]"}, "have must have at most 4 dimensions, not 5"),
+        ({"sizes": "I:" + "9" * 5000}, "sizes must be letters with numbers"),
         ({"want": "C[I, I]"}, "want must be dimensions such as I/X, J, not 'I, I'"),
     ],
 )
