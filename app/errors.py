@@ -12,9 +12,12 @@ AppError
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 from app.translation import translate
+
+_REMEMBERED = 256  # names; proofs of a course ask for the same ones again and again
 
 
 class AppError(Exception):
@@ -77,8 +80,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("ring_allreduce", ["ring_all_reduce", "tree"])
     "; did you mean 'ring_all_reduce'?"
     """
-    closest = get_close_matches(name, list(known), n=1)
-    return translate("; did you mean {name!r}?", name=closest[0]) if closest else ""
+    closest = _closest(name, tuple(known))
+    return translate("; did you mean {name!r}?", name=closest) if closest else ""
+
+
+@lru_cache(_REMEMBERED)
+def _closest(name: str, known: tuple[str, ...]) -> str:
+    return next(iter(get_close_matches(name, known, n=1)), "")
 
 
 def capitalized(text: str) -> str:

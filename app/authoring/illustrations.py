@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 
-from app.authoring.texts import SEEDS, Script
+from app.authoring.texts import SEEDS, Script, distinct
 from app.authoring.values import WrittenNumber, written_numbers
 from app.charts.paper import PAPERS
 from app.charts.svg import to_svg
@@ -21,18 +21,30 @@ def prove_illustration(exercise: Exercise) -> Iterator[Finding]:
     """A figure that cannot be drawn with the values of some seed, or that shows the answer."""
     if exercise.figure is None:
         return
-    for seed in SEEDS:
-        try:
-            exercise.draw(seed)
-            told = _told(exercise, exercise.figure, seed)
-        except ExpressionError:  # reported where the expression is
-            return
-        except ValueError as error:
-            yield Finding(("figure",), f"seed {seed}: {error}", _inputs(exercise.figure))
-            return
-        if told:
-            yield Finding(("figure",), f"seed {seed}: shows {told}, which is the answer", _CURE)
-            return
+    try:
+        for seed in distinct(exercise, SEEDS):
+            if found := _trouble(exercise, exercise.figure, seed):
+                yield found
+                return
+    except ExpressionError:  # reported where the expression is
+        return
+
+
+def _trouble(exercise: Exercise, figure: Illustrated, seed: int) -> Finding | None:
+    """What is wrong with *figure* as *seed* draws it.
+
+    Raises:
+        ExpressionError: an expression has no value.
+    """
+    try:
+        told = _told(exercise, figure, seed)
+    except ExpressionError:
+        raise
+    except ValueError as error:
+        return Finding(("figure",), f"seed {seed}: {error}", _inputs(figure))
+    if told:
+        return Finding(("figure",), f"seed {seed}: shows {told}, which is the answer", _CURE)
+    return None
 
 
 def texts_of(figure: Sketch) -> Sequence[str]:

@@ -10,6 +10,7 @@ from urllib.request import Request, urlopen
 
 from app.authoring import SEEDS
 from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.texts import distinct
 from app.errors import AppError, nearest
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
@@ -40,13 +41,25 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
         UnavailableError: the sandbox cannot run its code.
     """
     findings: list[Finding] = []
-    for seed in (*SEEDS, *corners(exercise.chapter_parameters)):
+    for seed in _seeds(exercise):
         await asyncio.sleep(0)  # this work must not delay the results of other runs
         if findings := await _prove_seed(exercise, seed, runner):
             break  # other drawings would mostly say the same again
     if not findings and (alike := _always_alike(exercise)):
         findings.append(alike)
     return findings + await exercise.prove_code(_CODE_SEEDS, runner)
+
+
+def _seeds(exercise: Exercise) -> Iterator[int]:
+    """The seeds to prove: one of several that would make the same exercise."""
+    seeds = (*SEEDS, *corners(exercise.chapter_parameters))
+    if not exercise.only_draws:
+        yield from seeds
+        return
+    try:
+        yield from distinct(exercise, seeds)
+    except ExpressionError:
+        yield from seeds  # one of them cannot be drawn, and the proof says so
 
 
 def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """The texts of an exercise as its author wrote them, and the values that the seeds draw."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,20 @@ from app.kinds.quantity import AnswerKey
 SEEDS = range(20)
 _AFTERWARDS = {"says", "hints", "mistakes", "solution", "require", "shows", "better", "elsewhere"}
 _CAUSE = "cause"  # of a lab: asked after the measurement
+
+
+def distinct(exercise: Exercise, seeds: Iterable[int]) -> Iterator[int]:
+    """The first of those *seeds* that draw the same values of *exercise*.
+
+    Raises:
+        ExpressionError: a seed cannot be drawn; those before it are given.
+    """
+    seen = set()
+    for seed in seeds:
+        values = tuple(exercise.draw(seed).shown.items())
+        if values not in seen:
+            seen.add(values)
+            yield seed
 
 
 @dataclass(frozen=True)
@@ -48,9 +62,8 @@ class Script:
     @cached_property
     def drawings(self) -> Sequence[Draw]:
         """The distinct drawings of the seeds, with the answers among their names."""
-        drawn = [self.exercise.draw(seed) for seed in SEEDS]
-        found = {tuple(one.shown.items()): one for one in reversed(drawn)}
-        return [self.exercise.solved(one) for one in sorted(found.values(), key=lambda d: d.seed)]
+        seeds = distinct(self.exercise, SEEDS)
+        return [self.exercise.solved(self.exercise.draw(seed)) for seed in seeds]
 
     @cached_property
     def drawn(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ from app.charts.paper import Paper, widest
 _TOP, _ROW, _HIGHEST = 34, 34, 300  # pixels: above the rows, of a row, of all rows
 _WIDEST, _TALLEST, _SMALLEST = 34, 24, 4  # pixels of a box
 _LEFT, _EDGE, _FOOT = 12, 8, 46
+_NAMED = 28  # pixels of a box that has room for a word
 _FEW = 12  # values that an axis names
 Place = tuple[int, int]
 
@@ -111,18 +112,25 @@ def _boxes(board: Board, grid: _Grid) -> Iterator[Rect]:
     for place, count in sorted(board.learners.items()):
         x, y = grid.middle(place)
         learners = "learner" if count == 1 else "learners"
-        mine = ", you among them" if place == board.own else ""
+        is_own = place == board.own
+        mine = ", you among them" if is_own else ""
+        alone = is_own and count == 1 and grid.width >= _NAMED
         yield Rect(
             x=round(x - grid.width / 2, 2),
             y=round(y - grid.height / 2, 2),
             width=round(grid.width, 2),
             height=round(grid.height, 2),
             color=Color.BLUE if place in front else Color.GRAY,
-            label=str(count) if grid.width > 2 * _SMALLEST < grid.height else "",
+            label=_label("you" if alone else str(count), grid),
             says=f"time {place[0]}, memory {place[1]}: {count} {learners}{mine}",
             outlined=True,
-            marked=place == board.own,
+            marked=is_own,
         )
+
+
+def _label(text: str, grid: _Grid) -> str:
+    """*text*, if a box has room for it."""
+    return text if grid.width > 2 * _SMALLEST < grid.height else ""
 
 
 def _lines(board: Board, grid: _Grid) -> Iterator[Arrow]:

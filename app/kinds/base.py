@@ -92,6 +92,7 @@ class Base(Strict, Worded, ABC):
     runs_code: ClassVar[bool] = False  # to grade an answer is to run it in the sandbox
     pace: ClassVar[float] = 2.0  # minutes that an exercise of level 1 takes
     asks_for_numbers: ClassVar[bool] = False  # formulas beside it do not say what is right
+    only_draws: ClassVar[bool] = False  # seeds that draw the same values make the same exercise
     is_played: ClassVar[bool] = False  # an answer is judged by playing it, and drawn as it goes
     has_board: ClassVar[bool] = False  # right answers differ in quality: a board compares them
     keeps_draft: ClassVar[bool] = False  # browsers store what is typed, until it is right

@@ -33,7 +33,8 @@ class Design(Base):
     kind_title = noted("Design")
     sample = "memory/the-mildest-stage"
     asks_for_numbers = True
-    pace = 3.0
+    pace = 4.0
+    only_draws = True
     kind: Literal["design"]
     choose: dict[Identifier, Knob] = Field(
         min_length=1, max_length=6, description="name: says, and among: the values to choose from"

@@ -36,6 +36,7 @@ class Numeric(Asking):
     kind_title = noted("Number")
     sample = "collectives/bytes-sent-by-a-ring"
     keeps_draft = True
+    only_draws = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
     unit: UnitName = Field(

@@ -56,6 +56,7 @@ class Sharding(Asking):
     kind_title = noted("Sharding plan")
     sample = "algebra/summed-dimension"
     pace = 3.0
+    only_draws = True
     is_played = True
     kind: Literal["sharding"]
     mesh: dict[Letter, str | int] = Field(

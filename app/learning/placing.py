@@ -50,16 +50,23 @@ def placed(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> Placed:
 
 
 def placement_question(
-    catalog: Catalog, answers: Sequence[tuple[str, bool]], draw: int
+    catalog: Catalog,
+    answers: Sequence[tuple[str, bool]],
+    draw: int,
+    topics: Sequence[Topic] | None = None,
 ) -> Question | None:
-    """The question after *answers*; None if nothing is left to ask, or there were enough."""
+    """The question after *answers*, about one of *topics*; by default, of all chapters.
+
+    None if nothing is left to ask, or there were enough.
+    """
     if len(answers) >= PLACEMENT_QUESTIONS:
         return None
     graph = Prerequisites(catalog.topics)
     found = placed(graph, answers)
     asked = {name for name, _ in answers}
-    open_ones = set(graph.before) - found.known - found.unknown - asked
-    able = [t for t in catalog.topics if t.id in open_ones and t.placement in catalog.by_id]
+    chapters = catalog.topics if topics is None else topics
+    open_ones = {topic.id for topic in chapters} - found.known - found.unknown - asked
+    able = [t for t in chapters if t.id in open_ones and t.placement in catalog.by_id]
 
     likely = (1 + sum(right for _, right in answers)) / (2 + len(answers))
 

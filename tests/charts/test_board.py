@@ -50,3 +50,11 @@ def test_a_board_says_in_words_what_it_draws() -> None:
     )
     svg = to_svg(drawing, alone=True, paper=WIDE)
     assert "time 41, memory 5: 3 learners, you among them" in svg
+
+
+@pytest.mark.parametrize(("many", "says"), [(1, "you"), (3, "3")])
+def test_a_box_that_is_the_readers_alone_says_so(many: int, says: str) -> None:
+    board = Board(title="A board", learners={(33, 5): 2, (40, 4): many}, own=(40, 4))
+    marked = [one for one in board_drawing(board).on(WIDE).rects if one.marked]
+    assert [one.label for one in marked] == [says]
+    assert marked[0].says.endswith(", you among them")

@@ -14,6 +14,7 @@ from app.kinds import Answer, Exercise
 from app.kinds.design import Design
 from app.kinds.expression import Expression
 from app.sandbox.runner import Runner
+from app.simulators.pipeline import build
 
 # exercise, seed, answer, whether it is right, what is said of it
 VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
@@ -194,3 +195,18 @@ def test_a_design_of_the_same_stage_is_never_told_that_a_milder_one_sends_less(
                 verdict = loop.run_until_complete(exercise.grade(seed, answer, runner))
                 if "milder" in verdict.feedback[0]:
                     assert stage == "3"
+
+
+def test_the_order_of_1f1b_is_that_of_the_schedule_played(catalog: Catalog) -> None:
+    exercise, orders = catalog.exercise("pipelines/order-of-1f1b"), set()
+    for seed in range(20):
+        drawn = exercise.draw(seed)
+        stages, stage = (int(drawn.names[name].value) for name in ("stages", "stage"))
+        played = build("1f1b", stages, 4).orders[stage]
+        order = [f"{one.kind}{one.microbatch}" for block in played for one in block]
+        assert exercise.reveal(seed).splitlines() == [
+            f"{place}. {text}" for place, text in enumerate(order, 1)
+        ]
+        assert " ".join(order) in exercise.variant(seed).solution
+        orders.add(tuple(order))
+    assert len(orders) == 3

@@ -190,6 +190,7 @@ NEEDS_PROSE = {
     "serving.cache_used",
     "serving.expected_longest",
     "serving.static_batch_idle",
+    "sharding.cheapest_plan",
     "sharding.context_ring_hides",
     "sharding.expected_nodes",
     "sharding.expert_idle",

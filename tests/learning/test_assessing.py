@@ -66,6 +66,17 @@ def test_an_answer_is_not_outweighed_and_a_lost_chapter_does_no_harm(catalog: Ca
     assert placement_question(bare, [], 7) is None
 
 
+def test_a_placement_about_a_route_asks_about_its_chapters_alone(catalog: Catalog) -> None:
+    for route in ("train", "serve", "cluster"):
+        topics = [topic for topic in catalog.topics if route in topic.routes]
+        answers: list[tuple[str, bool]] = []
+        while question := placement_question(catalog, answers, 7, topics):
+            answers.append((catalog.topic_of(question.exercise).id, len(answers) % 2 == 0))
+        assert answers
+        assert {name for name, _ in answers} <= {topic.id for topic in topics}
+    assert placement_question(catalog, [], 7, []) is None
+
+
 def test_another_placement_has_other_numbers(catalog: Catalog) -> None:
     seeds = {found.seed for n in range(9) if (found := placement_question(catalog, [], n))}
     assert len(seeds) == 9

@@ -8,6 +8,7 @@ from app.formulas.sharding.bounds import *
 from app.formulas.sharding.context import *
 from app.formulas.sharding.experts import *
 from app.formulas.sharding.meshes import *
+from app.formulas.sharding.plans import *
 from app.formulas.sharding.rings import *
 from app.formulas.sharding.routing import *
 from app.formulas.sharding.shapes import *

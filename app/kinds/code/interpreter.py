@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.kinds.code.names import imported, stored
 from app.sandbox.execution import Plain
 
 STEPS = 20_000
@@ -123,11 +124,10 @@ class Program:
         rest = function.args
         if rest.vararg or rest.kwarg or rest.kwonlyargs or rest.posonlyargs:
             raise ListingError(f"line {function.lineno} is more than arithmetic")
-        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         self._function = function
         self._names = [argument.arg for argument in rest.args]
-        self._assigned = frozenset(n.id for n in names if isinstance(n.ctx, ast.Store))
-        self._imported = _imported(tree)
+        self._assigned = frozenset(stored(function))
+        self._imported = imported(tree)
 
     def run(self, arguments: Sequence[Plain]) -> Plain:
         """The result of the function for *arguments*.
@@ -158,17 +158,6 @@ class Program:
         if len(arguments) > len(names) or len(values) < len(names):
             raise TypeError(f"{self._function.name}() takes {len(names)} arguments")
         return values
-
-
-def _imported(tree: ast.Module) -> frozenset[str]:
-    """The names imported at the top, unless renamed."""
-    found: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.Import) or (
-            isinstance(node, ast.ImportFrom) and node.module == "math"
-        ):
-            found |= {alias.name for alias in node.names if not alias.asname}
-    return frozenset(found)
 
 
 def _block(statements: Sequence[ast.stmt], at: _Run) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.content.catalog import Topic
 from app.db.assessments import AssessedRow
 from app.learning import Prerequisites
 from app.learning.placing import (
     PLACEMENT_QUESTIONS,
-    Placed,
     Question,
     placed,
     placement_question,
@@ -19,7 +19,7 @@ from app.learning.placing import (
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.map import Choice, choices
+from app.web.course.map import ROUTES, Choice, choices, topics_on
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -29,14 +29,16 @@ from app.web.urls import chapter_url, exercise_url
 router = APIRouter(prefix="/placement", route_class=LazyRoute)
 _SAYS = noted("Six questions at most that say which chapters you can skip.")
 _ABOUT = noted("One answer, without hints. A calculator is welcome; if you do not know, skip.")
-_DRAWS = 1_000_000
+_DRAWS = 1_000_000  # of each route: the first are about all chapters
+_ROUTES = ("", *ROUTES)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementPage:
-    """What the placement is."""
+    """What the placement is, and the routes that it can be about."""
 
     most: int
+    routes: tuple[Hyperlink, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +59,32 @@ class PlacedPage:
     unknown: tuple[Hyperlink, ...]
     untold: tuple[Hyperlink, ...]
     choices: tuple[Choice, ...]
+    again: str
 
 
 @router.get("")
-async def introduction(request: Request) -> Response:
+async def introduction(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
-    return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS))
+    routes = tuple(
+        Hyperlink(f"/placement/begin?route={name}", translate(text))
+        for name, text in ROUTES.items()
+        if topics_on(site.catalog, name)
+    )
+    return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS, routes))
 
 
 @router.get("/begin")
-async def begin() -> Response:
-    """A new placement."""
-    return RedirectResponse(f"/placement/{secrets.randbelow(_DRAWS)}/1", 303)
+async def begin(site: Here, route: str = "") -> Response:
+    """A new placement, about the chapters on *route*; by default, about all.
+
+    Raises:
+        NotFoundError: there is no such route.
+    """
+    if not topics_on(site.catalog, route):
+        return RedirectResponse("/placement", 303)
+    draw = _ROUTES.index(route) * _DRAWS + secrets.randbelow(_DRAWS)
+    return RedirectResponse(f"/placement/{draw}/1", 303)
 
 
 @router.get("/{draw}")
@@ -111,7 +126,8 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     found = answers_in(site, learner, "placement", draw_of(draw))
     rows = [found[number] for number in sorted(found)]
     asked = tuple(_stored(site, rows))
-    after = placement_question(site.catalog, _evidence(rows), draw_of(draw))
+    topics = _topics(site, draw_of(draw))
+    after = placement_question(site.catalog, _evidence(rows), draw_of(draw), topics)
     return Sitting(
         sort="placement",
         title=translate("the placement"),
@@ -121,6 +137,17 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
         total=translate("at most {count}", count=PLACEMENT_QUESTIONS),
         about=translate(_ABOUT),
     )
+
+
+def _topics(site: Site, draw: int) -> tuple[Topic, ...]:
+    """The chapters that the placement with the number *draw* is about."""
+    return topics_on(site.catalog, _route_of(draw))
+
+
+def _route_of(draw: int) -> str:
+    """The route of the placement with the number *draw*; empty: all chapters."""
+    place = draw // _DRAWS
+    return _ROUTES[place] if place < len(_ROUTES) else ""
 
 
 def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[Question]:
@@ -138,12 +165,16 @@ def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     rows = [sitting.answers[number] for number in sorted(sitting.answers)]
     found = placed(Prerequisites(site.catalog.topics), _evidence(rows))
     mine = past_of(site, learner).chapters
+    topics = _topics(site, sitting.draw)
+    names = frozenset(topic.id for topic in topics)
+    route = _route_of(sitting.draw)
     return PlacedPage(
         asked=tuple(_asked(site, rows)),
         known=_links(site, found.known),
-        unknown=_links(site, found.unknown),
-        untold=_links(site, _rest(site, found)),
+        unknown=_links(site, found.unknown & names),
+        untold=_links(site, names - found.known - found.unknown),
         choices=tuple(choices(site.catalog, found.known | mine)),
+        again=f"/placement/begin?route={route}" if route else "/placement/begin",
     )
 
 
@@ -156,10 +187,6 @@ def _asked(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AskedAbout]:
                 question=Hyperlink(exercise_url(exercise.id, row.seed), exercise.title),
                 outcome=row.outcome,
             )
-
-
-def _rest(site: Site, found: Placed) -> frozenset[str]:
-    return frozenset(topic.id for topic in site.catalog.topics) - found.known - found.unknown
 
 
 def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:

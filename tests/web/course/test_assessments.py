@@ -14,7 +14,7 @@ from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds import Exercise
 from app.learning.finals import final_questions
-from app.learning.placing import placement_question
+from app.learning.placing import PLACEMENT_QUESTIONS, placement_question
 from app.people.policy import Policy
 from app.site import Site
 from app.web.frame.visitor import COOKIE
@@ -134,6 +134,30 @@ def test_a_placement_leads_to_chapters_that_can_be_marked(
     assert not {name for name, knows in answers if not knows} & ticked
     client.post("/map/known", data={"chapter": sorted(ticked)})
     assert 'class="node known"' in client.get("/map").text
+
+
+def test_a_placement_may_be_about_a_route(
+    client: TestClient, catalog: Catalog, learner: str
+) -> None:
+    page = client.get("/placement").text
+    assert re.findall(r'begin\?route=(\w+)"[^>]*>([^<]+)<', page) == [
+        ("train", "I train"), ("serve", "I serve"), ("cluster", "I run the cluster"),
+    ]  # fmt: skip
+    begin = client.get("/placement/begin?route=serve").headers["location"]
+    draw = begin.removesuffix("/1")
+    serve = [topic for topic in catalog.topics if "serve" in topic.routes]
+    others = {topic.title for topic in catalog.topics} - {topic.title for topic in serve}
+    for number in range(1, PLACEMENT_QUESTIONS + 1):
+        if client.get(f"{draw}/next").headers["location"] != f"{draw}/{number}":
+            break
+        client.post(f"{draw}/{number}", data={"action": "skip"})
+    page = words(client.get(draw).text)
+    result = page[page.index("Your placement") : page.index("Mark what you know")]
+    assert any(topic.title in result for topic in serve)
+    assert {title for title in others if title in result} == set()
+    assert 'href="/placement/begin?route=serve"' in client.get(draw).text
+    assert client.get("/placement/begin?route=sail").status_code == 404
+    assert int(client.get("/placement/begin").headers["location"].split("/")[2]) < 10**6
 
 
 def test_nothing_of_another_learner_is_shown(client: TestClient, site: Site, learner: str) -> None:
