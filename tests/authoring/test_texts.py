@@ -1,6 +1,6 @@
 from app.authoring.texts import SEEDS, distinct
 from app.config import ROOT
-from app.content.catalog import read_exercise
+from app.content.files import read_exercise
 from app.kinds import KINDS
 
 
