@@ -12,6 +12,7 @@ from app.simulators.pipeline import (
     play,
     violations,
 )
+from tests.each import each
 
 UNEVEN = Times(3, 5, 2, 0.25)
 
@@ -36,8 +37,8 @@ def _counts(stages: int) -> Sequence[int]:
 
 
 @pytest.mark.slow(10)
-@pytest.mark.parametrize("name", SCHEDULES)
-@pytest.mark.parametrize("stages", range(1, 17))
+@each("name", SCHEDULES)
+@each("stages", range(1, 17))
 def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(
     name: str, stages: int
 ) -> None:
@@ -49,7 +50,7 @@ def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(
         assert violations(play(schedule, UNEVEN)) == []
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@each("name", SCHEDULES)
 def test_no_device_works_less_or_more_than_its_work(name: str) -> None:
     played = play(build(name, 4, 12), UNEVEN)
     for own in played.slots:
@@ -57,7 +58,7 @@ def test_no_device_works_less_or_more_than_its_work(name: str) -> None:
         assert worked == pytest.approx(12 * UNEVEN.work, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@each("name", SCHEDULES)
 def test_only_passes_that_leave_a_device_are_sent(name: str) -> None:
     played = play(build(name, 4, 12), UNEVEN)
     moves = sum(
@@ -82,7 +83,7 @@ def test_the_order_of_the_second_of_three_stages_under_1f1b() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "virtual", "total", "in_flight"),
     [
         ("naive", 1, 144, (1, 1, 1, 1)),
@@ -118,7 +119,7 @@ def replaced(played: Played, which: int, **changed: object) -> Played:
 PLAYED = play(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
 
 
-@pytest.mark.parametrize(
+@each(
     ("broken", "says"),
     [
         (
@@ -146,7 +147,7 @@ def test_a_legal_schedule_stays_legal_when_a_device_idles_longer_at_its_end() ->
     assert isinstance(PLAYED.slots[0][0], Slot)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         (("1f1bb", 4, 8), r"schedule must be one of naive, .*did you mean '1f1b'\?"),
