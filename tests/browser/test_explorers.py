@@ -4,14 +4,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.explorers import EXPLORERS
+from tests.browser.accessible import assert_accessible, assert_fits, assert_good_on_every_screen
 from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage
-from tests.browser.test_pages import (
-    assert_accessible,
-    assert_fits,
-    assert_good_on_every_screen,
-    over_screens,
-)
+from tests.browser.test_pages import over_screens
 
 pytestmark = pytest.mark.slow(80)
 
