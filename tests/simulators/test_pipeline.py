@@ -25,13 +25,13 @@ def supported(name: str, p: int, m: int, virtual: int = 1) -> Schedule | None:
 
 
 def _counts(stages: int) -> Sequence[int]:
-    """Of micro-batches: all for few stages; for many those about whole rounds of them, and large ones.
+    """Of micro-batches: up to five rounds for few stages; for many those about whole rounds; large ones.
 
     A schedule fills, goes on in a steady order and drains: what it does depends on whether there
     are enough of them to fill it once or twice, and on what is left over from whole rounds.
     """
     if stages <= 5:
-        return range(1, 65)
+        return sorted({*range(1, 5 * stages + 1), 63, 64})
     near = {times * stages + more for times in (1, 2, 3) for more in (-1, 0, 1)}
     return sorted({1, 2, 3, stages // 2, 63, 64} | {count for count in near if count <= 64})
 
