@@ -15,7 +15,7 @@ def test_every_case_of_both_runs(number: int, letter: str) -> None:
 
 def test_each_pair_was_seen_once() -> None:
     seen.clear()
-    test_every_case_of_both_runs()  # type: ignore[call-arg]  # it brings its own
+    test_every_case_of_both_runs()
     assert seen == [(n, letter) for n in (1, 2) for letter in "abc"]
 
 
@@ -32,7 +32,7 @@ def is_refused(text: str) -> None:
 
 def test_all_that_fail_are_named() -> None:
     with pytest.raises(BaseExceptionGroup, match="2 cases failed") as failed:
-        rises()  # type: ignore[call-arg]
+        rises()
     assert [one.__notes__ for one in failed.value.exceptions] == [
         ["in the case down"],
         ["in the case back"],
@@ -41,7 +41,7 @@ def test_all_that_fail_are_named() -> None:
 
 def test_one_that_is_not_refused_fails_as_itself() -> None:
     with pytest.raises(pytest.fail.Exception) as failed:
-        is_refused()  # type: ignore[call-arg]
+        is_refused()
     assert failed.value.__notes__ == ["in the case '1'"]
 
 
@@ -51,7 +51,7 @@ def test_a_skip_is_of_the_whole_test() -> None:
         pytest.skip(f"after {number}")
 
     with pytest.raises(pytest.skip.Exception, match="after 1"):
-        skips()  # type: ignore[call-arg]
+        skips()
 
 
 def test_a_name_that_the_test_does_not_take_is_refused() -> None:
@@ -64,4 +64,4 @@ def test_fixtures_are_those_that_are_left(request: pytest.FixtureRequest) -> Non
     def fixed(number: int, request: pytest.FixtureRequest) -> None:
         assert (number, request.node.name) == (3, "test_fixtures_are_those_that_are_left")
 
-    fixed(request=request)  # type: ignore[call-arg]
+    fixed(request=request)

@@ -103,7 +103,7 @@ def test_times_that_cannot_be_are_left_out(key: str, value: object) -> None:
         ),
         (b'{"traceEvents": [{"a": "' + b"x" * (17 << 20), "longer than 16 MiB"),
     ],
-    ids=range(8),
+    ids=map(str, range(8)),
 )
 def test_what_is_not_a_trace_gets_one_sentence(file: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):
