@@ -30,8 +30,10 @@ THIN_OUT = """() => {
   }
 }"""
 
-# Scripts make what scrolls at this width focusable, once the browser tells them so.
-SETTLED = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => done()), 100))"
+# A script makes what scrolls focusable when the window is resized, which precedes the next frame.
+SETTLED = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+)
 
 
 def assert_accessible(page: Page, *rules: str) -> None:
@@ -58,6 +60,7 @@ def assert_good_on_every_screen(page: Page) -> None:
     for width in (320, 390, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert_fits(page, width)
+    page.evaluate(SETTLED)
     page.evaluate(THIN_OUT)
     assert_accessible(page)
     page.emulate_media(color_scheme="dark")
