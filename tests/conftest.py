@@ -40,7 +40,7 @@ TOGETHER = (
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip
 
-gc.disable()  # until all is collected: 13,000 tests stay alive to the end
+gc.disable()  # until all is collected: the tests stay alive to the end
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

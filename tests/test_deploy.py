@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from app.config import ROOT, Settings
+from tests.each import each
 from tests.network.proxies import modules
 
 DEPLOY = ROOT / "deploy"
@@ -52,7 +53,7 @@ def test_every_setting_in_them_is_a_setting() -> None:
         assert set(re.findall(r"WALLCLOCK_[A-Z_]+", path.read_text("utf-8"))) <= known, path.name
 
 
-@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+@each("path", MANIFESTS, ids=lambda path: path.stem)
 def test_a_manifest_is_what_kubernetes_expects(path: Path) -> None:
     kubernetes_validate.validate(
         yaml.safe_load(path.read_text("utf-8")), kubernetes_validate.latest_version(), strict=True

@@ -4,9 +4,8 @@ import doctest
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 from app.config import ROOT
+from tests.each import each
 
 RANKS = ROOT / "app" / "labs" / "ranks"  # they need torch
 
@@ -22,7 +21,7 @@ def _name(path: Path) -> tuple[str, ...]:
     return path.relative_to(ROOT).with_suffix("").parts
 
 
-@pytest.mark.parametrize("name", _examples())
+@each("name", _examples())
 def test_examples_print_what_they_say(name: str) -> None:
     done = doctest.testmod(import_module(name), verbose=False, raise_on_error=False)
     assert done.attempted > 0

@@ -1,7 +1,6 @@
 import ast
 from pathlib import Path
 
-import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
@@ -18,6 +17,7 @@ from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
 from app.db.writer import store
 from tests.db.test_rows import attempt
+from tests.each import each
 
 VERSIONS = ROOT / "alembic" / "versions"
 
@@ -61,13 +61,13 @@ def altering(text: str) -> set[str]:
     return (called & (REMOVING | {"execute"})) | required
 
 
-@pytest.mark.parametrize("file", sorted(VERSIONS.glob("*.py")), ids=lambda file: file.stem)
+@each("file", sorted(VERSIONS.glob("*.py")), ids=lambda file: file.stem)
 def test_migrations_only_add(file: Path) -> None:
     """So servers of the version before go on serving while the first one restarts."""
     assert altering(file.read_text(encoding="utf-8")) == set()
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "found"),
     [
         ('op.drop_column("attempt", "answer")', {"drop_column"}),

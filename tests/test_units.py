@@ -24,12 +24,13 @@ from app.units import (
 from app.units import unit as unit_module
 from app.units.scales import SCALES
 from app.units.unit import DOLLAR, DOLLAR_PER_SECOND, FLOP_PER_SECOND, JOULE, PER_SECOND, WATT
+from tests.each import each
 
 MS, GB, SPEED, PERCENT = scale_of("ms"), scale_of("GB"), scale_of("GB/s"), scale_of("%")
 EVERY_UNIT = [named for named in vars(unit_module).values() if isinstance(named, Unit)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("70ms", 0.07), ("70 ms", 0.07), ("0,07 s", 0.07), ("7×10^-2 s", 0.07), ("7e-2", 7e-5),
@@ -45,7 +46,7 @@ def test_a_time_is_read_generously_and_exactly(text: str, value: float) -> None:
 
 
 # What the best unit element elsewhere refused or marked wrong, for a truth of 26.25 GB.
-@pytest.mark.parametrize(
+@each(
     "text",
     ["26.25 GB", "26250 MB", "26.25e9 bytes", "210 Gb", "26,250,000,000 B", "26 250 000 000 B",
      "26_250_000_000 B", "26.25e9 B", "26.25*10^9 B", "26.25x10^9 B", "26.25 × 10⁹ B",
@@ -55,7 +56,7 @@ def test_26_gigabytes_and_a_quarter_may_be_typed_in_many_ways(text: str) -> None
     assert read(text, BYTE, GB).value == 26.25e9
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["450 GB/s", "3600 Gb/s", "3.6 Tb/s", "3600 Gbps", "450 GBps", "450 GB / s", "450 GB/sec",
      "450 GB per second", "3600 Gbit/s", "4.5e11 B/s", "450"],
@@ -64,7 +65,7 @@ def test_a_bandwidth_may_be_typed_in_bits_or_bytes(text: str) -> None:
     assert read(text, BYTE_PER_SECOND, SPEED).value == 450e9
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("1.63 GiB", 1.63 * 2**30), ("24.45 GiB", 24.45 * 2**30), ("2^30 B", 2**30), ("2³⁰ B", 2**30),
@@ -75,7 +76,7 @@ def test_bytes_know_binary_and_decimal_prefixes_and_bits(text: str, value: float
     assert read(text, BYTE, GB).value == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "unit", "value"),
     [
         ("400 TFLOPS", FLOP_PER_SECOND, 4e14), ("400 TFLOPs", FLOP_PER_SECOND, 4e14),
@@ -89,7 +90,7 @@ def test_other_units_of_the_field_are_known(text: str, unit: Unit, value: float)
     assert parse(text, unit) == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("6.25 %", 0.0625), ("6.25%", 0.0625), ("1/16", 0.000625), ("50", 0.5), ("50 percent", 0.5)],
 )
@@ -97,7 +98,7 @@ def test_per_cent_may_be_typed_or_meant(text: str, value: float) -> None:
     assert read(text, RATIO, PERCENT).value == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "other"),
     [
         ("1,750 MB", 1.75e9, 1.75e6), ("1,750", 1750e9, 1.75e9), ("100,000 MB", 1e11, 1e8),
@@ -112,7 +113,7 @@ def test_a_comma_before_three_digits_may_mean_two_numbers(
     assert (reading.value, reading.other) == (value, other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "step"),
     [("70 ms", 1e-3), ("70.0 ms", 1e-4), ("7e-2 s", 1e-2), ("0.070 s", 1e-3), ("1/16 s", 0), ("2^3 s", 0)],
 )  # fmt: skip
@@ -120,7 +121,7 @@ def test_a_reading_knows_how_finely_it_was_written(text: str, step: float) -> No
     assert read(text, SECOND, MS).step == step
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", " ", "soon", "nan", "inf", "-inf", "1e999 s", "9e307 days", "70 GB", "1 ms ms", "1 / 0 s",
      "--1 s", "+-1 s", "1..2 s", "1.2.3 s", "12,34,567 s", "1 2 s", "9" * 1000, "1 s; drop", "0x10 s",
@@ -131,7 +132,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         read(text, SECOND, MS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "unit", "says"),
     [
         ("1 GB", SECOND, "cannot read '1 GB': B given, s expected"),
@@ -176,7 +177,7 @@ def test_any_text_is_read_at_once_or_refused_never_anything_else(
     assert time.perf_counter() - started < 0.2
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "unit", "text"),
     [
         (0.07, SECOND, "70 ms"), (5e-6, SECOND, "5 µs"), (3e-9, SECOND, "3 ns"), (90, SECOND, "90 s"),
@@ -192,7 +193,7 @@ def test_values_are_shown_as_a_person_writes_them(value: float, unit: Unit, text
     assert show(value, unit) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "text"),
     [
         (7730, "7,730"), (1234567, "1,234,567"), (0.5, "0.5"), (1234.5678, "1,235"), (99999.6, "100,000"),

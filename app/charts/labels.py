@@ -1,8 +1,10 @@
 """Names of points, placed where they cover neither one another nor a curve."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 from app.charts.paper import text_width
 
@@ -40,15 +42,16 @@ def placed_labels(
 
     *names* are the texts that are there already, each where it begins.
     """
-    lines = [spot for curve in curves for spot in _along(curve)]
+    lines = sorted(spot for curve in curves for spot in _along(curve))
     taken: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for x, y, _ in marks]
     taken += [(x, y - _UP, x + _BOLD * text_width(text), y + _DOWN) for x, y, text in names]
     found = []
     for x, y, says in marks:
         all_spots = list(_spots(x, y, _BOLD * text_width(says), bounds))
+        near = _near([spot[2] for spot in all_spots], lines)
         left, height, box = min(
             [spot for spot in all_spots if _free(spot[2], taken)] or all_spots,
-            key=lambda spot: _cost(spot[2], abs(spot[1] - y), lines),
+            key=lambda spot: _cost(spot[2], abs(spot[1] - y), near),
         )
         taken.append(box)
         found.append(
@@ -78,6 +81,15 @@ def _spots(x: float, y: float, width: float, bounds: Box) -> Iterator[tuple[bool
 def _free(box: Box, taken: Sequence[Box]) -> bool:
     left, top, right, bottom = box
     return all(right + 3 <= a or left - 3 >= c or bottom <= b or top >= d for a, b, c, d in taken)
+
+
+def _near(boxes: Sequence[Box], lines: Sequence[Point]) -> list[Point]:
+    """Those of *lines*, which are sorted, that a box may cover."""
+    left, top = min(box[0] for box in boxes), min(box[1] for box in boxes)
+    right, bottom = max(box[2] for box in boxes), max(box[3] for box in boxes)
+    first = bisect_left(lines, left, key=itemgetter(0))
+    last = bisect_right(lines, right, key=itemgetter(0))
+    return [point for point in lines[first:last] if top <= point[1] <= bottom]
 
 
 def _cost(box: Box, far: float, lines: Sequence[Point]) -> float:

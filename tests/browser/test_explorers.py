@@ -3,15 +3,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.explorers import EXPLORERS
+from tests.browser.accessible import assert_accessible, assert_fits
 from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage
-from tests.browser.test_pages import (
-    assert_accessible,
-    assert_fits,
-    assert_good_on_every_screen,
-    over_screens,
-)
+from tests.browser.test_pages import over_screens
 
 pytestmark = pytest.mark.slow(80)
 
@@ -21,11 +16,6 @@ def unfold(page: Page) -> None:
     summary = page.get_by_text("Settings", exact=True)
     if summary.is_visible():
         summary.click()
-
-
-@pytest.mark.parametrize("name", sorted(EXPLORERS))
-def test_every_explorer_is_accessible_and_fits_every_screen(open_page: MakePage, name: str) -> None:
-    assert_good_on_every_screen(open_page(f"/explore/{name}?show=1"))
 
 
 @over_screens

@@ -7,16 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from app.explorers import EXPLORERS, address_text, opened
 from app.measurements.trace.samples import SAMPLES
 from app.measurements.trace.slimming import slim
+from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 
 pytestmark = pytest.mark.slow(60)
 
 HIGHEST = 560  # pixels from the top of the page to the first figure, at 1280 by 800
+WIDE: ViewportSize = {"width": 1280, "height": 800}
 BAR = 56  # pixels that the bar covers at the top
 SMALLEST = 10  # pixels, of letters
 LETTERS = """() => [...document.querySelectorAll("svg.figure")]
@@ -56,13 +58,21 @@ def top_of_the_first_figure(page: Page) -> float:
 
 
 @pytest.mark.parametrize("name", sorted(EXPLORERS))
-def test_the_first_figure_is_in_sight_and_stays_there_while_a_control_moves(
+def test_an_explorer_is_accessible_fits_every_screen_and_has_its_first_figure_in_sight(
     open_page: MakePage, name: str
 ) -> None:
     page = open_page(f"/explore/{name}?show=1")
-    page.set_viewport_size({"width": 1280, "height": 800})
+    page.set_viewport_size(WIDE)
     assert top_of_the_first_figure(page) <= HIGHEST
-    page.goto(f"/explore/{name}?{shared(name)}")
+    assert_good_on_every_screen(page)
+
+
+@pytest.mark.parametrize("name", sorted(EXPLORERS))
+def test_the_first_figure_stays_in_sight_while_a_control_moves(
+    open_page: MakePage, name: str
+) -> None:
+    page = open_page(f"/explore/{name}?{shared(name)}")
+    page.set_viewport_size(WIDE)
     assert top_of_the_first_figure(page) <= HIGHEST
     control = page.locator(".control .slide, .control select").last
     control.focus()  # this may scroll the settings, and the page a little

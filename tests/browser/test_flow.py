@@ -13,8 +13,8 @@ from app.people.assignments import Entry, assignment_with, create_assignment
 from app.people.classes import Role, create_class, enroll, join_code_of, number_of
 from app.people.persons import new_person, open_browser
 from app.people.policy import Policy
+from tests.browser.accessible import assert_accessible, assert_fits
 from tests.browser.conftest import MakePage, Server
-from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import NUMERIC, to
 
 pytestmark = pytest.mark.slow(30)

@@ -13,8 +13,8 @@ from app.db.run_state import UNFINISHED
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow
 from app.measurements.published import text_of
+from tests.browser.accessible import assert_accessible, assert_fits
 from tests.browser.conftest import MakePage, Server
-from tests.browser.test_pages import assert_accessible, assert_fits
 from tests.browser.test_solving import to
 
 pytestmark = pytest.mark.slow(45)

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Route, expect
 
+from tests.browser.accessible import assert_accessible, assert_fits, assert_good_on_every_screen
 from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
@@ -18,49 +18,6 @@ pytestmark = pytest.mark.slow(130)
 
 # Both themes and both widths; what a theme changes, its colors, does not depend on the width.
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-
-
-# What colors and widths decide; the other rules read the same document as before.
-OF_THE_SCREEN = (
-    "color-contrast", "css-orientation-lock", "link-in-text-block", "meta-viewport",
-    "scrollable-region-focusable", "target-size",
-)  # fmt: skip
-
-
-# Of many of a kind in a row, such as the formulas of a list, a few are looked at.
-THIN_OUT = """() => {
-  for (const parent of document.querySelectorAll("main :is(ul, ol, dl, tbody)")) {
-    const alike = {};
-    for (const child of [...parent.children]) {
-      const kind = child.tagName + child.className;
-      alike[kind] = (alike[kind] ?? 0) + 1;
-      if (alike[kind] > 6) child.remove();
-    }
-  }
-}"""
-
-
-def assert_accessible(page: Page, *rules: str) -> None:
-    """By all rules, or by *rules* alone."""
-    only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
-    found = Axe().run(page, options={"resultTypes": ["violations"], **only})
-    assert found.violations_count == 0, found.generate_report()
-
-
-def assert_good_on_every_screen(page: Page) -> None:
-    """Light and wide, as it was opened, and on phones; then dark and narrow."""
-    for width in (320, 390, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert_fits(page, width)
-    page.evaluate(THIN_OUT)
-    assert_accessible(page)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 900})
-    assert_accessible(page, *OF_THE_SCREEN)
-
-
-def assert_fits(page: Page, width: int) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)

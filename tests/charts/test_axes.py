@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.charts.axes import Axis, even, percent_text, scale
 from app.charts.paper import text_width
 from app.units import BYTE, RATIO, SECOND
+from tests.each import each
 
 BYTES = Axis(label="Bytes", unit=BYTE)
 LOG = Axis(label="Bytes", unit=BYTE, log=True)
@@ -59,8 +60,8 @@ def test_on_a_logarithmic_scale_each_decade_is_as_wide_as_the_next() -> None:
     assert [across.at(10.0**power) for power in range(5)] == [0, 100, 200, 300, 400]
 
 
-@pytest.mark.parametrize("axis", [BYTES, LOG])
-@pytest.mark.parametrize("values", [[], [0.0], [7.0], [math.inf, 3.0], [0.0, -1.0]])
+@each("axis", [BYTES, LOG])
+@each("values", [[], [0.0], [7.0], [math.inf, 3.0], [0.0, -1.0]])
 def test_a_scale_is_made_of_whatever_there_is(axis: Axis, values: list[float]) -> None:
     made = scale(axis, values, 0, 100)
     assert made.low < made.high
@@ -68,7 +69,7 @@ def test_a_scale_is_made_of_whatever_there_is(axis: Axis, values: list[float]) -
     assert all(0 <= made.at(value) <= 100 for value in (0.0, 1.0, 7.0, 1e12))
 
 
-@pytest.mark.parametrize(
+@each(
     ("axis", "values", "labels"),
     [
         (BYTES, [1e9], ["0 B", "200 MB", "400 MB", "600 MB", "800 MB", "1 GB"]),
@@ -98,8 +99,8 @@ def test_marks_stand_where_their_values_are() -> None:
     assert [tick.at for tick in across.ticks()] == [0, 100, 200, 300, 400, 500]
 
 
-@pytest.mark.parametrize("end", [120, 300, 700])
-@pytest.mark.parametrize("values", [[1e3, 1e11], [28.0, 150.0], [7e9, 7.2e9]])
+@each("end", [120, 300, 700])
+@each("values", [[1e3, 1e11], [28.0, 150.0], [7e9, 7.2e9]])
 def test_no_tick_stands_on_another(end: float, values: list[float]) -> None:
     for axis in (BYTES, LOG):
         ticks = scale(axis, values, 0, end).ticks()

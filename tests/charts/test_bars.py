@@ -10,6 +10,7 @@ from app.charts.bars import Bar, Bars, BarsPicture, Part, bars_picture
 from app.charts.color import Color
 from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.units import BYTE
+from tests.each import each
 
 PARTS = (
     Part(color=Color.PURPLE, name="weights", value=14e9),
@@ -54,8 +55,8 @@ def test_the_limit_is_crossed_by_what_is_longer(picture: BarsPicture) -> None:
     assert ends[5] < picture.limit < ends[2]
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
-@pytest.mark.parametrize("short", [0.2, 0.93, 0.999])
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("short", [0.2, 0.93, 0.999])
 def test_the_line_of_the_limit_goes_through_no_number(paper: Paper, short: float) -> None:
     part = replace(PARTS[0], value=short * 80e9)
     drawn = bars_picture(replace(CHART, bars=(Bar(name="one GPU", parts=(part,)),)), paper)
@@ -114,7 +115,7 @@ def test_the_table_has_every_part_and_what_they_are_together() -> None:
     assert [row[2] for row in table[1:5]] == ["14 GB", "14 GB", "84 GB", "112 GB"]
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 def test_a_chart_without_bars_is_empty_and_not_a_fault(paper: Paper) -> None:
     picture = bars_picture(replace(CHART, bars=(), limit=None), paper)
     assert not picture.boxes

@@ -2,11 +2,10 @@
 
 from itertools import combinations
 
-import pytest
-
 from app.charts.board import Board, board_drawing, front_of
 from app.charts.paper import NARROW, WIDE, Paper
 from app.charts.svg import to_svg
+from tests.each import each
 
 
 def beaten(place: tuple[int, int], places: list[tuple[int, int]]) -> bool:
@@ -20,8 +19,8 @@ def test_the_front_is_what_nothing_beats() -> None:
     assert front_of([]) == ()
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW])
-@pytest.mark.parametrize("count", [1, 3, 24])
+@each("paper", [WIDE, NARROW])
+@each("count", [1, 3, 24])
 def test_boxes_are_apart_and_inside(paper: Paper, count: int) -> None:
     learners = {(40 + n, 5 + n * 7 % 24): n + 1 for n in range(count)}
     sheet = board_drawing(Board(title="A board", learners=learners, own=(40, 5))).on(paper)

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-import pytest
-
 from app.charts.bars import Bars
 from app.charts.color import Tone
 from app.charts.timeline import Timeline
 from app.config import ROOT
 from app.explorers import EXPLORERS, Explored, Values, read_controls
+from tests.each import each
 from tests.explorers.test_noise import edges
 
 TOKENS = (ROOT / "static/css/tokens.css").read_text(encoding="utf-8")
@@ -92,7 +91,7 @@ def test_labels_on_a_hue_can_be_read() -> None:
             assert contrast(theme[hue], theme["background"]) >= 4.5
 
 
-@pytest.mark.parametrize("tone", sorted(set(Tone)))
+@each("tone", sorted(set(Tone)))
 def test_every_tone_has_its_hue_and_its_pattern(tone: str) -> None:
     hue = HUES[tone[0]]
     (rule,) = re.findall(

@@ -12,6 +12,7 @@ from app.charts.labels import PlacedLabel
 from app.charts.paper import NARROW, WIDE, text_width
 from app.charts.plot import LabeledPoint, Plot, Series, plot_picture
 from app.units import BYTE, SECOND
+from tests.each import each
 
 LATENCY, BANDWIDTH = 10e-6, 50e9
 SIZES = [4.0**power for power in range(4, 16)]
@@ -127,7 +128,7 @@ def test_the_table_has_a_row_for_each_value_across_and_gaps_where_a_curve_has_no
     assert [row[2] for row in table[1:3]] == ["1 s", ""]
 
 
-@pytest.mark.parametrize(("x2", "y2"), [(100.0, 0.0), (0.0, -40.0), (30.0, 40.0), (0.0, 0.0)])
+@each(("x2", "y2"), [(100.0, 0.0), (0.0, -40.0), (30.0, 40.0), (0.0, 0.0)])
 def test_the_head_of_an_arrow_ends_where_the_arrow_does(x2: float, y2: float) -> None:
     arrow = Arrow(x1=0, y1=0, x2=x2, y2=y2, color=Color.BLUE)
     tip, one, other = places(arrow.tip.removesuffix("z"))

@@ -2,9 +2,8 @@
 
 from hashlib import sha256
 
-import pytest
-
 from app.charts.qr_code import qr_code, svg_path
+from tests.each import each
 
 # qrcode.QRCode(error_correction=ERROR_CORRECT_M, mask_pattern=2), bytes.
 WALLCLOCK = """
@@ -42,7 +41,7 @@ def test_a_short_text_is_drawn_module_by_module() -> None:
     assert drawn("Wallclock") == WALLCLOCK.strip()
 
 
-@pytest.mark.parametrize("text", LARGER)
+@each("text", LARGER)
 def test_larger_ones_have_an_alignment_square_and_several_blocks(text: str) -> None:
     assert sha256(drawn(text).encode()).hexdigest()[:16] == LARGER[text]
 

@@ -10,6 +10,7 @@ from app.charts.color import Color
 from app.charts.paper import NARROW, WIDE, Paper
 from app.charts.scatter import Dot, DotGroup, Scatter, scatter_picture
 from app.units import SECOND
+from tests.each import each
 
 DOTS = (
     Dot(1.0, 1.0, 1.0, 1.0, "equal", "equal: 1 s"),
@@ -33,7 +34,7 @@ def numbers(text: str) -> list[float]:
     return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?", text)]
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 def test_equal_values_are_on_the_line_and_others_as_far_as_their_ratio(paper: Paper) -> None:
     picture = scatter_picture(CHART, paper)
     x0, y0, x1, y1 = numbers(picture.diagonal)

@@ -2,8 +2,6 @@
 
 import xml.etree.ElementTree as ET
 
-import pytest
-
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
@@ -13,6 +11,7 @@ from app.charts.scatter import Dot, DotGroup, Scatter
 from app.charts.svg import Figure, to_svg
 from app.charts.timeline import Lane, TimeBar, Timeline
 from app.units import BYTE
+from tests.each import each
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'too' ]]>"
 AXIS = Axis(label=HOSTILE, unit=BYTE)
@@ -71,8 +70,8 @@ FIGURES: dict[str, Figure] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("alone", [True, False], ids=["file", "piece"])
-@pytest.mark.parametrize("name", FIGURES)
+@each("alone", [True, False], ids=["file", "piece"])
+@each("name", FIGURES)
 def test_a_hostile_name_is_text_and_nothing_else(name: str, alone: bool) -> None:
     root = ET.fromstring(to_svg(FIGURES[name], alone=alone))
     assert root.tag.endswith("svg")
@@ -81,14 +80,14 @@ def test_a_hostile_name_is_text_and_nothing_else(name: str, alone: bool) -> None
     assert any(HOSTILE in text for text in heard)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@each("name", FIGURES)
 def test_a_file_names_what_it_shows(name: str) -> None:
     root = ET.fromstring(to_svg(FIGURES[name], alone=True))
     assert root.attrib["viewBox"].split()[2:] == [root.attrib["width"], root.attrib["height"]]
     assert all(one.attrib.get("href", "#").startswith("#") for one in root.iter())
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@each("name", FIGURES)
 def test_the_table_of_a_figure_is_a_rectangle(name: str) -> None:
     table = FIGURES[name].table
     assert len({len(row) for row in table}) == 1

@@ -1,13 +1,12 @@
 import xml.etree.ElementTree as ET
 
-import pytest
-
 from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.charts.svg import to_svg
 from app.charts.text import gantt
 from app.charts.timeline import schedule_timeline
 from app.charts.timeline_layout import timeline_picture
 from app.simulators.pipeline import SCHEDULES, Times, build, play
+from tests.each import each
 
 EQUAL = Times(1, 1, 1)
 FOUR = schedule_timeline(play(build("1f1b", 4, 8), EQUAL))
@@ -20,8 +19,8 @@ def test_the_text_shows_who_does_what_when() -> None:
     assert first.endswith("4 held")
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
-@pytest.mark.parametrize("width", [40, 80, 200])
+@each("name", SCHEDULES)
+@each("width", [40, 80, 200])
 def test_the_text_is_to_scale_and_no_wider_than_asked_for(name: str, width: int) -> None:
     timeline = schedule_timeline(play(build(name, 4, 8), Times(1.1, 1.3, 0.7, 0.2)))
     lines = gantt(timeline, width).splitlines()[:4]
@@ -43,7 +42,7 @@ def test_chunks_on_one_device_are_told_apart() -> None:
     assert "F0b" in gantt(timeline, 500)
 
 
-@pytest.mark.parametrize("name", ["zb_h2", "zb_v"])
+@each("name", ["zb_h2", "zb_v"])
 def test_what_is_gray_at_the_ends_of_a_row_is_explained(name: str) -> None:
     played = play(build(name, 4, 8), EQUAL)
     assert played.bubble_fraction == 0
@@ -69,7 +68,7 @@ def test_the_picture_is_well_formed_and_every_bar_says_what_it_is() -> None:
     assert len(titles) == 1 + 4 * 8 * 2
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 def test_bars_in_the_picture_lie_inside_and_do_not_overlap(paper: Paper) -> None:
     placed = timeline_picture(FOUR, paper)
     assert text_width("4 held") <= paper.width - placed.right
@@ -84,7 +83,7 @@ def test_bars_in_the_picture_lie_inside_and_do_not_overlap(paper: Paper) -> None
         assert spans[-1][1] <= placed.right
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 def test_names_and_notes_are_on_the_paper(paper: Paper) -> None:
     timeline = schedule_timeline(play(build("zb_h2", 4, 8), EQUAL))
     placed = timeline_picture(timeline, paper)

@@ -19,6 +19,7 @@ from app.config import ROOT, Settings
 from app.content.catalog import Catalog
 from app.db.migrations import migrate
 from app.formulas import FORMULAS
+from tests.each import each
 
 pytestmark = pytest.mark.slow(60)
 
@@ -414,7 +415,7 @@ def address(process: "subprocess.Popen[str]") -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@each("workers", ["1", "2"])
 def test_serve_serves_until_it_is_told_to_end(workers: str) -> None:
     with serve("--workers", workers) as process:
         url = address(process)

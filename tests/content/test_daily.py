@@ -19,6 +19,7 @@ from app.expressions import evaluate
 from app.formulas import FORMULAS
 from app.kinds.drawing import Draw, draw
 from app.kinds.numeric import Numeric
+from tests.each import each
 
 DAY = date(2026, 11, 22)
 DAYS = 1000
@@ -109,7 +110,7 @@ def days(count: int) -> list[DailyQuestion]:
     return [question_of(DAY + timedelta(n)) for n in range(count)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_answer_is_that_of_a_pencil(name: str) -> None:
     written = written_questions()[name]
     assert len(drawings(name)) >= 30
@@ -160,7 +161,7 @@ def test_two_processes_ask_the_same() -> None:
     assert ran.stdout.splitlines() == [f"{one.key} {one.right}" for one in days(50)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_question_leads_on_and_gives_no_variant_of_an_exercise_away(
     catalog: Catalog, name: str
 ) -> None:
@@ -184,9 +185,7 @@ def test_formulas_are_those_of_the_course() -> None:
         assert set(question.formulas) <= set(FORMULAS)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  ", "0", "-3", "1e999", "nan", "∞", "3 \0", "7 parsec", "1e308*10", "9" * 300]
-)
+@each("text", ["", "  ", "0", "-3", "1e999", "nan", "∞", "3 \0", "7 parsec", "1e308*10", "9" * 300])
 def test_a_guess_that_is_not_a_positive_number_is_refused(text: str) -> None:
     for question in days(3):
         with pytest.raises(AnswerError):

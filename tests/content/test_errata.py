@@ -11,6 +11,7 @@ from app.content.catalog import Catalog
 from app.content.errata import errata, of_exercise
 from app.errors import ContentError
 from app.formulas import FORMULAS
+from tests.each import each
 
 # What is right, by the entry and the line of its derivation: checked by hand and by simulation.
 RIGHT = {
@@ -47,13 +48,13 @@ def test_every_severity_has_all_its_entries() -> None:
     assert len({e.id for e in errata()}) == 81
 
 
-@pytest.mark.parametrize(("key", "value"), RIGHT.items(), ids=lambda item: str(item)[:14])
+@each(("key", "value"), RIGHT.items(), ids=lambda item: str(item)[:14])
 def test_a_derivation_gives_the_right_value(key: tuple[str, int], value: str) -> None:
     known = {e.id: e for e in errata()}
     assert known[key[0]].worked[key[1]].value == value
 
 
-@pytest.mark.parametrize("erratum", errata(), ids=lambda e: e.id)
+@each("erratum", errata(), ids=lambda e: e.id)
 def test_an_erratum_is_complete(erratum: reading.Erratum) -> None:
     assert len(erratum.claim) > 20
     assert len(erratum.right) > 10 or erratum.id == "E-36"

@@ -1,13 +1,12 @@
 import asyncio
 
-import pytest
-
 from app.authoring import SEEDS
 from app.authoring.proofs import prove_lab
 from app.content.catalog import Catalog
 from app.kinds import Answer, Exercise
 from app.kinds.lab import LabExercise
 from app.sandbox.runner import Runner
+from tests.each import each
 
 CURRICULUM = {
     *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17), 18, 19)),
@@ -288,7 +287,7 @@ def test_every_exercise_of_the_chapters_is_there(catalog: Catalog) -> None:
     assert {exercise.label for exercise in catalog.exercises} == CURRICULUM | set(LABS)
 
 
-@pytest.mark.parametrize("label", KEYS)
+@each("label", KEYS)
 def test_the_curriculum_s_answer_is_right_and_its_mistakes_are_told(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
@@ -301,7 +300,7 @@ def test_the_curriculum_s_answer_is_right_and_its_mistakes_are_told(
         assert not any(words in verdict.feedback[0] for words in UNLISTED), verdict.feedback
 
 
-@pytest.mark.parametrize("label", PARTS)
+@each("label", PARTS)
 def test_the_curriculum_s_answers_in_parts_are_right(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
@@ -328,7 +327,7 @@ def test_a_variant_is_the_same_for_ever(catalog: Catalog) -> None:
     ]
 
 
-@pytest.mark.parametrize("label", LABS)
+@each("label", LABS)
 def test_what_a_lab_measures_is_worked_out_by_hand(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:

@@ -4,6 +4,7 @@ from markupsafe import Markup
 
 from app.content.catalog import Catalog
 from app.content.glossary import mark, marked, terms
+from tests.each import each
 
 
 def test_every_term_belongs_to_a_chapter(catalog: Catalog) -> None:
@@ -30,7 +31,7 @@ def test_a_term_is_marked_where_it_occurs_first() -> None:
     assert 'aria-description="' in marked
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<code>bubble</code>", "<a href='/x'>bubble</a>", "<pre><span>bubble</span></pre>",

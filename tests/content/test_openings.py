@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-import pytest
-
 from app.authoring.values import WrittenNumber, written_numbers
 from app.config import ROOT
 from app.content.catalog import Catalog, Topic
 from app.expressions import Quantity
 from app.kinds.numeric import Numeric
+from tests.each import each
 
 CATALOG = Catalog.read([ROOT / "exercises"])
 BY_CHANCE = {"capstone": "128"}  # heads; the answer is a number of replicas
@@ -51,13 +50,13 @@ def numeric(topic: Topic) -> dict[str, Numeric]:
     return {one.id: one for one in topic.exercises if isinstance(one, Numeric)}
 
 
-@pytest.mark.parametrize("name", TOPICS)
+@each("name", TOPICS)
 def test_no_exercise_is_the_example_of_the_opening(name: str) -> None:
     topic = TOPICS[name]
     assert [*worked_through(numeric(topic), stated(topic))] == []
 
 
-@pytest.mark.parametrize("name", TOPICS)
+@each("name", TOPICS)
 def test_the_first_answer_is_not_in_the_opening(name: str) -> None:
     first = TOPICS[name].path[0]
     if isinstance(first, Numeric):

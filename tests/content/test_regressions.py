@@ -15,6 +15,7 @@ from app.kinds.design import Design
 from app.kinds.expression import Expression
 from app.sandbox.runner import Runner
 from app.simulators.pipeline import build
+from tests.each import each
 
 # exercise, seed, answer, whether it is right, what is said of it
 VERDICTS: tuple[tuple[str, int, Answer, bool, str], ...] = (
@@ -114,7 +115,7 @@ def page(exercise: Exercise, seed: int) -> str:
     return on_one_line(exercise.fill(text, drawn) for text in (*texts, exercise.solution))
 
 
-@pytest.mark.parametrize(
+@each(
     ("exercise", "seed", "answer", "correct", "says"),
     VERDICTS,
     ids=[f"{row[0]}-{place}" for place, row in enumerate(VERDICTS)],
@@ -128,7 +129,7 @@ def test_an_answer_that_was_misjudged_is_graded_correctly(
     assert says in " ".join(verdict.feedback)
 
 
-@pytest.mark.parametrize(
+@each(
     ("exercise", "seed", "says"), SAID, ids=[f"{row[0]}-{place}" for place, row in enumerate(SAID)]
 )
 def test_what_was_wrong_or_ambiguous_says_what_is_meant(
@@ -137,7 +138,7 @@ def test_what_was_wrong_or_ambiguous_says_what_is_meant(
     assert says in page(found(catalog, exercise), seed)
 
 
-@pytest.mark.parametrize("says", FALSE)
+@each("says", FALSE)
 def test_false_and_unidiomatic_phrases_do_not_return(catalog: Catalog, says: str) -> None:
     texts = [f"{topic.summary} {topic.opening} {topic.closing}" for topic in catalog.topics]
     for exercise in catalog.exercises:
@@ -156,7 +157,7 @@ def passed_through(stages: list[float], microbatches: int) -> float:
     return free[-1]
 
 
-@pytest.mark.parametrize("slow", [0, 3, 6])
+@each("slow", [0, 3, 6])
 def test_the_idle_share_beside_a_slow_stage_is_played(catalog: Catalog, slow: int) -> None:
     exercise = found(catalog, "pipelines/derive-the-fraction")
     assert isinstance(exercise, Expression)
@@ -169,7 +170,7 @@ def test_the_idle_share_beside_a_slow_stage_is_played(catalog: Catalog, slow: in
         assert idle.value == pytest.approx(1 - 3 * m / step, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 5))
+@each("seed", range(0, 60, 5))
 def test_no_design_that_keeps_more_sequences_than_there_are(catalog: Catalog, seed: int) -> None:
     exercise = found(catalog, "pipelines/a-bubble-that-fits")
     assert isinstance(exercise, Design)

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
 import yaml
 
 from app.content.catalog import Catalog
 from app.kinds.answers import Answer
 from app.sandbox.runner import Runner
+from tests.each import each
 
 FILES = sorted((Path(__file__).parent / "second").glob("*.yaml"))
 KEYS: Mapping[str, Mapping[str, object]] = {
@@ -25,7 +25,7 @@ def changed(right: object, wrong: object) -> Answer:
     return {**right, **wrong} if isinstance(right, dict) and isinstance(wrong, dict) else wrong  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("label", KEYS)
+@each("label", KEYS)
 def test_right_answers_are_right_and_wrong_ones_are_told_why(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:

@@ -17,6 +17,7 @@ from app.db.personal import Merged, Personal, delete_everything, everything, mer
 from app.db.session import open_session
 from app.db.writer import store
 from tests.db.test_rows import NOON
+from tests.each import each
 
 LISTS = ("assessed", "known_chapters", "boards")
 
@@ -38,9 +39,7 @@ def test_the_first_answer_to_a_question_stays(engine: Engine) -> None:
         assert [one.draw for one in assessed_by(session, "l", "final")] == [8, 7, 7]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"number": 0}, {"number": 101}, {"outcome": "half"}, {"draw": -1}, {"learner": ""}]
-)
+@each("wrong", [{"number": 0}, {"number": 101}, {"outcome": "half"}, {"draw": -1}, {"learner": ""}])
 def test_an_answer_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         assessed(**wrong)

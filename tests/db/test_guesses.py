@@ -12,6 +12,7 @@ from app.db.session import open_session
 from app.db.tables import DailyGuess
 from app.db.writer import store
 from tests.db.test_rows import NOON
+from tests.each import each
 
 DAY = date(2026, 3, 1)
 
@@ -62,7 +63,7 @@ def test_a_spread_is_counted_in_an_index_up_to_a_limit(engine: Engine) -> None:
     assert all("USING COVERING INDEX ix_daily_guess_spread" in line for line in read)
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [{"value": 0.0}, {"value": float("inf")}, {"value": float("nan")}, {"place": 101},
      {"answer": "\0"}, {"answer": "x" * 501}, {"day": "2026-03-01"}, {"question": ""}],

@@ -20,6 +20,7 @@ from app.db.tokens import Grant, Tokens, create_token, list_tokens, revoke_token
 from app.db.writer import store
 from app.errors import InputError, NotFoundError
 from tests.db.queue import run
+from tests.each import each
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -32,7 +33,7 @@ def attempt(**changes: object) -> Attempt:
     return Attempt.model_validate({**values, **changes})
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [{"learner": ""}, {"learner": "x" * 65}, {"seed": -1}, {"seed": 2**60}, {"seed": "1"},
      {"answer": "\0"}, {"answer": "\ud800"}, {"answer": "x" * 20_001}, {"score": 1.5},
@@ -99,7 +100,7 @@ def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:
     assert days == {date(2026, 3, 1): 2, date(2026, 3, 2): 1}
 
 
-@pytest.mark.parametrize(
+@each(
     ("ago", "length"),
     [
         ((), 0), ((0,), 1), ((1,), 1), ((2,), 1), ((3,), 0), ((1, 2, 3), 3),

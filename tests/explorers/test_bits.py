@@ -12,6 +12,7 @@ from app.charts.paper import NARROW, WIDE, Paper
 from app.explorers.precision import decoded
 from app.formulas.precision import round_to
 from app.formulas.precision.formats import NumberFormat
+from tests.each import each
 from tests.explorers.test_explorers import explored
 
 
@@ -28,8 +29,8 @@ def test_bits_are_decoded_as_the_machine_does(
     assert found == value
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
-@pytest.mark.parametrize("name", ["bf16", "fp16", "fp32", "fp8_e4m3"])
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("name", ["bf16", "fp16", "fp32", "fp8_e4m3"])
 def test_a_bit_that_is_clicked_gives_a_weight_with_that_bit_flipped(
     name: str, paper: Paper
 ) -> None:

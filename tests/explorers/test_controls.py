@@ -17,6 +17,7 @@ from app.explorers import (
     read_controls,
 )
 from app.explorers.controls import shown_text, slider_place
+from tests.each import each
 
 RANKS = Slider(name="ranks", label="Ranks", ends=(2, 12), default=8)
 SIZE = Slider(
@@ -27,7 +28,7 @@ SHARE = Slider(name="share", label="Share", ends=(0, 1), default=0.5, whole=Fals
 WAY = Select(name="way", label="Algorithm", options={"ring": "a ring", "tree": "a tree"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("3", 3), ("12", 12), ("2", 2), ("3.4", 3), ("1", 2), ("-7", 2), ("99", 12), ("1e300", 12)],
 )
@@ -37,14 +38,14 @@ def test_a_whole_number_is_kept_between_its_ends(text: str, value: float) -> Non
     assert bool(says) == (text not in {"3", "12", "2"})
 
 
-@pytest.mark.parametrize("text", ["many", "nan", "inf", "-inf", "1 parsec", "<b>", ""])
+@each("text", ["many", "nan", "inf", "-inf", "1 parsec", "<b>", ""])
 def test_what_is_not_a_number_leaves_the_start(text: str) -> None:
     found, says = RANKS.read(text)
     assert found == 8
     assert says.startswith("Ranks: ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("64", 64e6), ("64 MB", 64e6), ("0.5 GB", 500e6), ("1,000", 1e9), ("1 MiB", 1048576)],
 )
@@ -71,7 +72,7 @@ def test_what_a_slider_writes_it_reads_again(slider: Slider, part: float) -> Non
     assert says == ""
 
 
-@pytest.mark.parametrize("slider", [RANKS, SIZE, GPUS, SHARE], ids=lambda slider: slider.name)
+@each("slider", [RANKS, SIZE, GPUS, SHARE], ids=lambda slider: slider.name)
 def test_a_slider_runs_from_its_least_to_its_largest(slider: Slider) -> None:
     factor = slider.scale.factor
     low, high, at_low, _ = slider_place(slider, slider.low * factor)
@@ -116,7 +117,7 @@ def test_values_are_numbers_or_words_and_not_both() -> None:
         values.number("way")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "state", "says"),
     [
         ("rings", {}, "did you mean 'ring'"),
@@ -130,7 +131,7 @@ def test_who_embeds_an_explorer_must_be_right(name: str, state: dict[str, str], 
         opened(EXPLORERS, name, state)
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_more_than_eight_settings_are_in_groups(name: str) -> None:
     controls = EXPLORERS[name].controls
     groups = grouped(controls)
@@ -139,7 +140,7 @@ def test_more_than_eight_settings_are_in_groups(name: str) -> None:
     assert max(map(len, groups.values())) <= 8
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_names_of_controls_and_facts_are_used_once(name: str) -> None:
     explorer = EXPLORERS[name]
     names = [control.name for control in explorer.controls]

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-import pytest
-
 from app.charts.drawing import Drawing, Sheet
 from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.charts.plot import Plot
 from app.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
+from tests.each import each
 from tests.explorers.test_noise import states
 
 DRAWN = ("formats", "ring", "routing", "run", "split", "tolls")
@@ -23,8 +22,8 @@ def sheets(name: str, paper: Paper) -> Iterator[tuple[dict[str, str], Sheet]]:
         yield from ((state, one.on(paper)) for one in figures if isinstance(one, Drawing))
 
 
-@pytest.mark.parametrize("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
-@pytest.mark.parametrize("name", DRAWN)
+@each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
+@each("name", DRAWN)
 def test_everything_drawn_is_on_the_paper(name: str, paper: Paper) -> None:
     drew = 0
     for state, sheet in sheets(name, paper):
@@ -64,7 +63,7 @@ def dragged(explorer: Explorer) -> Iterator[tuple[Slider, Plot]]:
                     yield control, one
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["all-reduce", "bandwidth", "checkpoints", "formats", "learning-rate", "run", "roofline"],
 )

@@ -31,6 +31,7 @@ from app.formulas.precision.formats import NumberFormat
 from app.simulators.overlap import backward_pass, buckets, gathers, sharded_forward
 from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, play
 from app.simulators.sharding.matrices import parallel_mlp
+from tests.each import each
 
 GARBAGE = (
     "",
@@ -61,7 +62,7 @@ def facts(name: str, **given: str) -> dict[str, str]:
 
 
 # The numbers that the course says each must show.
-@pytest.mark.parametrize(
+@each(
     ("name", "given", "label", "value"),
     [
         ("all-reduce", {"ranks": "8"}, "crossover", "8 MB"),
@@ -168,7 +169,7 @@ def test_sentences_keep_the_conventions_apart() -> None:
     assert "**295 FLOP/B**" in explored("roofline").says
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_an_explorer_leads_somewhere(catalog: Catalog, name: str) -> None:
     explorer = EXPLORERS[name]
     assert explorer.chapter in {topic.id for topic in catalog.topics}
@@ -266,7 +267,7 @@ def test_a_select_reads_its_own_options() -> None:
     assert select.read("c")[0] == "a"
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_a_value_survives_the_address(name: str) -> None:
     for control in EXPLORERS[name].controls:
         if isinstance(control, Slider):
@@ -370,7 +371,7 @@ def test_the_mean_of_a_comb_is_that_of_its_trace() -> None:
         assert busy == pytest.approx(area / trace[-1][0])
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@each("name", SCHEDULES)
 def test_what_is_kept_over_time_peaks_where_it_is_said_to(name: str) -> None:
     played = play(build(name, 4, 8), Times(1.0, 1.2, 0.7, 0.1))
     for device, most in enumerate(played.in_flight):

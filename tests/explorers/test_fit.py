@@ -15,6 +15,7 @@ from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.units import SECOND
+from tests.each import each
 from tests.explorers.test_explorers import explored, facts
 
 HOUR = 3600.0
@@ -77,7 +78,7 @@ def test_what_is_outside_of_the_formulas_says_so() -> None:
     assert "off by 0.73 % to 51 %" in shown.says
 
 
-@pytest.mark.parametrize("paper", RUNS, ids=lambda paper: paper.name)
+@each("paper", RUNS, ids=lambda paper: paper.name)
 def test_a_published_run_leads_to_itself(paper: ExplorableRun) -> None:
     values, corrections = read_controls(FIT.controls, paper.state)
     assert corrections == ()
@@ -118,7 +119,7 @@ STATES: tuple[dict[str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize("state", STATES, ids=str)
+@each("state", STATES, ids=str)
 def test_neighbors_are_legal_one_step_away_and_the_best_there_are(state: dict[str, str]) -> None:
     here = explored("fit", **state)
     table = here.tables[0]

@@ -15,6 +15,7 @@ from app.explorers import (
     question,
     read_controls,
 )
+from tests.each import each
 from tests.explorers.test_explorers import explored
 
 GUESSED = [name for name, explorer in EXPLORERS.items() if explorer.predicts]
@@ -42,7 +43,7 @@ def fragment(client: TestClient, name: str, **query: str) -> str:
     return answer.text
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_what_is_to_be_predicted_is_shown(name: str) -> None:
     explorer, told = EXPLORERS[name], explored(name)
     fact = predicted(explorer, told)
@@ -92,7 +93,7 @@ def test_a_bare_address_asks_first_and_a_link_to_a_state_shows_it(
     assert client.get(f"/explore/{name}/0.csv").status_code == 200
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_one_question_a_box_and_its_state_in_words(name: str) -> None:
     explorer = EXPLORERS[name]
     assert explorer.question.count("?") == 1
@@ -104,7 +105,7 @@ def test_one_question_a_box_and_its_state_in_words(name: str) -> None:
     assert asked.startswith(explorer.asks)
 
 
-@pytest.mark.parametrize("name", GUESSED)
+@each("name", GUESSED)
 def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> None:
     start = predicted(EXPLORERS[name], explored(name))
     assert start

@@ -9,6 +9,7 @@ import pytest
 
 from app.charts.svg import to_svg
 from app.explorers import EXPLORERS, Explored, Explorer, Slider, Values, read_controls
+from tests.each import each
 
 pytestmark = pytest.mark.slow(10)
 
@@ -63,7 +64,7 @@ def texts(shown: Explored) -> Iterator[str]:
         )
 
 
-@pytest.mark.parametrize("name", sorted(EXPLORERS))
+@each("name", sorted(EXPLORERS))
 def test_no_text_shows_the_noise_of_a_sum_one_of_several_or_a_power(name: str) -> None:
     explorer, drew = EXPLORERS[name], 0
     for state in states(explorer):

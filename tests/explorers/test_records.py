@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from app.explorers.base import Values
 from app.explorers.controls import read_controls
 from app.explorers.layouts import CONFIGURATOR
@@ -11,6 +9,7 @@ from app.explorers.placements import placement
 from app.explorers.records import state_of_records
 from app.formulas.layout import step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
+from tests.each import each
 
 SHOWN = [
     ("Llama-3.1-8B", "DGX-H100 gpus=8", "data=8 zero_stage=3"),
@@ -26,7 +25,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize("given", SHOWN)
+@each("given", SHOWN)
 def test_the_explorer_shows_the_very_step(given: tuple[str, str, str]) -> None:
     model, cluster, layout = (
         kind.read(text)  # type: ignore[attr-defined]

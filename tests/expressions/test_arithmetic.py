@@ -12,6 +12,7 @@ from app.expressions import ExpressionError
 from app.expressions.arithmetic import work_out
 from app.kinds.quantity import AskedQuantity
 from app.units import scale_of
+from tests.each import each
 
 # unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.
 # Left out are those that it read wrongly: `2*3 %` as 0.06 %, `2 * 3/4 million` as 1.5e-6.
@@ -28,7 +29,7 @@ def test_all_that_was_read_before_is_read_the_same() -> None:
 
 
 # By hand: the answer in the base unit.
-@pytest.mark.parametrize(
+@each(
     ("shown", "text", "value"),
     [
         ("ms", "2*2*7/8/50 s", 0.07), ("ms", "2*2*3/4/25 s", 0.12), ("ms", "5*2*4095 µs", 0.04095),
@@ -57,7 +58,7 @@ def test_arithmetic_with_units_is_an_answer(shown: str, text: str, value: float)
     assert AskedQuantity(answer="1", unit=shown).read(text).value == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("shown", "text", "says"),
     [
         ("ms", "2*2*7/8/50 parsec", r"'parsec' is not a unit here.* \(read as far as '2\*2\*7/8/50'\)"),
@@ -92,8 +93,8 @@ HOSTILE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("shown", ["ms", "GB", "%", "", "$"])
+@each("text", HOSTILE)
+@each("shown", ["ms", "GB", "%", "", "$"])
 def test_hostile_arithmetic_is_refused_or_read_at_once(text: str, shown: str) -> None:
     begun = time.process_time()
     try:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse
 from app.markdown import mathml
 from app.units import BYTE, SECOND
+from tests.each import each
 
 NAMES = {
     "n": Quantity(8.0),
@@ -17,7 +18,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("2 + 3 * 4", 14), ("2 ^ 3 ^ 2", 512), ("-2 ^ 2", -4), ("2 (n - 1) / n", 1.75),
@@ -33,7 +34,7 @@ def test_an_expression_comes_to(text: str, value: float) -> None:
     assert evaluate(text, NAMES).value == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "2 +", "(1", "1)", "x", "size + alpha", "size + 1", "1 / 0", "9 ^ 9 ^ 9", "log2(size)", "f(1)",
      "collectives.ring_time(1)", "__import__('os')", "n.real", "1 if n else 2", "(" * 100 + ")" * 100,
@@ -58,7 +59,7 @@ def test_an_unknown_name_is_offered_the_nearest() -> None:
         evaluate("bandwith", NAMES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "truth"),
     [("n == 8", True), ("n < 8", False), ("1/3 * 3 == 1", True), ("size > 1 GB", True)],
 )
@@ -66,7 +67,7 @@ def test_a_comparison_holds_or_not(text: str, truth: bool) -> None:
     assert holds(text, NAMES) is truth
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "filled"),
     [
         ("{n} ranks", "eight ranks"), ("{n - 1} steps", "7 steps"), ("{size / 2 | MB}", "1,000 MB"),
@@ -78,13 +79,13 @@ def test_slots_are_filled(text: str, filled: str) -> None:
     assert fill(text, NAMES, {"n": "eight"}) == filled
 
 
-@pytest.mark.parametrize("text", ["{m}", "{size | ms}", "{n | parsec}", "{1 +}"])
+@each("text", ["{m}", "{size | ms}", "{n | parsec}", "{1 +}"])
 def test_a_slot_that_cannot_be_filled_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         fill(text, NAMES, {})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "written"),
     [
         ("2 (n - 1) / n", r"\frac{2"),

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from app.expressions import PAD_LIMIT, worked_pad
 from app.kinds.quantity import AskedQuantity
+from tests.each import each
 
 
 def results(*lines: str) -> list[str]:
     return [line.result or line.problem for line in worked_pad("\n".join(lines))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "result"),
     [
         ("2*(8-1)/8 * 2 GB / 50 GB/s", "70 ms"), ("2*2*7/8/50 s", "70 ms"), ("3,5 GB", "3.5 GB"),
@@ -37,7 +38,7 @@ def test_words_alone_are_a_note() -> None:
     assert (line.result, line.problem) == ("", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "says"),
     [
         ("70 ms + 5 GB", "70 ms and 5 GB are of different kinds"), ("1/0", "not a finite number"),
@@ -50,7 +51,7 @@ def test_a_line_that_has_no_value_says_why(line: str, says: str) -> None:
     assert says in results("S = 1", line)[1]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "9^9^9",
@@ -76,7 +77,7 @@ def test_any_text_is_a_pad(text: str) -> None:
         assert not (line.result and line.problem)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["2*2*7/8/50 s", "2*(8-1)/8 * 2 GB / 50 GB/s", "1 GB / 400 Gbit per second", "35 + 35 ms"],
 )

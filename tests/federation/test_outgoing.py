@@ -11,6 +11,7 @@ import pytest
 from app.errors import AppError, RefusedError, UnavailableError
 from app.federation.addresses import is_public
 from app.federation.outgoing import Answer, Outgoing, Resolve, resolve, text_in
+from tests.each import each
 from tests.federation.services import NAME, certificate, here, serving
 
 PRIVATE = frozenset({NAME, "other.test"})
@@ -44,7 +45,7 @@ def outcome(what: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(tried())
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "says"),
     [
         ("http://example.org/", "must begin with https://"),
@@ -67,7 +68,7 @@ def test_an_address_inside_or_of_another_kind_is_never_asked(url: str, says: str
     assert says in str(error)
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "public"),
     [
         ("93.184.215.14", True), ("2606:4700::1111", True), ("::ffff:8.8.8.8", True),
@@ -143,7 +144,7 @@ def test_a_redirect_is_not_followed(port: int, trusted: ssl.SSLContext) -> None:
     assert asking(port, trusted, "/away").status == 302
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "says"),
     [("/large", "more than 262,144 bytes"), ("/packed", "gzip"), ("/slow", "within 0.5 seconds")],
 )
@@ -155,9 +156,7 @@ def test_an_answer_without_end_is_cut_off(
     assert says in str(error)
 
 
-@pytest.mark.parametrize(
-    ("path", "says"), [("/page", "answered 502 without JSON"), ("/deep", "200 without JSON")]
-)
+@each(("path", "says"), [("/page", "answered 502 without JSON"), ("/deep", "200 without JSON")])
 def test_what_is_not_json_is_said_with_the_status(
     port: int, trusted: ssl.SSLContext, path: str, says: str
 ) -> None:

@@ -18,6 +18,7 @@ from app.federation.oidc import Flight, Identity, Returned, SignIns
 from app.federation.outgoing import Answer, Outgoing
 from app.federation.providers import Provider, obstacles, providers_in
 from app.federation.tokens import KeySets
+from tests.each import each
 
 ISSUER = "https://idp.example"
 BACK = "https://wallclock.example/sign-in/back"
@@ -42,7 +43,7 @@ def test_each_provider_has_a_name_an_address_and_its_client() -> None:
     assert providers_in(settings("")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("oidc", "says"),
     [
         ("Campus", "must be NAME=ISSUER,CLIENT_ID,SECRET"), ("Campus=https://idp.example", "must be NAME=ISSUER"),
@@ -117,7 +118,7 @@ def failing(what: Any) -> AppError:
     return raised.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("about", "status", "says"),
     [
         (None, 503, "Campus cannot be asked: it answered 503"), ({}, 200, "not configured correctly"),
@@ -148,7 +149,7 @@ def test_the_query_of_a_provider_stays() -> None:
     assert "prompt" not in address
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body", "error", "says"),
     [
         (400, b'{"error":"invalid_grant"}', RefusedError, "did not accept the code"),
@@ -170,7 +171,7 @@ def test_an_answer_to_the_code_that_is_none_is_said(
     assert says in str(raised)
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "says"),
     [
         ({"issuer": "https://evil.example", "code": "c"}, "another issuer"), ({}, "Campus sent no code"),
@@ -186,7 +187,7 @@ def test_what_comes_back_must_be_the_answer(returned: dict[str, str], says: str)
     assert f"{ISSUER}/token" not in service.asked
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "says"),
     [
         ({}, ""), ({"nonce": "another"}, "another request"), ({"nonce": None}, "another request"),

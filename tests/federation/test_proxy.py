@@ -27,6 +27,7 @@ from app.people.classes import number_of
 from app.people.persons import new_person, open_browser
 from app.site import Site
 from tests.client import Client
+from tests.each import each
 
 HEADER = "X-Remote-User"
 PROXY = "192.0.2.7"
@@ -41,7 +42,7 @@ def scope(*values: bytes, peer: str = PROXY, name: bytes = b"x-remote-user") -> 
     return {"headers": [(name, value) for value in values], "state": state}
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "subject"),
     [
         (scope(b"mina"), "mina"), (scope("zoë@example.org".encode()), "zoë@example.org"),
@@ -70,7 +71,7 @@ def test_without_the_setting_no_header_counts() -> None:
     assert header(name="").subject(scope(b"mina")) == ""
 
 
-@pytest.mark.parametrize("proxies", ["", "*", "127.0.0.1,*", "0.0.0.0/0", "::/0", "proxy.example"])
+@each("proxies", ["", "*", "127.0.0.1,*", "0.0.0.0/0", "::/0", "proxy.example"])
 def test_a_header_that_any_visitor_could_send_is_refused_at_start(proxies: str) -> None:
     with pytest.raises(ValidationError, match="needs the addresses or networks of the proxies"):
         header(proxies)

@@ -22,6 +22,7 @@ from app.people.classes import create_class, join_code_of, number_of
 from app.people.persons import new_person, open_browser
 from app.site import Site
 from tests.client import Client
+from tests.each import each
 from tests.federation.provider import CLIENT, SECRET, need_node, provider, signed_in_there
 
 HERE = "http://testserver"
@@ -282,7 +283,7 @@ def test_an_identity_is_one_person_however_often_it_signs_in(
 
 
 @pytest.mark.usefixtures("certified")
-@pytest.mark.parametrize(
+@each(
     ("client", "secret", "right"),
     [
         ("posting", "not so secret", True), ("public", "", True),

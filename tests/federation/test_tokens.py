@@ -13,6 +13,7 @@ from joserfc import jwk, jwt
 from app.errors import RefusedError, UnavailableError
 from app.federation.outgoing import Answer, Outgoing
 from app.federation.tokens import KeySets, verified
+from tests.each import each
 
 NOW = 1_800_000_000.0
 URL = "https://idp.example/keys"
@@ -80,7 +81,7 @@ def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in GOOD.items() if key != name}
 
 
-@pytest.mark.parametrize("claims", [GOOD, GOOD | {"aud": ["wallclock"]}, GOOD | {"azp": "wallclock"},
+@each("claims", [GOOD, GOOD | {"aud": ["wallclock"]}, GOOD | {"azp": "wallclock"},
     GOOD | {"aud": ["x", "wallclock"], "azp": "wallclock"}, GOOD | {"exp": NOW - 50, "iat": NOW + 50}])  # fmt: skip
 def test_a_right_token_is_accepted_also_with_clocks_a_minute_apart(claims: dict[str, Any]) -> None:
     assert claims_of(signed(claims))["sub"] == "s"
@@ -91,7 +92,7 @@ def test_both_kinds_of_keys_are_accepted() -> None:
         assert claims_of(signed(key=RSA, algorithm=algorithm))["sub"] == "s"
 
 
-@pytest.mark.parametrize(
+@each(
     ("claims", "says"),
     [
         (GOOD | {"exp": NOW - 120}, "expired 120 seconds ago"), (GOOD | {"iat": NOW + 120}, "valid in 120 seconds"),
@@ -113,7 +114,7 @@ def test_a_claim_that_is_not_right_is_refused(claims: dict[str, Any], says: str)
     assert says in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("token", "says"),
     [
         (by_hand({"alg": "none"}, GOOD), "'none'"), (by_hand({"alg": "none", "kid": "a"}, GOOD), "'none'"),

@@ -20,6 +20,7 @@ from app.formulas import (
     transformer,
 )
 from app.formulas.presets import cluster, gpu, model
+from tests.each import each
 
 GB, MB, MS, US = 1e9, 1e6, 1e-3, 1e-6
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86400.0, 365.25 * 86400
@@ -293,7 +294,7 @@ KEY: dict[str, Entry] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", KEY)
+@each("name", KEY)
 def test_an_entry_of_the_answer_key_comes_out(name: str) -> None:
     worked, expected, tolerance = KEY[name]
     assert worked() == pytest.approx(expected, rel=tolerance, abs=0)

@@ -17,13 +17,14 @@ from app.expressions import Quantity, evaluate, parse
 from app.formulas import FORMULAS, MODULES, Argument, Formula, FormulaResult
 from app.formulas.records import hints_of
 from app.units import Unit
+from tests.each import each
 from tests.formulas.samples import HUGE, LEGAL, as_text, illegal, legal
 
 TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
 SECTIONS = ("Convention:", "Args:", "Raises:", "Source:")
 DEFINITION = re.compile(r"^    (?P<name>[A-Za-z]\w*) = (?P<text>.+)$")
 
-every_formula = pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS.keys())
+every_formula = each("formula", FORMULAS.values(), ids=FORMULAS.keys())
 
 
 def definitions(formula: Formula) -> list[tuple[str, str]]:
@@ -207,7 +208,7 @@ NEEDS_PROSE = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     "formula",
     [formula for name, formula in FORMULAS.items() if name not in NEEDS_PROSE],
     ids=[name for name in FORMULAS if name not in NEEDS_PROSE],
@@ -253,7 +254,7 @@ def test_whole_numbers_may_come_as_floats(formula: Formula) -> None:
 
 
 @every_formula
-@pytest.mark.parametrize("samples", [LEGAL, HUGE], ids=["plausible", "huge"])
+@each("samples", [LEGAL, HUGE], ids=["plausible", "huge"])
 def test_legal_arguments_give_finite_results_in_words(
     formula: Formula, samples: dict[str, Argument]
 ) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from app.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape
 from app.formulas.records import Record
+from tests.each import each
 
 
-@pytest.mark.parametrize("kind", [MODELS, CLUSTERS, LAYOUTS, GPUS])
+@each("kind", [MODELS, CLUSTERS, LAYOUTS, GPUS])
 def test_a_record_reads_back_from_its_fields(kind: dict[str, Record]) -> None:
     for known in kind.values():
         assert type(known).of(asdict(known)) == known
@@ -36,7 +37,7 @@ def test_choices_are_read_as_json_has_them() -> None:
     assert (made.zero_stage, made.sequence_parallel, made.recompute) == (3, False, "full")
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "given", "says"),
     [
         (Layout, {"tensr": 2}, "a layout has no field 'tensr'; did you mean 'tensor'?"),

@@ -19,6 +19,7 @@ from app.errors import InputError, UnavailableError
 from app.grading import parallel
 from app.grading.offline import Tally
 from app.grading.shards import Shard, lines_of, span_of
+from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"
 
@@ -57,7 +58,7 @@ def test_each_line_is_in_one_shard_and_has_its_own_number(
     assert sum(span.lines for span in spans) == len(expected)
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "-1/2", "1/0", "1/2/3", "²/3"])
+@each("text", ["0/2", "3/2", "2", "a/b", "-1/2", "1/0", "1/2/3", "²/3"])
 def test_a_shard_that_there_is_not_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="--shard|counted from 1"):
         Shard.read(text)

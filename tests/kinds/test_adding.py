@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.kinds import KINDS
+from tests.each import each
 
 FOLDERS = [ROOT / name for name in ("app", "templates", "static")]
 SUFFIXES = {".py", ".html", ".js", ".yaml"}
@@ -52,7 +51,7 @@ def imports() -> frozenset[tuple[Path, str | None, str]]:
     )
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each("name", KINDS)
 def test_a_kind_is_known_to_few_files(name: str) -> None:
     found = own_files(name) | importers(name)
     assert len(found) <= MOST, sorted(str(path.relative_to(ROOT)) for path in found)
@@ -82,7 +81,7 @@ def test_no_file_has_a_table_of_kinds() -> None:
     assert tables == set()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each("name", KINDS)
 def test_a_kind_has_a_title_a_sample_a_starter_and_a_form(name: str, catalog: Catalog) -> None:
     kind = KINDS[name]
     assert kind.kind_title

@@ -4,8 +4,6 @@ import asyncio
 import re
 from collections.abc import Iterator
 
-import pytest
-
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.kinds.common_mistakes import common_mistake
@@ -14,6 +12,7 @@ from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
 from app.sandbox.runner import Runner
 from app.units import Reading, scale_of
+from tests.each import each
 
 SEEDS = range(4)
 NO_RUNNER = Runner(Settings())
@@ -75,7 +74,7 @@ def key_of(asked: AskedQuantity) -> AnswerKey:
     return keys_of({"it": asked}, {}, lambda text, _: text)["it"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("factor", "unit", "says"),
     [
         (8, "GB", "bits"), (1 / 8, "GB/s", "bits"), (8, "ms", "8 times the right one."), (8, "", "8 times the right one."),
@@ -93,7 +92,7 @@ def test_each_slip_has_its_sentence(factor: float, unit: str, says: str) -> None
 
 
 # From the audit: each of these was told a cause that it cannot have.
-@pytest.mark.parametrize(
+@each(
     ("unit", "right", "typed", "never"),
     [
         ("GB", "50 GB", "51", "KiB"), ("GB", "50 GB", "55", "TiB"), ("GB/s", "37.5 GB/s", "38.5", "KiB"),
@@ -109,7 +108,7 @@ def test_the_slips_of_the_audit_are_not_named(
     assert never not in key.blame(asked.read(typed))
 
 
-@pytest.mark.parametrize(
+@each(
     ("unit", "right", "typed", "says"),
     [
         ("GB", "1.5 GB", "1500000000", "Right in bytes, but a number without a unit is in GB here."),
@@ -127,7 +126,7 @@ def test_a_bare_number_in_another_unit_is_told_so(
     assert says in key_of(asked).blame(asked.read(typed))
 
 
-@pytest.mark.parametrize(
+@each(
     ("unit", "right", "typed", "says"),
     [
         ("", "886", "885.14", "The answer must be a whole number: round 885.14 up."),

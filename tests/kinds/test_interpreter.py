@@ -12,6 +12,7 @@ from app.kinds.code.interpreter import FailedError, ListingError, Program
 from app.kinds.code.mutation import Effect, Listing, dead_lines, mended_elsewhere
 from app.kinds.code.symptoms import symptom_of
 from app.sandbox.execution import Plain
+from tests.each import each
 from tests.kinds.test_mutation import CALLS
 
 SEEDS = range(400)
@@ -58,7 +59,7 @@ def test_these_are_all_exercises_with_a_buggy_line(catalog: Catalog) -> None:
     assert {one.id for one in catalog.exercises if isinstance(one, BuggyLine)} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_drawn_listing_does_what_python_does_and_its_symptom_says_so(
     catalog: Catalog, name: str
 ) -> None:
@@ -85,7 +86,7 @@ def test_every_drawn_listing_does_what_python_does_and_its_symptom_says_so(
 HEAD = "import math\nfrom math import ceil\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         "for i in range(b):\n        a = a + i\n    return a",
@@ -126,7 +127,7 @@ HEAD = "import math\nfrom math import ceil\n"
         "range = 5\n    for i in range(3):\n        a = i\n    return a",
     ],
 )
-@pytest.mark.parametrize("arguments", [(5, 3), (2.5, 2), (3, 2.5), (7, 1)])
+@each("arguments", [(5, 3), (2.5, 2), (3, 2.5), (7, 1)])
 def test_what_is_not_refused_does_what_python_does(body: str, arguments: tuple[Plain, ...]) -> None:
     code = f"{HEAD}def f(a, b):\n    {body}\n"
     try:
@@ -136,7 +137,7 @@ def test_what_is_not_refused_does_what_python_does(body: str, arguments: tuple[P
     assert same(in_python(code, "f", arguments), ours)
 
 
-@pytest.mark.parametrize("arguments", [(), (1,), (1, 2), (1, 2, 3)])
+@each("arguments", [(), (1,), (1, 2), (1, 2, 3)])
 def test_arguments_are_counted_as_in_python(arguments: tuple[Plain, ...]) -> None:
     code = "def f(a, b=4):\n    return a + b\n"
     assert same(in_python(code, "f", arguments), in_listing(code, "f", arguments))
@@ -148,7 +149,7 @@ def test_the_function_that_is_named_is_run() -> None:
     assert Program(ast.parse(code)).run((0,)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "X = 3\ndef f(a):\n    return a + X",
@@ -185,7 +186,7 @@ def test_a_line_that_does_nothing_and_a_second_cure_are_found(catalog: Catalog) 
             assert mended_elsewhere(shown, bug.line) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("effect", "says"),
     [
         (Effect(ratio=0.0), "comes out as 0"),

@@ -13,6 +13,7 @@ from app.formulas.presets import Cluster, Layout, ModelShape
 from app.kinds.design import Design
 from app.sandbox.runner import Runner
 from app.searching import Space, fixed_fields, found_in
+from tests.each import each
 
 META, OLDER = "capstone/a-layout-for-the-run", "capstone/a-layout-for-gpt-3"
 RUN = ["zero_stage=2", "sequence_parallel=yes", "context=1", "context_by=all-gather"]
@@ -58,7 +59,7 @@ def test_a_layout_is_right_within_five_percent_of_the_fastest_of_all(
     assert 0 < right < 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "says"),
     [
         (("8", "32", "8"), "256 chunks are more than"),

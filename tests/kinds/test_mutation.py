@@ -14,6 +14,7 @@ from app.kinds.code.edits import Operator
 from app.kinds.code.interpreter import ListingError, Program
 from app.kinds.code.mutation import Listing, Mutant, Mutants, equally_guilty
 from app.sandbox.execution import Plain
+from tests.each import each
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")
 CODE = """\
@@ -75,7 +76,7 @@ def test_a_factor_is_told() -> None:
     assert ratios["steps = 2 * n"] is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "value"),
     [
         ("def f(a, b):\n    return a + b * 2", 11),
@@ -94,7 +95,7 @@ def test_a_listing_runs_as_python_does(code: str, value: float) -> None:
     assert Program(ast.parse(code)).run((5, 3)) == value
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "def f(a):\n    while True:\n        pass",

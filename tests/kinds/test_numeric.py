@@ -7,6 +7,7 @@ from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.kinds import Verdict
 from app.sandbox.runner import Runner
+from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"  # 70 ms
 PARTS = "memory/traffic-of-stage-3"
@@ -17,7 +18,7 @@ def grade(catalog: Catalog, name: str, answer: str | dict[str, str], seed: int =
     return asyncio.run(catalog.exercise(name).grade(seed, answer, NO_RUNNER))
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     ["70 ms", "70", "0.07 s", "7e-2 s", "0,07 s", "7×10^-2 s", "70_000 us", "70ms", " 70 ms ",
      "70 000 µs", "2 * 2 GB * 7/8 / 50 GB/s", "70.3", "69.7"],
@@ -26,13 +27,13 @@ def test_a_right_answer_may_be_written_in_many_ways(catalog: Catalog, answer: st
     assert grade(catalog, RING, answer).correct
 
 
-@pytest.mark.parametrize("answer", ["", "soon", "nan", "70 GB", "inf s", "1" * 5000, "70 ms ms"])
+@each("answer", ["", "soon", "nan", "70 GB", "inf s", "1" * 5000, "70 ms ms"])
 def test_an_unreadable_answer_is_not_a_wrong_one(catalog: Catalog, answer: str) -> None:
     with pytest.raises(AnswerError):
         grade(catalog, RING, answer)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "says"),
     [
         ("70 s", "1,000 times the right one"),

@@ -12,6 +12,7 @@ from app.kinds.code.feedback import code_span
 from app.kinds.code.function import Function
 from app.markdown import inline_html
 from app.sandbox.runner import Runner
+from tests.each import each
 
 ORDER = "collectives/steps-of-a-ring"
 BUG = "collectives/estimate-off-by-a-factor"
@@ -162,14 +163,14 @@ def test_a_run_shows_what_was_printed_and_where_it_failed(
     assert "SyntaxError" in broken.problem
 
 
-@pytest.mark.parametrize("text", ["`", "``a`b``", "<b>", "a\nb", "*x*", "[x](javascript:1)"])
+@each("text", ["`", "``a`b``", "<b>", "a\nb", "*x*", "[x](javascript:1)"])
 def test_a_learner_s_words_stay_code(text: str) -> None:
     html = inline_html(code_span(text))
     assert html.startswith("<code>")
     assert html.count("<") == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"), [(2e9, "2e9"), (5e-06, "5e-6"), (70.07, "70.07"), (8, "8"), (8.0, "8.0"), ([2, 1e9], "[2, 1e9]")]
 )  # fmt: skip
 def test_arguments_are_written_as_a_person_writes_them(value: object, text: str) -> None:

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.content.catalog import Catalog
 from app.errors import InputError
 from app.kinds.parameters import CHOSEN, ChapterParameters, chosen, corners, seed_of_choice, values
+from tests.each import each
 
 READ = TypeAdapter(ChapterParameters)
 SMALL = READ.validate_python(
@@ -45,7 +46,7 @@ def test_corners_are_the_ends_and_the_middle() -> None:
     assert ("two", "40", "1200") in found
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         ({"gpus": "12"}, "GPUs: must be a multiple of 8 from 8 to 40, not '12'; the nearest is"),
@@ -72,7 +73,7 @@ def test_numbers_are_read_as_answers_are() -> None:
         assert values(wide, seed_of_choice(wide, {"b": text})) == {"b": "2500000 $"}
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"says": "GPUs", "least": 8, "most": 41, "by": 8, "default": 16},

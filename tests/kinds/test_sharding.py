@@ -24,6 +24,7 @@ from app.simulators.collectives import (
     ring_reduce_scatter,
 )
 from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play, working_plans
+from tests.each import each
 
 Grade = Callable[..., Verdict]
 SUMMED = ({"A": "I, J/X", "B": "J/X, K"}, {"C": "I, K"})
@@ -52,7 +53,7 @@ def cheapest(asked: Resharding, of: Mapping[str, float]) -> tuple[float, str]:
     return best.bytes(of), "; ".join(map(str, best.moves))
 
 
-@pytest.mark.parametrize("n", [2, 4, 8])
+@each("n", [2, 4, 8])
 def test_each_move_sends_what_the_collective_does(n: int) -> None:
     # The other simulator sends chunks over a network, one by one.
     size = 8.0 * n
@@ -94,7 +95,7 @@ def test_the_cheapest_plans_are_those_worked_out_by_hand() -> None:
     assert cheapest(asked, sizes(2048, 8192, 8192))[0] == 23068672
 
 
-@pytest.mark.parametrize("layouts", [SUMMED, FSDP, ({"A": "I/X, J"}, {"A": "I, J/X"})])
+@each("layouts", [SUMMED, FSDP, ({"A": "I/X, J"}, {"A": "I, J/X"})])
 def test_the_search_finds_every_plan_that_playing_all_of_them_does(
     layouts: tuple[dict[str, str], dict[str, str]],
 ) -> None:
@@ -117,7 +118,7 @@ def test_the_search_finds_every_plan_that_playing_all_of_them_does(
         ), sent
 
 
-@pytest.mark.parametrize(
+@each(
     ("layouts", "plan", "says"),
     [
         (SUMMED, "multiply", "still holds partial sums of C"),

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from app.labs.library.attention.worker import is_right, reference, separate
+from tests.each import each
 
 HEADS, HEAD, TILE = 4, 64, 32
 SEEDS = 1000
@@ -64,7 +65,7 @@ def given(seed: int, length: int) -> Iterator[torch.Tensor]:
         yield torch.randn(1, HEADS, length, HEAD).bfloat16()
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@each("causal", [False, True])
 def test_no_right_kernel_is_refused_and_no_wrong_scale_passes(causal: bool) -> None:
     """As BF16 differs from itself, one tolerance for all elements refused 6 of 150 runs."""
     for seed in range(SEEDS // 2):
@@ -88,7 +89,7 @@ def test_the_math_kernel_is_right_too() -> None:
         assert is_right(expected, found, separate(*operands, causal=False)), seed
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@each("causal", [False, True])
 def test_a_reference_in_blocks_is_that_of_the_whole(causal: bool) -> None:
     torch.manual_seed(0)
     operands = tuple(torch.randn(1, 2, 1500, HEAD) for _ in range(3))

@@ -12,6 +12,7 @@ from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.faults import known_faults
 from app.labs.evidence.logs import codes_in, logs_of
 from app.labs.evidence.stacks import stack_of
+from tests.each import each
 
 Recorded = Mapping[str, str]
 RECORDED = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text(encoding="utf-8"))
@@ -177,7 +178,7 @@ SRUN = {
 }
 
 
-@pytest.mark.parametrize("what", SRUN)
+@each("what", SRUN)
 def test_ranks_that_srun_stopped_are_not_to_blame(what: str) -> None:
     text, codes = SRUN[what]
     assert codes_in(text) == codes

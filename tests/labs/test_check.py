@@ -20,6 +20,7 @@ from app.labs.machines.vendor import Output
 from app.labs.results.archive import recorded
 from app.labs.results.upload import read_sent_file
 from app.units import scale_of
+from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
 from tests.labs.worlds import FakeWorld, Speeds, dgx, linked, queried
 
@@ -235,7 +236,7 @@ WRONG: dict[str, tuple[Callable[[], World], int, Verdict, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", WRONG)
+@each("what", WRONG)
 def test_what_is_wrong_with_a_machine_is_told_with_a_cure(what: str) -> None:
     world, number, verdict, words = WRONG[what]
     findings = only(world(), number)
@@ -403,7 +404,7 @@ def test_the_report_can_be_read_by_people_and_by_programs() -> None:
     assert "bus bandwidth at 8.59 GB" in known
 
 
-@pytest.mark.parametrize("one", _table().numbers, ids=lambda one: f"{one.what}, {one.gpu.pattern}")
+@each("one", _table().numbers, ids=lambda one: f"{one.what}, {one.gpu.pattern}")
 def test_what_is_expected_is_a_range_with_a_source_and_cures(one: Expectation) -> None:
     scale_of(one.unit)
     assert one.fails_below < one.least <= one.most <= one.fails_above

@@ -28,6 +28,7 @@ from app.labs.machines.devices import (
 from app.labs.machines.vendor import Listed, ListedGpu, listed, memory_in_use
 from app.labs.ranks import probe
 from app.labs.ranks.probe import Seen, SeenDevice
+from tests.each import each
 from tests.labs.gpus import (
     H100,
     NO_GPUS,
@@ -61,7 +62,7 @@ def mig(uuid: str) -> Seen:
     return replace(seen(), devices=(one,))
 
 
-@pytest.mark.parametrize(
+@each(
     ("chosen", "found", "gpus", "names", "note"),
     [
         ({}, seen(range(8)), MIXED, "A0 A1 B2 B3 B4 B5 C6 C7", ""),
@@ -87,7 +88,7 @@ def test_names_belong_to_the_gpus_that_cuda_shows(
     assert known.usable == len(names.split())
 
 
-@pytest.mark.parametrize(
+@each(
     ("uuid", "chosen", "name"),
     [
         (instance_of(1), {}, f"{H100} MIG 3g.40gb"),
@@ -111,7 +112,7 @@ def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
     assert joined(mig(instance_of(0)), SLICED, both).usable == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "gpus", "note"),
     [
         (
@@ -148,9 +149,7 @@ def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: Listed, note: str) -> 
     assert (known.kind, known.usable, known.error) == ("none", 0, found.error)
 
 
-@pytest.mark.parametrize(
-    ("number", "usable", "rest"), [(0, 0, "none"), (5, 5, "only the 5 before it")]
-)
+@each(("number", "usable", "rest"), [(0, 0, "none"), (5, 5, "only the 5 before it")])
 def test_a_gpu_on_which_no_kernel_runs_ends_those_that_can_be_used(
     number: int, usable: int, rest: str
 ) -> None:
@@ -344,7 +343,7 @@ def test_the_torch_that_is_installed_answers_from_another_process() -> None:
     assert found.error == "it was built without CUDA and without ROCm"
 
 
-@pytest.mark.parametrize(
+@each(
     ("start", "error"),
     [
         (silent, "it did not answer within 0.05 s"),

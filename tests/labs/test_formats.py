@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from app.labs.ranks.formats import FORMATS, flags, is_right, multiply, operands, use
+from tests.each import each
 
 CPU = torch.device("cpu")
 _DROPPED = 13  # of the 23 bits of FP32's mantissa, TF32 keeps the first ten
@@ -24,7 +25,7 @@ def by_one_seventh(one: torch.Tensor, other: torch.Tensor, out: torch.Tensor) ->
     out.mul_(8 / 7)
 
 
-@pytest.mark.parametrize("side", [16, 128, 1024])
+@each("side", [16, 128, 1024])
 def test_a_product_in_tf32_does_not_pass_for_one_in_fp32(side: int) -> None:
     assert is_right("fp32", torch.float32, side, CPU)
     assert not is_right("fp32", torch.float32, side, CPU, in_tf32)
@@ -32,7 +33,7 @@ def test_a_product_in_tf32_does_not_pass_for_one_in_fp32(side: int) -> None:
     assert not is_right("tf32", torch.float32, side, CPU)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each("name", FORMATS)
 def test_right_products_pass_in_every_format_and_wrong_ones_in_none(name: str) -> None:
     right = in_tf32 if name == "tf32" else multiply
     for seed in range(20):

@@ -19,6 +19,7 @@ from app.labs.ranks.group import Group
 from app.labs.ranks.rank import Rank
 from app.labs.results.notes import details_in, notes_on
 from app.labs.spec import lab_called
+from tests.each import each
 
 UUID = "b8c8e2a4-0000-1111-2222-333344445555"
 # Lines of logs that others published, with other hosts.
@@ -83,7 +84,7 @@ def test_nccl_writes_to_a_file_of_the_run_unless_the_user_has_chosen(
     assert nccl.transports(tmp_path, 4) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "version"), [(22703, "2.27.3"), (21805, "2.18.5"), (2804, "2.8.4"), (23007, "2.30.7")]
 )
 def test_a_version_is_read_from_its_code(code: int, version: str) -> None:
@@ -192,7 +193,7 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
     assert nvidia_reading(UUID, smi({NEW: 'Field "x" is not a valid field to query.'})) is None
 
 
-@pytest.mark.parametrize("wrapped", [True, False])
+@each("wrapped", [True, False])
 def test_amd_smi_is_read_in_both_shapes(wrapped: bool) -> None:
     own = {
         "gpu": 1,
@@ -249,7 +250,7 @@ def test_a_report_says_how_the_ranks_did_it() -> None:
     assert found == ["Transport: NVLS, P2P/CUMEM.", "Left out: 4 GiB; 8 GiB."]
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranks", "nodes", "says"),
     [
         (1, 1, []),

@@ -10,6 +10,7 @@ from app.labs.machines.allotment import cores_allotted, memory_allotted
 from app.labs.machines.devices import Devices, joined
 from app.labs.machines.machine import MachineFacts, describe_machine
 from app.labs.results.notes import note_on_sharing
+from tests.each import each
 from tests.labs.gpus import H100, listing, machine, nvidia_smi, seen, uuid_of
 
 
@@ -38,7 +39,7 @@ def test_gpus_that_differ_are_described_in_turn() -> None:
     assert facts.pcie == "generation 5, 16 lanes; generation 5; generation 5, 16 lanes"
 
 
-@pytest.mark.parametrize(
+@each(
     ("peers", "says"),
     [
         ([(1,), (0,), ()], "0 to 1; 1 to 0"),

@@ -6,6 +6,7 @@ import pytest
 from app.labs.results.archive import recorded
 from app.labs.results.match import found_in, is_of
 from app.labs.spec import lab_called, read_job
+from tests.each import each
 
 GATHER = next(
     one
@@ -14,7 +15,7 @@ GATHER = next(
 )
 
 
-@pytest.mark.parametrize("name", ["recomputation", "pipeline", "ring-attention"])
+@each("name", ["recomputation", "pipeline", "ring-attention"])
 def test_a_run_on_gpus_does_not_answer_for_a_lab_on_processors(name: str) -> None:
     report = next(one for one in recorded() if one.lab == name)
     job = read_job(lab_called(name), report.given)

@@ -19,6 +19,7 @@ from app.labs.results.match import is_of
 from app.labs.results.report import read_report
 from app.labs.run import Run
 from app.labs.spec import MOST_RANKS, Job, Lab, lab_called, read_job
+from tests.each import each
 
 LARGE = lab_called("all-reduce").model_copy(update={"ranks": (1, MOST_RANKS, 2)})
 
@@ -51,7 +52,7 @@ def test_nodes_are_a_parameter_of_the_run_beside_ranks() -> None:
     assert read_job(LARGE, one.given) == one
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranks", "nodes", "says"),
     [
         ("8", "3", "8 ranks cannot be spread evenly over 3 nodes"),
@@ -68,7 +69,7 @@ def test_nodes_that_cannot_be_are_refused(ranks: str, nodes: str, says: str) -> 
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["algorithms", "two-nodes", "pipeline", "straggler"])
+@each("name", ["algorithms", "two-nodes", "pipeline", "straggler"])
 def test_an_emulated_lab_is_refused_on_several_nodes(name: str) -> None:
     lab = lab_called(name)
     with pytest.raises(InputError, match=f"{name} runs on one node: its link is emulated, which"):
@@ -81,7 +82,7 @@ def test_no_lab_has_a_parameter_of_that_name() -> None:
     assert not any("nodes" in lab.parameters for lab in labs)
 
 
-@pytest.mark.parametrize("ranks", [(0, 8, 2), (4, 2, 2), (2, 8, 9), (2, MOST_RANKS + 1, 2)])
+@each("ranks", [(0, 8, 2), (4, 2, 2), (2, 8, 9), (2, MOST_RANKS + 1, 2)])
 def test_a_lab_whose_ranks_are_out_of_bounds_is_refused(ranks: tuple[int, int, int]) -> None:
     with pytest.raises(
         ValueError, match=r"ranks are \[minimum, maximum, default\], from 1 to 1024"
@@ -153,7 +154,7 @@ def test_over_gloo_ranks_take_one_node_unless_more_are_named() -> None:
     assert "--cpus-per-task" not in options(job_of(8, 4), "gloo", chosen)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranks", "nodes", "says"),
     [
         (16, None, "16 ranks on 2 nodes, since a node has 8 GPUs: a run may take 1 node here, by WALL"),
@@ -172,7 +173,7 @@ def test_ranks_that_do_not_fill_their_nodes_evenly_are_refused() -> None:
         allocation_of(job_of(9), "nccl", settings(slurm_gpus=8, slurm_nodes=4))
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "header", "found", "absent"),
     [
         ({}, "", {"--gres": "gpu:4", "--cpus-per-task": "4"}, ("--mem", "--exclusive")),
@@ -230,7 +231,7 @@ def test_words_go_between_srun_and_python() -> None:
     assert command[python + 1 :] == ["-m", "app.labs.launch.rank_main", "/runs/o'ne"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("slurm_srun", "env 'WORD"), ("slurm_srun", "one\ntwo"), ("slurm_gpu_options", "--gres='"),

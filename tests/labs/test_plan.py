@@ -11,6 +11,7 @@ from app.labs.launch.plan import Plan, planned, planned_elsewhere
 from app.labs.machines.devices import NO_DEVICES, Devices, joined, promised
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, lab_called
+from tests.each import each
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen
 
 WITHOUT_CUDA = joined(
@@ -37,9 +38,9 @@ def reduce(devices: Devices, asked: str = "auto", **given: str) -> Plan:
     return made(lab_called("all-reduce"), devices, asked, **given)
 
 
-@pytest.mark.parametrize("how", PLANNING)
-@pytest.mark.parametrize("asked", ["nccl", "gloo", "auto"])
-@pytest.mark.parametrize("name", known_labs())
+@each("how", PLANNING)
+@each("asked", ["nccl", "gloo", "auto"])
+@each("name", known_labs())
 def test_every_lab_is_refused_with_words_or_honored(name: str, asked: str, how: str) -> None:
     lab = lab_called(name)
     if asked == "nccl" and lab.gpu is None:
@@ -78,7 +79,7 @@ def test_devices_are_found_only_where_they_matter() -> None:
     assert planned_elsewhere(lab_called("all-reduce"), {}, "nccl", find).backend == "nccl"
 
 
-@pytest.mark.parametrize(
+@each(
     ("devices", "note"),
     [
         (
@@ -109,7 +110,7 @@ def test_auto_says_why_it_takes_processors(devices: Devices, note: str) -> None:
     assert "take fewer ranks, or gloo, which runs on processors" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("have", "given", "ranks", "backend"),
     [
         (8, {}, 8, "nccl"),

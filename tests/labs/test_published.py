@@ -17,6 +17,7 @@ from app.labs.results.analysis import analyzed
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
 from app.web.labs.tables import figures_of
+from tests.each import each
 from tests.tables import HERE, Row, rows
 
 NAME = "nccl_tests_runs"
@@ -75,9 +76,7 @@ def published(run: str, sizes: list[float] | None = None, **more: Any) -> Report
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "row", rows(NAME), ids=lambda row: f"{row.text('run')}, {row.text('size')} B"
-)
+@each("row", rows(NAME), ids=lambda row: f"{row.text('run')}, {row.text('size')} B")
 def test_our_bus_bandwidth_is_that_of_nccl_tests_to_the_digit(row: Row) -> None:
     """It printed both from a time with more digits, which lies within half of the last one."""
     about, time = RUNS[row.text("run")], Decimal(row.text("time"))
@@ -139,7 +138,7 @@ def test_two_lines_fit_where_one_does_not() -> None:
     ]
 
 
-@pytest.mark.parametrize("backend", ["gloo", "nccl"])
+@each("backend", ["gloo", "nccl"])
 def test_where_one_line_fits_there_is_one(backend: str) -> None:
     measures = tuple(measure("time", (1e-4 + s / 1e9,), size=s) for s in OURS)
     found = report("all-reduce", measures, backend=backend, ranks=2)
@@ -165,7 +164,7 @@ def test_three_lines_are_found_again_and_drawn() -> None:
     assert [time for _, time in fitted.points] == pytest.approx(times)
 
 
-@pytest.mark.parametrize("run", ["8 H100, one size"])
+@each("run", ["8 H100, one size"])
 def test_too_few_sizes_determine_no_line(run: str) -> None:
     assert (published(run).line, published(run).lines) == (None, ())
 
@@ -194,7 +193,7 @@ def test_a_gpu_without_a_datasheet_is_said_to_have_none() -> None:
     assert alone.notes == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "share"),
     [("bf16", 1.112), ("fp16", 1.112), ("fp8", 0.556), ("fp32", None), ("tf32", None)],
 )
@@ -207,7 +206,7 @@ def test_the_share_of_the_peak_is_that_of_the_format(form: str, share: float | N
         assert found.derived["share of the peak"].value == pytest.approx(share, rel=1e-3)
 
 
-@pytest.mark.parametrize(("source", "passes"), [("device", 2), ("pinned", 1), ("pageable", 1)])
+@each(("source", "passes"), [("device", 2), ("pinned", 1), ("pageable", 1)])
 def test_a_copy_within_the_hbm_moves_every_byte_twice(source: str, passes: int) -> None:
     one = measure("time", (1e-3,), size=2.0**30)
     (found,) = report("memory-copy", (one,), ranks=1, given={"source": source}).measures

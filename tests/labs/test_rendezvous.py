@@ -21,6 +21,7 @@ from app.labs.launch.addresses import Address, interface_of, own_addresses, usab
 from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.rendezvous import LOOPBACK, Reached, Rendezvous, listening, reach
 from app.labs.launch.store import address_of_own, await_all, note_way
+from tests.each import each
 
 # Addresses for examples and for documentation: nobody has them, and nothing is sent to them.
 NOWHERE = ("192.0.2.77", "2001:db8::77")
@@ -60,7 +61,7 @@ def test_the_address_of_the_default_route_comes_first(monkeypatch: pytest.Monkey
     assert found == ["10.9.0.5", "10.1.0.5", "fd00::5"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "found"),
     [
         ("ib0", ["10.9.0.5"]),
@@ -264,7 +265,7 @@ def reached(address: str, own: str) -> Reached:
     return Reached(address=address, own=own, port=4321, is_same_machine=own == address, ahead=0.0)
 
 
-@pytest.mark.parametrize("last", ["near", "far"])
+@each("last", ["near", "far"])
 def test_ranks_take_the_network_on_which_other_machines_reach_rank_0(last: str) -> None:
     """On rank 0's own machine, its first address answers, whatever other machines reach."""
     store, near, far = Shelf(), reached("10.1.0.5", "10.1.0.5"), reached("10.9.0.5", "10.9.0.6")
@@ -294,7 +295,7 @@ POD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("environment", "nodes", "position"),
     [
         (SLURM, 2, Position(11, 3, 2)),
@@ -326,7 +327,7 @@ def test_all_ranks_of_pods_with_a_torchrun_each_have_different_positions() -> No
     assert position_in(one, ranks=8, nodes=None) == Position(3, 3, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("environment", "nodes", "says"),
     [
         ({"RANK": "0", "WORLD_SIZE": "2"}, None, "this run has 16 ranks, but 2 were started"),

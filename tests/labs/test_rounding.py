@@ -2,10 +2,10 @@
 
 import math
 
-import pytest
 import torch
 
 from app.labs.ranks.rounding import agree
+from tests.each import each
 
 ONE, MANY = 1, 145  # roundings: the fewest, and those of a pipeline over eight ranks
 
@@ -19,7 +19,7 @@ def rounded(exact: torch.Tensor, roundings: int) -> torch.Tensor:
     return turned.T @ found.double()
 
 
-@pytest.mark.parametrize("roundings", [ONE, 6, 25, MANY])
+@each("roundings", [ONE, 6, 25, MANY])
 def test_no_right_result_is_refused(roundings: int) -> None:
     """Nor would it be at half of what is allowed."""
     for seed in range(200 if roundings == ONE else 12):
@@ -28,7 +28,7 @@ def test_no_right_result_is_refused(roundings: int) -> None:
         assert agree(rounded(exact, roundings), exact, max(1, roundings // 4))
 
 
-@pytest.mark.parametrize("roundings", [ONE, MANY])
+@each("roundings", [ONE, MANY])
 def test_a_result_that_is_wrong_by_a_seventh_is_refused(roundings: int) -> None:
     exact = torch.randn(64, 64)
     assert not agree(exact * 8 / 7, exact, roundings)

@@ -14,6 +14,7 @@ from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.simulators.pipeline import Times, build, play
 from app.units import scale_of
+from tests.each import each
 
 RANKS = ROOT / "app" / "labs" / "ranks"
 FORMS = {
@@ -24,7 +25,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", known_labs())
+@each("name", known_labs())
 def test_every_lab_says_what_it_needs(name: str) -> None:
     lab = lab_called(name)
     job = read_job(lab, {})
@@ -70,7 +71,7 @@ def test_a_lab_for_processors_alone_says_so() -> None:
         lab_called("ring-bytes").on("nccl")
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None:
     job = read_job(form, {})
     names = known_quantities(form, job.ranks, job.values)
@@ -114,7 +115,7 @@ def test_a_parameter_is_not_replaced_by_a_measure() -> None:
     assert measured(form, 4, read_job(form, {}).values, known)[2].predicted == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("name", known_labs())
+@each("name", known_labs())
 def test_a_lab_runs_on_gpus_or_says_why_not(name: str) -> None:
     lab = lab_called(name)
     if lab.gpu is None:
@@ -128,14 +129,14 @@ def test_a_lab_runs_on_gpus_or_says_why_not(name: str) -> None:
     assert lab.gpu.asked_of(lab.gpu.starts) in lab.gpu.measures
 
 
-@pytest.mark.parametrize("path", sorted(RANKS.glob("*.py")), ids=lambda path: path.stem)
+@each("path", sorted(RANKS.glob("*.py")), ids=lambda path: path.stem)
 def test_what_runs_in_ranks_imports_nothing_else_of_ours(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("app"):
             assert (node.module or "").startswith("app.labs.ranks")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         ({"rank": "2"}, "has no 'rank'; did you mean 'ranks'"),
@@ -186,7 +187,7 @@ def test_a_wrong_lab_file_is_told_with_its_line(
     spec.known_labs.cache_clear()
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zb_v"])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zb_v"])
 def test_a_pipelines_prediction_is_what_a_simulation_plays_out(schedule: str) -> None:
     lab, unit = lab_called("pipeline"), 0.03
     least, most, _ = lab.ranks
@@ -235,7 +236,7 @@ def test_a_file_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "app" / "labs").rglob("*.py")), ids=str)
+@each("path", sorted((ROOT / "app" / "labs").rglob("*.py")), ids=str)
 def test_no_file_of_a_run_is_written_but_whole(path: Path) -> None:
     """What another process reads goes through write_whole; lines are added to a file of events."""
     if path.name == "run.py" and path.parent.name == "labs":

@@ -10,14 +10,15 @@ import torch
 from app.labs.ranks.gpu import GpuStream
 from app.labs.ranks.rank import Rank
 from app.labs.ranks.timing import Mark, Sampling, Timer
+from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 
 KERNEL = 10e-6
 SAMPLING = Sampling(seconds=0.1)
 
 
-@pytest.mark.parametrize("launch", [0.5e-6, 5e-6, 50e-6])
-@pytest.mark.parametrize("kernel", [2e-6, 10e-6, 300e-6, 5e-3])
+@each("launch", [0.5e-6, 5e-6, 50e-6])
+@each("kernel", [2e-6, 10e-6, 300e-6, 5e-3])
 def test_a_time_by_events_does_not_depend_on_the_launch(launch: float, kernel: float) -> None:
     machine = ScriptedGpu(launch, back=20e-6)
     samples = machine.timer.by_events(partial(machine.call, kernel), SAMPLING)

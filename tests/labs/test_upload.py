@@ -13,6 +13,7 @@ from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.labs.spec import lab_called, read_job
 from app.web.labs.wording import place_of
+from tests.each import each
 from tests.labs.gpus import H100, TOPOLOGY, machine
 
 
@@ -55,7 +56,7 @@ def test_a_driver_that_an_earlier_version_told_for_each_gpu_is_told_once() -> No
     assert read_sent(sent("all-reduce", "nccl", facts).as_json()).machine.driver == "580.65.06"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("topology", "GPU0\u202e"),
@@ -77,7 +78,7 @@ def named(name: str) -> MachineFacts:
     return MachineFacts(processor="A processor", cores=8, gpus=(name,) * 8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("lab", "name", "backend", "seconds", "says"),
     [
         # 64 MiB: on two ranks the bus bandwidth is that size over the time.

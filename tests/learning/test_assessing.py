@@ -3,12 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 
-import pytest
-
 from app.content.catalog import Catalog
 from app.learning import Prerequisites
 from app.learning.finals import FINAL_QUESTIONS, Tally, final_questions, tallied
 from app.learning.placing import PLACEMENT_QUESTIONS, placed, placement_question
+from tests.each import each
 
 
 def play(catalog: Catalog, knows: frozenset[str], draw: int = 7) -> list[tuple[str, bool]]:
@@ -28,7 +27,7 @@ def closed(catalog: Catalog, *names: str) -> frozenset[str]:
     return frozenset(names).union(*(graph.before[name] for name in names))
 
 
-@pytest.mark.parametrize(
+@each(
     "best",
     [(), ("hardware",), ("tensor",), ("serving", "sharding"), ("meshes",), ("capstone", "rl")],
 )

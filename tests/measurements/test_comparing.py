@@ -8,6 +8,7 @@ from app.formulas.presets import cluster
 from app.measurements.comparing import cluster_of, compared
 from app.measurements.published import published_tests
 from app.measurements.reports import CollectiveTest, SizeRow
+from tests.each import each
 
 
 def ran(
@@ -41,7 +42,7 @@ def test_the_formula_of_a_ring_gives_the_bus_bandwidth_of_the_wire() -> None:
     assert found.predicted == pytest.approx(2 * 15 / 16 * 2**33 / 400e9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("test", "cause"),
     [
         (ran("all_reduce", 16, 2, 380e9), ""),

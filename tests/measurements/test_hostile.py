@@ -12,6 +12,7 @@ from app.measurements import apart, opening
 from app.measurements.apart import command, measured_apart, reports_from
 from app.measurements.reading import measured
 from app.measurements.reports import CollectiveTest, Unread
+from tests.each import each
 from tests.measurements.printing import rows, today
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -117,9 +118,7 @@ def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.Monkey
         measured_apart([tmp_path])
 
 
-@pytest.mark.parametrize(
-    ("code", "says"), [(-24, "took longer"), (-9, "512 MiB"), (3, "512 MiB"), (1, "damaged")]
-)
+@each(("code", "says"), [(-24, "took longer"), (-9, "512 MiB"), (3, "512 MiB"), (1, "damaged")])
 def test_a_process_that_did_not_end_well_is_one_sentence(code: int, says: str) -> None:
     with pytest.raises(InputError, match=says):
         reports_from(b"", code)

@@ -11,6 +11,7 @@ from app.measurements.pieces import median_error
 from app.measurements.published import published_logs, published_tests, text_of
 from app.measurements.reading import measured
 from app.measurements.reports import CollectiveTest, TrainingLog
+from tests.each import each
 
 TESTS = list(published_tests())
 LOGS = list(published_logs())
@@ -33,7 +34,7 @@ def test_there_are_29_tests_and_4_logs_each_with_its_source_and_license() -> Non
         assert one.hardware
 
 
-@pytest.mark.parametrize("name", TESTS)
+@each("name", TESTS)
 def test_a_sample_is_read_as_its_head_says(name: str) -> None:
     text, test = text_of(name), test_of(name)
     head = dict(re.findall(r"^# (collective|ranks|nodes): (\w+)$", text, re.MULTILINE))
@@ -63,7 +64,7 @@ DOUBTS = {
 }
 
 
-@pytest.mark.parametrize("name", DOUBTS)
+@each("name", DOUBTS)
 def test_what_does_not_add_up_is_said(name: str) -> None:
     assert any(DOUBTS[name] in doubt for doubt in test_of(name).doubts)
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from app.config import Settings
 from app.main import create_app
 from app.network.allowance import _REMEMBERED, Allowance, network
+from tests.each import each
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 
@@ -76,7 +77,7 @@ def test_memory_is_bounded_and_the_emptiest_buckets_are_remembered(clock: Clock)
     assert allowance.wait("spender") > 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "shared"),
     [
         ("192.0.2.1", "192.0.2.2", False),

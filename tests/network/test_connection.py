@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
+
 pytestmark = pytest.mark.slow(40)
 
 PATIENCE = 1.0  # seconds
@@ -100,7 +102,7 @@ def trickled(port: int, first: bytes, more: bytes, pause: float = 0.1) -> tuple[
         return time.monotonic() - started, answer
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "more", "says"),
     [
         (b"", b"", b""),
@@ -166,7 +168,7 @@ def test_a_request_that_takes_long_to_answer_is_not_cut(port: int) -> None:
     assert b" 401 " in answer
 
 
-@pytest.mark.parametrize(
+@each(
     "head",
     [
         b"A: " + b"a" * 100_000,
@@ -176,7 +178,7 @@ def test_a_request_that_takes_long_to_answer_is_not_cut(port: int) -> None:
     ],
     ids=["long", "many", "cookie", "megabytes"],
 )
-@pytest.mark.parametrize("end", [b"\r\n\r\n", b""], ids=["whole", "unfinished"])
+@each("end", [b"\r\n\r\n", b""], ids=["whole", "unfinished"])
 def test_headers_have_a_limit_whole_or_not(port: int, head: bytes, end: bytes) -> None:
     with closing(connected(port)) as visitor:
         started = time.monotonic()

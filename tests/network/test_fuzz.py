@@ -27,6 +27,7 @@ from app.db.session import open_session
 from app.db.tokens import create_token
 from app.main import create_app
 from tests.client import Client
+from tests.each import each
 
 pytestmark = pytest.mark.slow(60)
 
@@ -203,7 +204,7 @@ def test_all_routes_are_known_here() -> None:
     assert {("POST", "/api/v1/check"), ("POST", "/labs/{name}/board")} <= set(ROUTES)
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@each(("method", "path"), ROUTES)
 def test_hostile_addresses(visitor: TestClient, method: str, path: str) -> None:
     survives(visitor, _addressed(method, path))
 
@@ -217,7 +218,7 @@ def _addressed(method: str, path: str) -> Iterator[Sent]:
         yield Sent(method, f"{filled(path, good)}?{query}")
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@each(("method", "path"), ROUTES)
 def test_hostile_headers(visitor: TestClient, bearer: str, method: str, path: str) -> None:
     body = b"{}" if method == "POST" else None
     address = filled(path, names_of(path))
@@ -225,7 +226,7 @@ def test_hostile_headers(visitor: TestClient, bearer: str, method: str, path: st
     survives(visitor, (Sent(method, address, {**usual, n: value}, body) for n, value in HEADERS))
 
 
-@pytest.mark.parametrize("path", [path for method, path in ROUTES if method == "POST"])
+@each("path", [path for method, path in ROUTES if method == "POST"])
 def test_hostile_bodies(visitor: TestClient, bearer: str, path: str) -> None:
     survives(visitor, _filled_in(filled(path, names_of(path)), bearer))
 

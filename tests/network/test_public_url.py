@@ -4,9 +4,10 @@ import pytest
 from pydantic import ValidationError
 
 from app.config import Settings
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "url", "prefix"),
     [
         ("", "", ""),
@@ -25,7 +26,7 @@ def test_a_url_is_read(given: str, url: str, prefix: str) -> None:
     assert (settings.url, settings.prefix) == (url, prefix)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         ("wallclock.example.org", "it must begin with https:// or http://"),

@@ -11,6 +11,7 @@ import pytest
 
 from app.errors import InputError
 from app.network.sockets import listen, listen_at, passed_on, url_of
+from tests.each import each
 
 ACTIVATED = """
 import os, sys
@@ -34,7 +35,7 @@ def activated(*descriptors: int) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]")])  # fmt: skip
+@each(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]")])  # fmt: skip
 def test_an_address_of_either_family(host: str, shown: str) -> None:
     with closing(listen(host, 0)) as listening:
         assert url_of(listening) == f"http://{shown}:{listening.getsockname()[1]}"

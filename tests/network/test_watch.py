@@ -22,6 +22,7 @@ from app.network.guard import GUARD, PEER, Guard, Limits
 from app.network.logs import Lines, Objects
 from app.network.watch import Watch, request_id
 from tests.client import Client
+from tests.each import each
 
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 ALLOWED = "127.0.0.1,10.0.0.0/8,::1"
@@ -255,7 +256,7 @@ def test_a_fault_has_an_id_on_the_page_in_the_header_and_in_one_line_of_the_log(
     assert "\n" not in Objects().format(errors[0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("peer", "given", "honored"),
     [
         ("127.0.0.1", b"4f2a-77.proxy_1", True),

@@ -18,6 +18,7 @@ from app.people.csv_files import (
     write_grades,
 )
 from app.people.csv_text import guarded, unguarded
+from tests.each import each
 
 ROSTER = "id;name;role\n4711;Ada Løvelace;student\n4712;Grâce Höpper;Teacher\n"
 # As Canvas and Moodle export a gradebook.
@@ -34,8 +35,8 @@ MOODLE = (
 )
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
-@pytest.mark.parametrize("separator", [";", ",", "\t"])
+@each("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@each("separator", [";", ",", "\t"])
 def test_a_roster_is_read_in_every_usual_encoding_and_separator(
     encoding: str, separator: str
 ) -> None:
@@ -54,7 +55,7 @@ def test_names_may_be_pasted_one_per_line() -> None:
     assert read_roster("Ada,4711\nGrace,4712")[1].outside_id == "4712"
 
 
-@pytest.mark.parametrize("export", [CANVAS, MOODLE])
+@each("export", [CANVAS, MOODLE])
 def test_exports_of_canvas_and_moodle_are_rosters_and_grades(export: str) -> None:
     first = read_roster(export.encode())[0]
     assert (first.name, first.outside_id) == ("Ada Lovelace", "4711")
@@ -63,7 +64,7 @@ def test_exports_of_canvas_and_moodle_are_rosters_and_grades(export: str) -> Non
     assert all(line.points == {} for line in read.lines[1:])
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "says"),
     [
         ("", "this roster is empty"),
@@ -81,9 +82,7 @@ def test_a_roster_that_cannot_be_read_says_where(content: str, says: str) -> Non
         read_roster(content)
 
 
-@pytest.mark.parametrize(
-    "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "x;=1", 'x,"=1', "'=1", "\uff1d1"]
-)
+@each("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "x;=1", 'x,"=1', "'=1", "\uff1d1"])
 def test_no_cell_begins_a_formula_with_any_separator(cell: str) -> None:
     written = write_grades([], [Graded(1, cell, cell, ())], "ours")
     for separator in ",;\t":
@@ -96,7 +95,7 @@ def test_what_guards_a_cell_is_taken_off_again(text: str) -> None:
     assert unguarded(guarded(text)) == text
 
 
-@pytest.mark.parametrize("form", ["ours", "canvas", "moodle"])
+@each("form", ["ours", "canvas", "moodle"])
 def test_grades_that_were_written_are_read_again(form: str) -> None:
     columns = [GradeColumn("Ring", 10.0), GradeColumn("=Tree; 2", 2.5), GradeColumn("total")]
     rows = [
@@ -116,7 +115,7 @@ def test_grades_that_were_written_are_read_again(form: str) -> None:
     assert read.left == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "says"),
     [
         ("", "this file is empty"),

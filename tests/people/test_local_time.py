@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.errors import InputError
 from app.people.local_time import field_text, how_far, in_words, read_moment
+from tests.each import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 9, 26, 9, 0, tzinfo=UTC)
@@ -46,7 +47,7 @@ def test_what_a_field_shows_is_read_back_as_the_same_minute_unless_it_comes_twic
     assert min(abs(at - found) for found in both) < timedelta(minutes=1)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "2026-10-02", "2026-10-02 23:59", "2026-02-30T12:00", "2026-10-02T24:00", "x" * 99,
      "1999-12-31T23:59", "2200-01-01T00:00", "٢٠٢٦-10-02T23:59", "2026-10-02T23:59Z"],
@@ -63,7 +64,7 @@ def test_a_date_is_said_with_its_day_and_how_far_it_is() -> None:
     assert in_words(next_year, BERLIN, NOW) == "Friday, Jan 8, 2027, 12:00, in 104 days"
 
 
-@pytest.mark.parametrize(
+@each(
     ("after", "says"),
     [
         (timedelta(seconds=20), "now"),

@@ -11,6 +11,7 @@ from app.people.assignments import Entry, assignment_with, create_assignment, da
 from app.people.classes import create_class, number_of
 from app.people.persons import new_person
 from app.people.policy import Answered, Dates, Policy, counts, dates_of, days_late, share_of, worth
+from tests.each import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DUE = datetime(2026, 10, 2, 21, 59, tzinfo=UTC)
@@ -21,7 +22,7 @@ def answer(at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool =
     return Answered(at, score, hints, revealed)
 
 
-@pytest.mark.parametrize(
+@each(
     ("due", "hours"),
     [
         # The nights in which clocks go back and forward: this day has 25 hours, and 23.

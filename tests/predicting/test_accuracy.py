@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.predicting.accuracy import Accuracy, Summary, ranks, spearman
+from tests.each import each
 
 Row = tuple[str, float, float]
 
@@ -40,7 +41,7 @@ def summary_of(rows: Sequence[Row]) -> Summary:
     return found
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_ranks_and_their_correlation_with_ties(seed: int) -> None:
     first, second = ([row[1] for row in drawn(seed)], [row[2] for row in drawn(seed)])
     assert ranks(first) == naive_ranks(first)
@@ -55,7 +56,7 @@ def test_spearman_is_one_for_the_same_order_and_undefined_for_equal_values() -> 
     assert spearman([1], [1]) is None
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_a_summary_is_what_its_definitions_say(seed: int) -> None:
     rows = drawn(seed)
     groups: dict[str, list[Row]] = defaultdict(list)

@@ -16,6 +16,7 @@ from app.predicting.estimate import Estimate
 from app.predicting.lines import Predictor
 from app.predicting.reading import FIELDS, Reader
 from app.predicting.why import why
+from tests.each import each
 
 LIMIT = 20_000
 LAYOUT = {"tensor": 4, "pipeline": 4, "data": 4, "microbatches": 8, "sequence": 4096}
@@ -76,7 +77,7 @@ def test_the_memory_is_that_of_the_formulas_with_the_recipe_of_megatron() -> Non
     assert lean["parts"]["optimizer"] == pytest.approx(memory["parts"]["optimizer"] * 8 / 12)
 
 
-@pytest.mark.parametrize("micro_batch", [1, 8, 64])
+@each("micro_batch", [1, 8, 64])
 def test_it_fits_where_the_formula_says_so(micro_batch: int) -> None:
     row = result(layout={**LAYOUT, "micro_batch": micro_batch})
     placed = Layout.of({**LAYOUT, "micro_batch": micro_batch})
@@ -146,7 +147,7 @@ WRONG: list[tuple[Mapping[str, object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changed", "says"), WRONG, ids=[says for _, says in WRONG])
+@each(("changed", "says"), WRONG, ids=[says for _, says in WRONG])
 def test_a_line_that_is_not_valid_says_what_is_wrong(
     changed: Mapping[str, object], says: str
 ) -> None:
@@ -158,7 +159,7 @@ def test_a_line_that_is_not_valid_says_what_is_wrong(
     assert len(row["error"]) < 600
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "ref", "says"),
     [
         (b"{", None, "not valid JSON at character 2"),

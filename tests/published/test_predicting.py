@@ -18,6 +18,7 @@ from app.published import (
     published_run,
     published_runs,
 )
+from tests.each import each
 
 RUN = published_run("llama-3 table row 2")
 
@@ -115,7 +116,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("line", "measured"), RULES.items(), ids=lambda item: str(item)[:12])
+@each(("line", "measured"), RULES.items(), ids=lambda item: str(item)[:12])
 def test_a_rule_of_thumb_is_off_by_more_than_a_fifth_of_the_rows(
     line: tuple[str, int], measured: float
 ) -> None:

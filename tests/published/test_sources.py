@@ -8,6 +8,7 @@ from app.errors import ContentError, NotFoundError
 from app.formulas.throughput import model_utilization
 from app.formulas.transformer import active_parameters, token_flops
 from app.published import PublishedRun, degrees, published_run, published_runs, read_source, sources
+from tests.each import each
 from tests.tables import Row, rows
 
 # Typed again from the sources: GPUs, sequences per step, degrees, and the numbers.
@@ -62,7 +63,7 @@ def test_every_source_has_all_its_rows() -> None:
     assert len({run.id for run in published_runs()}) == 144
 
 
-@pytest.mark.parametrize(("name", "typed"), RETYPED.items(), ids=lambda item: str(item)[:40])
+@each(("name", "typed"), RETYPED.items(), ids=lambda item: str(item)[:40])
 def test_a_row_is_what_its_source_prints(name: str, typed: tuple[object, ...]) -> None:
     run, printed = published_run(name), published_run(name).printed
     layout = run.layout
@@ -74,7 +75,7 @@ def test_a_row_is_what_its_source_prints(name: str, typed: tuple[object, ...]) -
     assert layout.tokens == run.tokens
 
 
-@pytest.mark.parametrize("row", rows("megatron_sc21_table1"), ids=lambda row: row.text("params"))
+@each("row", rows("megatron_sc21_table1"), ids=lambda row: row.text("params"))
 def test_megatrons_weak_scaling_is_table_1(row: Row) -> None:
     found = [run for run in published_runs() if run.source.id == "megatron-2021"]
     (run,) = (run for run in found if run.gpus == row.number("gpus"))

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 
 from app.errors import UnavailableError
 from app.sandbox.fair_queue import LEARNER_LIMIT, Client, FairQueue, Usage, anonymous, grader
+from tests.each import each
 
 CLIENTS = (Client("a"), Client("b"), Client("c"), anonymous("192.0.2.1"), grader("token:school"))
 
@@ -180,7 +181,7 @@ async def visit(queue: FairQueue[int], client: Client, served: list[str]) -> Non
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("runs", range(2, 9))
+@each("runs", range(2, 9))
 def test_all_runs_of_a_learner_alone_are_served(runs: int) -> None:
     async def alone() -> list[str]:
         queue, served = queue_of(8), list[str]()
@@ -291,7 +292,7 @@ def test_a_learner_may_not_fill_the_queue() -> None:
     assert all(isinstance(error, UnavailableError) for error in refused)
 
 
-@pytest.mark.parametrize("client", [grader("token:school"), anonymous("192.0.2.1")])
+@each("client", [grader("token:school"), anonymous("192.0.2.1")])
 def test_a_shared_client_uses_idle_slots_and_leaves_some_free(client: Client) -> None:
     async def alone() -> tuple[int, list[str]]:
         queue, served = queue_of(8), list[str]()

@@ -17,6 +17,7 @@ from app.sandbox.component import component_file
 from app.sandbox.execution import Execution, Returned, Stopped
 from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
+from tests.each import each
 from tests.sandbox.faults import OPERATIONS, faulty
 
 pytestmark = pytest.mark.slow(100)
@@ -52,7 +53,7 @@ def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> Non
         os.kill(worker.process.pid, fault)
 
 
-@pytest.mark.parametrize("deaths", [1, 4])
+@each("deaths", [1, 4])
 def test_no_run_fails_because_idle_workers_were_killed(
     loop: Loop, runner: Runner, deaths: int
 ) -> None:
@@ -187,7 +188,7 @@ async def journey(runner: Runner) -> None:
             assert result.outcomes in [(Returned(5),), (Stopped("lost"),)]
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@each("operation", OPERATIONS)
 def test_every_operation_of_a_run_may_fail(loop: Loop, runner: Runner, operation: str) -> None:
     async def sweep() -> int:
         fault, workers = faulty()
@@ -211,7 +212,7 @@ def test_every_operation_of_a_run_may_fail(loop: Loop, runner: Runner, operation
     assert in_time(loop, sweep()) > 1
 
 
-@pytest.mark.parametrize("operation", ["spawn", "write", "read"])
+@each("operation", ["spawn", "write", "read"])
 def test_every_operation_of_a_start_may_fail(operation: str) -> None:
     async def sweep() -> int:
         number, met = 0, True

@@ -27,6 +27,7 @@ from app.sandbox.fair_queue import Client, grader
 from app.sandbox.remote import RemotePool, SandboxServer, _choice
 from app.sandbox.runner import Runner
 from app.sandbox.service import create_service
+from tests.each import each
 
 SECRET = "not-for-anyone-else"
 ADD = "def add(a, b):\n    return a + b\n"
@@ -162,9 +163,7 @@ async def until_ready(pool: RemotePool, address: str) -> None:
     raise TimeoutError(pool.health)
 
 
-@pytest.mark.parametrize(
-    "reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n   {", b"junk"]
-)
+@each("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n   {", b"junk"])
 def test_a_reply_that_breaks_off_is_not_an_answer(reply: bytes) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -210,7 +209,7 @@ def test_a_learner_stays_on_one_server_and_a_grader_takes_the_free_one() -> None
     assert _choice(grader("batch"), servers) is servers[2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         ({"sandbox_at": "http://a:8100"}, "needs WALLCLOCK_SANDBOX_TOKEN"),

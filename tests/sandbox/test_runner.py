@@ -20,6 +20,7 @@ from app.sandbox.guest.codec import decode, encode
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
+from tests.each import each
 
 pytestmark = pytest.mark.slow(30)
 
@@ -91,7 +92,7 @@ def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Exe
     return loop.run_until_complete(runner.run(source, "f", calls))
 
 
-@pytest.mark.parametrize(("source", "arguments", "expected"), SOLUTIONS.values(), ids=SOLUTIONS)
+@each(("source", "arguments", "expected"), SOLUTIONS.values(), ids=SOLUTIONS)
 def test_what_students_write_runs(
     loop: Loop, runner: Runner, source: str, arguments: tuple[Plain, ...], expected: Plain
 ) -> None:
@@ -120,7 +121,7 @@ def test_plain_values_come_back_the_same(value: Plain) -> None:
     assert repr(decode(encode(value))) == repr(value)
 
 
-@pytest.mark.parametrize(
+@each(
     "tree",
     [
         {"float": [1]},
@@ -156,7 +157,7 @@ def test_an_error_names_the_line_of_the_learner(loop: Loop, runner: Runner) -> N
     assert outcome == Raised("ZeroDivisionError", "division by zero", 3)
 
 
-@pytest.mark.parametrize("source", ["def f(:\n", "x = (", "\tdef f(): pass", "f = lambda: ("])
+@each("source", ["def f(:\n", "x = (", "\tdef f(): pass", "f = lambda: ("])
 def test_a_syntax_error_has_a_line(loop: Loop, runner: Runner, source: str) -> None:
     body = run(loop, runner, source, ()).body
     assert isinstance(body, Raised)
@@ -196,7 +197,7 @@ def test_a_value_that_is_too_large_is_reported(loop: Loop, runner: Runner) -> No
     )
 
 
-@pytest.mark.parametrize("source", ["x" * 65_000, "s = '\ud800'"])
+@each("source", ["x" * 65_000, "s = '\ud800'"])
 def test_a_source_that_no_worker_should_see_is_unreadable(
     loop: Loop, runner: Runner, source: str
 ) -> None:

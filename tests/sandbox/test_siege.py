@@ -10,6 +10,7 @@ import pytest
 
 from app.config import Settings
 from app.sandbox.runner import Runner
+from tests.each import each
 from tests.sandbox.naive import HARMLESS
 from tests.sandbox.siege import attacks
 
@@ -56,7 +57,7 @@ def test_no_attack_gets_anywhere_without_root_either(runner: Runner, tmp_path: P
     assert says == f"uid {NOBODY}: {len(attacks())} attacks\n"
 
 
-@pytest.mark.parametrize(("attack", "rule"), HARMLESS.items(), ids=HARMLESS)
+@each(("attack", "rule"), HARMLESS.items(), ids=HARMLESS)
 def test_the_same_attack_gets_through_a_naive_grader(attack: str, rule: str) -> None:
     before = AS_NOBODY if os.geteuid() == 0 else ()
     assert rule in run_module("tests.sandbox.naive", attack, before=before)

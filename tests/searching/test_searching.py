@@ -28,10 +28,11 @@ from app.searching import Found, Space, columns, fixed_fields, found_in, plain
 from app.searching.ranking import Ranking
 from app.searching.search import Search
 from app.searching.space import SEARCHED, Terms
+from tests.each import each
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking takes minutes
 ROOMY = replace(CLUSTERS["DGX-H100"].gpu, memory=1e18)
-WAYS = pytest.mark.parametrize("way", [plain.search, columns.search], ids=["plain", "columns"])
+WAYS = each("way", [plain.search, columns.search], ids=["plain", "columns"])
 MODELS = (
     ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
     ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
@@ -186,7 +187,7 @@ def test_a_space_that_is_too_large_is_refused_with_what_to_fix() -> None:
         found_in(space)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pair", "says"),
     [
         ("tensr=8", "'tensr' is not a field that can be fixed; did you mean 'tensor'?"),

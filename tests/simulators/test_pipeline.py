@@ -12,6 +12,7 @@ from app.simulators.pipeline import (
     play,
     violations,
 )
+from tests.each import each
 
 UNEVEN = Times(3, 5, 2, 0.25)
 
@@ -24,20 +25,20 @@ def supported(name: str, p: int, m: int, virtual: int = 1) -> Schedule | None:
 
 
 def _counts(stages: int) -> Sequence[int]:
-    """Of micro-batches: all for few stages; for many those about whole rounds of them, and large ones.
+    """Of micro-batches: up to five rounds for few stages; for many those about whole rounds; large ones.
 
     A schedule fills, goes on in a steady order and drains: what it does depends on whether there
     are enough of them to fill it once or twice, and on what is left over from whole rounds.
     """
     if stages <= 5:
-        return range(1, 65)
+        return sorted({*range(1, 5 * stages + 1), 63, 64})
     near = {times * stages + more for times in (1, 2, 3) for more in (-1, 0, 1)}
     return sorted({1, 2, 3, stages // 2, 63, 64} | {count for count in near if count <= 64})
 
 
 @pytest.mark.slow(10)
-@pytest.mark.parametrize("name", SCHEDULES)
-@pytest.mark.parametrize("stages", range(1, 17))
+@each("name", SCHEDULES)
+@each("stages", range(1, 17))
 def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(
     name: str, stages: int
 ) -> None:
@@ -49,7 +50,7 @@ def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(
         assert violations(play(schedule, UNEVEN)) == []
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@each("name", SCHEDULES)
 def test_no_device_works_less_or_more_than_its_work(name: str) -> None:
     played = play(build(name, 4, 12), UNEVEN)
     for own in played.slots:
@@ -57,7 +58,7 @@ def test_no_device_works_less_or_more_than_its_work(name: str) -> None:
         assert worked == pytest.approx(12 * UNEVEN.work, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@each("name", SCHEDULES)
 def test_only_passes_that_leave_a_device_are_sent(name: str) -> None:
     played = play(build(name, 4, 12), UNEVEN)
     moves = sum(
@@ -82,7 +83,7 @@ def test_the_order_of_the_second_of_three_stages_under_1f1b() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "virtual", "total", "in_flight"),
     [
         ("naive", 1, 144, (1, 1, 1, 1)),
@@ -118,7 +119,7 @@ def replaced(played: Played, which: int, **changed: object) -> Played:
 PLAYED = play(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
 
 
-@pytest.mark.parametrize(
+@each(
     ("broken", "says"),
     [
         (
@@ -146,7 +147,7 @@ def test_a_legal_schedule_stays_legal_when_a_device_idles_longer_at_its_end() ->
     assert isinstance(PLAYED.slots[0][0], Slot)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         (("1f1bb", 4, 8), r"schedule must be one of naive, .*did you mean '1f1b'\?"),

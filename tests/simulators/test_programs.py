@@ -3,11 +3,10 @@
 import random
 from collections.abc import Callable, Mapping
 
-import pytest
-
 from app.simulators.pipeline import Times, build
 from app.simulators.pipeline import play as play_pipeline
 from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, play_schedule
+from tests.each import each
 
 Program = list[tuple[object, ...]]
 Start = tuple[Mapping[Name, Summed], ...]
@@ -42,9 +41,9 @@ def pipeline(ranks: int, batches: int, warm: Callable[[int], int]) -> list[Progr
     return [program(rank) for rank in range(ranks)]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
-@pytest.mark.parametrize("batches", [1, 3, 8, 16])
-@pytest.mark.parametrize("name", ["1f1b", "gpipe"])
+@each("ranks", [1, 2, 4, 8])
+@each("batches", [1, 3, 8, 16])
+@each("name", ["1f1b", "gpipe"])
 def test_pipelines_take_what_the_other_simulator_says(ranks: int, batches: int, name: str) -> None:
     warm = {"1f1b": lambda rank: ranks - 1 - rank, "gpipe": lambda rank: batches}[name]
     machine = stages(ranks, batches, 0, F=3, B=5)
@@ -124,7 +123,7 @@ def test_what_is_being_made_takes_memory_and_tokens_do_not() -> None:
     assert (halves.time, halves.held) == (6, whole.held)
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "says"),
     [
         (None, "program(0) must return a list of instructions, not None"),

@@ -25,6 +25,7 @@ from app.site import Site
 from app.web.daily.strip import BANDS, band_of, strip
 from app.web.daily.view import time_left
 from app.web.frame.visitor import COOKIE
+from tests.each import each
 
 NOON = datetime(2027, 3, 3, 12, tzinfo=UTC)
 HIDDEN = ("Text to share", "on this server", "The formula")
@@ -197,7 +198,7 @@ def test_the_strip_gives_nothing_away() -> None:
     assert len(seen) == len(BANDS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "squares"),
     [(100, 5), (110, 5), (91, 5), (90, 4), (150, 4), (299, 3), (10, 2), (1000, 2), (9, 1), (1e300, 1)],
 )  # fmt: skip

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.config import ROOT
 from app.web.reference.docs import documentation
+from tests.each import each
 
 FOLDER = ROOT / "app" / "docs"
 FILES = (
@@ -56,7 +57,7 @@ def test_its_links_lead_to_pages_and_headings_of_the_site(client: TestClient, na
         assert not parts.fragment or f'id="{parts.fragment}"' in answer.text, address
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@each("file", FILES, ids=lambda file: file.name)
 def test_its_links_lead_to_files_of_the_repository(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     for address in LINK.findall(FENCED.sub("", text)):
@@ -65,7 +66,7 @@ def test_its_links_lead_to_files_of_the_repository(file: Path) -> None:
             assert (file.parent / parts.path).exists(), address
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@each("file", FILES, ids=lambda file: file.name)
 def test_its_lines_fit_a_terminal(file: Path) -> None:
     lines = file.read_text(encoding="utf-8").splitlines()
     code = [line for line in lines if not line.startswith("|")]

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from app.formulas import FORMULAS, Formula, lookup
 from app.web.reference.docstrings import documented
+from tests.each import each
 
 RING = lookup("collectives.ring_all_reduce_time")
 
@@ -51,7 +50,7 @@ def test_a_description_may_go_on_in_the_next_line() -> None:
     assert documented(changed(doc)).arguments == {"size": "bytes of the array.", "ranks": "many."}
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@each("name", FORMULAS)
 def test_every_formula_is_shown_whole(name: str) -> None:
     formula = FORMULAS[name]
     found = documented(formula)

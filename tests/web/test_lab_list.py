@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from app.labs.spec import known_labs
 from app.web.labs.pictures import HEIGHT, WIDTH, picture_of
+from tests.each import each
 from tests.web.test_board import send, sent
 
 
@@ -52,7 +53,7 @@ def test_the_list_knows_what_this_learner_has_run_or_sent_in(client: TestClient)
     assert listed(client, "?mine=done") == []
 
 
-@pytest.mark.parametrize("name", [*known_labs(), "a lab of tomorrow"])
+@each("name", [*known_labs(), "a lab of tomorrow"])
 def test_a_picture_stays_on_its_paper(name: str) -> None:
     shapes = picture_of(name)
     assert shapes

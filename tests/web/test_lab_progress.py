@@ -20,6 +20,7 @@ from app.labs.spec import Job, lab_called, read_job
 from app.web.labs.tables import Guess, figures_of
 from app.web.labs.underway import underway_view
 from app.web.labs.wording import gap, guess_verdict
+from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 
 BEGUN = 1000.0
@@ -123,7 +124,7 @@ def one_of(lab: str, samples: Sequence[float], predicted: float | None = None) -
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("predicted", "says"),
     [
         (0.1, "1.8× slower than the formula"),
@@ -144,7 +145,7 @@ def test_what_is_counted_is_exact_or_a_multiple() -> None:
     assert gap(lab, replace(exact, ratio=None)) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("guess", "says"),
     [
         (10.0, "Spot on: your prediction is exactly what was measured."),

@@ -11,6 +11,7 @@ from app.config import Settings
 from app.kinds import Exercise
 from app.main import create_app
 from app.site import Site
+from tests.each import each
 from tests.pages import EVERY
 
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
@@ -59,7 +60,7 @@ def fields(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", page))
 
 
-@pytest.mark.parametrize("path", EVERY)
+@each("path", EVERY)
 def test_a_page_is_sound_html_without_inline_script(client: TestClient, path: str) -> None:
     answer = client.get(path)
     checker = Checker()

@@ -31,6 +31,7 @@ from app.web.share.cards import (
     run_card,
 )
 from app.web.share.studio import Studio
+from tests.each import each
 from tests.pages import RUN
 
 FONTS = ROOT / "static" / "fonts"
@@ -175,7 +176,7 @@ def test_a_picture_needs_no_variables_and_takes_any_text(catalog: Catalog) -> No
     ET.fromstring(card_svg(hostile))
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
+@each("name", EXPLORERS)
 def test_the_picture_of_a_question_does_not_answer_it(name: str) -> None:
     found = opened(EXPLORERS, name)
     card = explorer_card(found.explorer, "", found.values, found.shown, hidden=True)

@@ -15,6 +15,7 @@ from app.kinds.numeric import Numeric
 from app.markdown import inline_html
 from app.units import BYTE, SECOND
 from app.web.explore.predicting import Guess, judged
+from tests.each import each
 from tests.explorers.test_guessing import GUESSED, OTHER
 
 TIME = quantity("time", 0.07, SECOND)
@@ -32,7 +33,7 @@ def guessed(fact: KeyFigure, text: str) -> Guess:
     return judged(NO_EXERCISES, found.explorer, found.values, fact, text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("fact", "text"),
     [
         (TIME, "70 ms"), (TIME, "70"), (TIME, "0.07 s"), (TIME, "71"), (TIME, " 69ms "),
@@ -49,7 +50,7 @@ def test_a_prediction_within_two_percent_is_right(fact: KeyFigure, text: str) ->
     assert guess.why == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("fact", "text", "apart"),
     [
         (TIME, "77.7 ms", "11 % too high"),
@@ -70,7 +71,7 @@ def test_another_is_told_its_mistake_or_by_how_much(fact: KeyFigure, text: str, 
     assert apart in f"{guess.says} {guess.why}"
 
 
-@pytest.mark.parametrize("text", ["soon", "", "70 GB", "1 / 0", "2 *", "<b>"])
+@each("text", ["soon", "", "70 GB", "1 / 0", "2 *", "<b>"])
 def test_what_cannot_be_read_is_neither_right_nor_wrong(text: str) -> None:
     assert guessed(TIME, text).near is None
 
@@ -89,8 +90,8 @@ def test_the_rest_of_a_sum_is_nothing_and_not_its_noise() -> None:
     assert left(10, 4) == 6
 
 
-@pytest.mark.parametrize("name", WITH_EXERCISE)
-@pytest.mark.parametrize("changed", [False, True], ids=["start", "other"])
+@each("name", WITH_EXERCISE)
+@each("changed", [False, True], ids=["start", "other"])
 def test_a_wrong_prediction_is_told_what_the_exercise_tells(
     catalog: Catalog, name: str, changed: bool
 ) -> None:
@@ -115,7 +116,7 @@ def test_a_wrong_prediction_is_told_what_the_exercise_tells(
     assert told >= min(2, len(key.mistakes))
 
 
-@pytest.mark.parametrize("name", ["comb", "tolls"])
+@each("name", ["comb", "tolls"])
 def test_a_wrong_choice_is_told_what_it_would_be(catalog: Catalog, name: str) -> None:
     found = opened(EXPLORERS, name)
     fact = predicted(found.explorer, found.shown)
@@ -128,7 +129,7 @@ def test_a_wrong_choice_is_told_what_it_would_be(catalog: Catalog, name: str) ->
     assert judged(catalog, found.explorer, found.values, fact, "the weather").near is None
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@each("name", NUMBERS)
 def test_every_explorer_foresees_a_mistake_and_names_each_apart(
     catalog: Catalog, name: str
 ) -> None:

@@ -17,6 +17,7 @@ from app.kinds import Answer, Exercise
 from app.site import Site
 from app.web.exercise.views import view_of
 from app.web.frame.visitor import COOKIE
+from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"
 Stored = Callable[..., None]
@@ -77,7 +78,7 @@ TOLD: list[tuple[str, Answer, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "answer", "says"), TOLD)
+@each(("name", "answer", "says"), TOLD)
 def test_an_answer_is_shown_as_its_learner_saw_it(
     catalog: Catalog, name: str, answer: Answer, says: str
 ) -> None:
@@ -106,7 +107,7 @@ OLD = [
 ]
 
 
-@pytest.mark.parametrize("stored", OLD)
+@each("stored", OLD)
 def test_an_old_row_of_any_kind_is_shown_somehow(catalog: Catalog, stored: str) -> None:
     for kind in {exercise.kind for exercise in catalog.exercises}:
         exercise = next(one for one in catalog.exercises if one.kind == kind)

@@ -15,6 +15,7 @@ from app.labs.spec import known_labs
 from app.web.reference.docs import documentation
 from app.web.search.entries import index_of
 from app.web.search.index import Entry, Index
+from tests.each import each
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ BEST = {
 }
 
 
-@pytest.mark.parametrize(("query", "best"), BEST.items())
+@each(("query", "best"), BEST.items())
 def test_what_is_meant_comes_first(index: Index, query: str, best: str) -> None:
     assert first(index, query) == best
 

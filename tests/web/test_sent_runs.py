@@ -29,6 +29,7 @@ from app.labs.results.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_
 from app.main import create_app
 from app.site import Site
 from tests.db.queue import run as queued
+from tests.each import each
 
 LAB = "all-reduce"
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
@@ -329,7 +330,7 @@ def test_the_runs_of_a_file_go_to_the_boards_of_their_labs(client: TestClient) -
         assert run_of_ours in client.get(f"/labs/{lab}/board").text
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "says"),
     [
         (lines(good(), changed(ranks="many")), "run 2 of 2: "),

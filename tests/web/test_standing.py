@@ -8,6 +8,7 @@ from app.content.catalog import Catalog, Topic
 from app.db.queries import Standing
 from app.web.progress.standing import Past, card_of, is_solved, mark_of, row_of
 from app.web.urls import exercise_url
+from tests.each import each
 
 TRIED = Standing(tried=2)
 SOLVED = Standing(tried=3, solved=True)
@@ -19,7 +20,7 @@ def topic(catalog: Catalog) -> Topic:
     return catalog.topic("collectives")
 
 
-@pytest.mark.parametrize(
+@each(
     ("standing", "mark"),
     [
         (None, "new"),

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from fastapi.testclient import TestClient
 
 from app.config import ROOT
 from app.web.frame.assets import FOLDER, address, assets, minified
+from tests.each import each
 
 WIDEST = 160
 
@@ -41,7 +41,7 @@ def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient)
         assert minified(last) in css
 
 
-@pytest.mark.parametrize(
+@each(
     ("css", "small"),
     [
         ('a::after { content: "a ;  b"; }', 'a::after{content:"a ;  b"}'),

@@ -34,6 +34,7 @@ from app.federation.lti.tickets import sealed, unsealed, use_once
 from app.people.assignments import Entry, create_assignment
 from app.people.classes import Role, class_with, members_of
 from app.people.policy import Policy
+from tests.each import each
 
 SERVICE = "https://wallclock.example"
 SECRET = "a secret of sixteen characters and more"
@@ -89,7 +90,7 @@ def platform(**changed: str) -> Platform:
     return Platform(**{**given, **changed})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("roles", "role"),
     [
         ([f"{ROLE}#Instructor"], Role.TEACHER),
@@ -146,7 +147,7 @@ def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
     assert launch.origins == ("https://lms.example",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         (claims(version="1.1"), "answers LtiResourceLinkRequest"),

@@ -13,6 +13,7 @@ from app.db.session import open_session, open_writing_session
 from app.errors import RefusedError
 from app.federation.lti.platforms import deployments, new_registration, platform_for, platforms
 from app.site import Site
+from tests.each import each
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.launches import fields
 from tests.federation.lti.serving import Service, served
@@ -74,7 +75,7 @@ def test_a_platform_registers_once_and_waits_for_an_operator(
         assert "used already" in again.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("about", "odd", "says"),
     [
         ({"issuer": "https://elsewhere.example"}, None, "is that of another issuer"),

@@ -9,10 +9,11 @@ from app.formulas.batching import (
     sequences_per_second,
 )
 from app.simulators.batching import play_step, play_until
+from tests.each import each
 
-over_batches = pytest.mark.parametrize("micro_batch", [1, 3, 4])
-over_ranks = pytest.mark.parametrize("data_parallel", [1, 3, 8])
-over_passes = pytest.mark.parametrize("accumulation", [1, 2, 5, 64])
+over_batches = each("micro_batch", [1, 3, 4])
+over_ranks = each("data_parallel", [1, 3, 8])
+over_passes = each("accumulation", [1, 2, 5, 64])
 MICRO, REDUCE = 0.12, 0.05
 
 
@@ -28,7 +29,7 @@ def test_effective_batch_is_what_a_step_has_seen(
 
 @over_batches
 @over_ranks
-@pytest.mark.parametrize("target", [1, 24, 25, 100, 250])
+@each("target", [1, 24, 25, 100, 250])
 def test_accumulation_steps_are_the_fewest_that_reach_the_target(
     target: int, micro_batch: int, data_parallel: int
 ) -> None:
@@ -36,9 +37,7 @@ def test_accumulation_steps_are_the_fewest_that_reach_the_target(
     assert accumulation_steps(target, micro_batch, data_parallel) == played.passes
 
 
-@pytest.mark.parametrize(
-    ("target", "micro", "ranks", "steps"), [(2048, 4, 8, 64), (1000, 3, 8, 42), (1, 4, 8, 1)]
-)
+@each(("target", "micro", "ranks", "steps"), [(2048, 4, 8, 64), (1000, 3, 8, 42), (1, 4, 8, 1)])
 def test_accumulation_steps_of_known_plans(target: int, micro: int, ranks: int, steps: int) -> None:
     assert accumulation_steps(target, micro, ranks) == steps
 

@@ -10,19 +10,20 @@ from app.formulas.batching import (
     steps_to_target,
 )
 from app.simulators.batching import best_gain, descend, spread
+from tests.each import each
 
 RATE, GRADIENT = Fraction(3, 10_000), Fraction(7, 5)
 
 
-@pytest.mark.parametrize("growth", [1, 2, 3, 8])
+@each("growth", [1, 2, 3, 8])
 def test_linear_scaled_rate_goes_as_far_in_one_step_as_the_small_ones_together(growth: int) -> None:
     scaled = Fraction(linear_scaled_rate(float(RATE), 256, 256 * growth))
     small, large = descend(growth, RATE, GRADIENT), descend(1, scaled, GRADIENT)
     assert float(large) == pytest.approx(float(small), rel=1e-12)
 
 
-@pytest.mark.parametrize("growth", [2, 3, 4])
-@pytest.mark.parametrize("base", [1, 4, 9])
+@each("growth", [2, 3, 4])
+@each("base", [1, 4, 9])
 def test_square_root_scaled_rate_keeps_the_spread_of_a_step(base: int, growth: int) -> None:
     scaled = Fraction(square_root_scaled_rate(float(RATE), base, base * growth))
     before, after = spread(base, RATE), spread(base * growth, scaled)
@@ -34,13 +35,13 @@ def test_linear_scaled_rate_and_square_root_scaled_rate_of_a_known_plan() -> Non
     assert square_root_scaled_rate(3e-4, 256, 2048) == pytest.approx(8.485e-4, rel=1e-4)
 
 
-@pytest.mark.parametrize("batch", [1, 2, 5, 20, 80])
+@each("batch", [1, 2, 5, 20, 80])
 def test_steps_to_target_are_those_of_steps_that_gain_their_best(batch: int) -> None:
     needed = 1 / best_gain(batch, Fraction(20))
     assert steps_to_target(batch, 20, 1) == pytest.approx(float(needed), rel=1e-4)
 
 
-@pytest.mark.parametrize("batch", [1, 2, 5, 20, 80])
+@each("batch", [1, 2, 5, 20, 80])
 def test_examples_to_target_are_the_steps_times_the_batch(batch: int) -> None:
     needed = batch / best_gain(batch, Fraction(20))
     assert examples_to_target(batch, 20, 1) == pytest.approx(float(needed), rel=1e-4)
@@ -54,7 +55,7 @@ def test_steps_to_target_far_below_and_far_above_the_critical_batch() -> None:
     assert ratio(4, 8) == pytest.approx(1.25 / 1.125, rel=1e-12)
 
 
-@pytest.mark.parametrize(("decay", "parts"), [(0.95, 8), (0.98, 4), (0.9, 3)])
+@each(("decay", "parts"), [(0.95, 8), (0.98, 4), (0.9, 3)])
 def test_scaled_decay_forgets_as_much_over_the_same_tokens(decay: float, parts: int) -> None:
     left, scaled = 1.0, scaled_decay(decay, 512 * parts, 512)
     for _ in range(parts):  # small batches that have the tokens of a large one

@@ -12,6 +12,7 @@ from app.formulas.batching import (
     warmup_steps,
 )
 from app.simulators.batching import spread
+from tests.each import each
 
 plans = st.tuples(st.integers(2, 300), st.integers(0, 299)).filter(lambda plan: plan[1] < plan[0])
 
@@ -91,7 +92,7 @@ def test_gradient_noise_scale_needs_signal_and_noise() -> None:
     assert gradient_noise_scale(8, 16, 1.0, 1.0) == 0
 
 
-@pytest.mark.parametrize(("loss", "millions"), [(3.0, 1.07), (2.3, 3.79), (2.0, 7.37)])
+@each(("loss", "millions"), [(3.0, 1.07), (2.3, 3.79), (2.0, 7.37)])
 def test_critical_batch_at_losses_of_large_models(loss: float, millions: float) -> None:
     assert critical_batch(loss) / 1e6 == pytest.approx(millions, abs=5e-3)
 

@@ -6,6 +6,7 @@ from app.expressions import Quantity, evaluate
 from app.formulas import collectives
 from app.formulas.collectives.bandwidth import Collective
 from app.simulators import collectives as simulated
+from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE
 from tests.tables import rows
 
@@ -22,8 +23,8 @@ def test_algorithm_bandwidth_is_what_undoes_a_transfer() -> None:
     assert collectives.algorithm_bandwidth(SIZE, SIZE / BANDWIDTH) == pytest.approx(BANDWIDTH)
 
 
-@pytest.mark.parametrize("collective", get_args(Collective))
-@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+@each("collective", get_args(Collective))
+@each("ranks", [1, 2, 3, 8])
 def test_bus_bandwidth_has_the_factor_of_the_table_of_nccl_tests(
     collective: Collective, ranks: int
 ) -> None:
@@ -31,7 +32,7 @@ def test_bus_bandwidth_has_the_factor_of_the_table_of_nccl_tests(
     assert collectives.bus_bandwidth(collective, 1.0, ranks, 1.0) == pytest.approx(factor)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+@each("ranks", [2, 3, 5, 8])
 def test_bus_bandwidth_of_a_collective_played_out_is_the_speed_of_its_links(ranks: int) -> None:
     times: dict[Collective, float] = {
         "all_reduce": simulated.ring_all_reduce(SIZE, ranks, BANDWIDTH).time,

@@ -4,11 +4,12 @@ from hypothesis import strategies as st
 
 from app.formulas import collectives
 from app.simulators import collectives as simulated
+from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
 
 
-@pytest.mark.parametrize(("nodes", "gpus_per_node"), [(1, 1), (1, 8), (8, 1), (3, 5), (8, 8)])
-@pytest.mark.parametrize(("intra_latency", "inter_latency"), [(0.0, 0.0), (2e-6, 7e-6)])
+@each(("nodes", "gpus_per_node"), [(1, 1), (1, 8), (8, 1), (3, 5), (8, 8)])
+@each(("intra_latency", "inter_latency"), [(0.0, 0.0), (2e-6, 7e-6)])
 def test_hierarchical_all_reduce_time_is_that_of_the_three_phases_played_out(
     nodes: int, gpus_per_node: int, intra_latency: float, inter_latency: float
 ) -> None:
@@ -68,7 +69,7 @@ def test_a_link_for_each_gpu_takes_87_5_milliseconds_between_and_58_3_inside_the
     assert whole - inside == pytest.approx(0.0875)
 
 
-@pytest.mark.parametrize("latency", [0.0, 0.05])
+@each("latency", [0.0, 0.05])
 def test_in_network_all_reduce_time_is_the_limit_of_many_chunks(latency: float) -> None:
     limit = collectives.in_network_all_reduce_time(1.0, 1.0, latency)
     for chunks in (16, 64, 256):

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from app.formulas import collectives
 from app.simulators import collectives as simulated
+from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
 
 sizes = st.floats(1, 1e15)
@@ -109,7 +110,7 @@ def test_a_huge_ring_without_latency_tends_to_two_transfers() -> None:
 
 
 # Curriculum of the course, section 1: worked by hand there, in other units.
-@pytest.mark.parametrize(
+@each(
     ("gigabytes", "ranks", "gigabytes_per_second", "microseconds", "milliseconds"),
     [(1, 8, 50, 5, 35.07), (2, 8, 50, 5, 70.07), (4, 64, 100, 10, 80.01), (2, 8, 50, 0, 70.0),
      (1e-6, 1024, 50, 5, 10.23004), (1, 1, 50, 5, 0.0)],
@@ -127,7 +128,7 @@ def test_the_times_of_the_course_come_out(
     assert seconds * 1e3 == pytest.approx(milliseconds, rel=1e-6)
 
 
-@pytest.mark.parametrize(("ranks", "gigabytes"), [(8, "1.750"), (1000, "1.998")])
+@each(("ranks", "gigabytes"), [(8, "1.750"), (1000, "1.998")])
 def test_the_bytes_of_the_course_come_out(ranks: int, gigabytes: str) -> None:
     assert f"{collectives.ring_all_reduce_bytes(1e9, ranks) / 1e9:.3f}" == gigabytes
 
@@ -137,9 +138,7 @@ def test_gradients_of_405_billion_parameters_in_two_bytes_make_a_rank_send_1_62_
     assert sent == pytest.approx(1.62e12, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("ranks", "microseconds", "milliseconds"), [(16_384, 5, "163.8"), (128, 10, "2.5")]
-)
+@each(("ranks", "microseconds", "milliseconds"), [(16_384, 5, "163.8"), (128, 10, "2.5")])
 def test_latency_grows_with_the_ring(ranks: int, microseconds: float, milliseconds: str) -> None:
     seconds = collectives.ring_all_reduce_time(1.0, ranks, 1e30, microseconds * 1e-6)
     assert f"{seconds * 1e3:.1f}" == milliseconds

@@ -2,6 +2,7 @@ import pytest
 
 from app.formulas import collectives
 from app.simulators import collectives as simulated
+from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
 
 
@@ -22,8 +23,8 @@ def test_all_to_all_time_is_that_of_the_rounds_played_out(ranks: int, latency: f
     assert predicted == pytest.approx(played.time, rel=1e-12)
 
 
-@pytest.mark.parametrize(("nodes", "gpus_per_node"), [(1, 1), (1, 5), (6, 1), (3, 4), (5, 2)])
-@pytest.mark.parametrize(("intra_latency", "inter_latency"), [(0.0, 0.0), (2e-6, 7e-6)])
+@each(("nodes", "gpus_per_node"), [(1, 1), (1, 5), (6, 1), (3, 4), (5, 2)])
+@each(("intra_latency", "inter_latency"), [(0.0, 0.0), (2e-6, 7e-6)])
 def test_hierarchical_all_to_all_time_is_that_of_pieces_that_were_followed(
     nodes: int, gpus_per_node: int, intra_latency: float, inter_latency: float
 ) -> None:
@@ -41,8 +42,8 @@ def test_hierarchical_all_to_all_time_with_free_links_inside_is_that_of_nodes_al
     assert between == pytest.approx(collectives.all_to_all_time(SIZE, 7, 50e9, 3e-6), rel=1e-12)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 5, 8, 64])
-@pytest.mark.parametrize("latency", [0.0, 0.05])
+@each("ranks", [2, 3, 5, 8, 64])
+@each("latency", [0.0, 0.05])
 def test_broadcast_time_is_the_limit_of_many_chunks(ranks: int, latency: float) -> None:
     limit = collectives.broadcast_time(1.0, ranks, 1.0, latency)
     hops = ranks - 1

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from app.formulas import collectives
 from app.simulators import collectives as simulated
+from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
 
 AllReduceTime = Callable[[float, int, float, float], float]
@@ -27,8 +28,8 @@ def test_tree_all_reduce_time_is_that_of_the_tree_played_out(ranks: int, latency
     assert predicted == pytest.approx(played.time, rel=1e-12)
 
 
-@pytest.mark.parametrize("ranks", [4, 5, 8, 13, 16])
-@pytest.mark.parametrize("latency", [0.0, 0.05])
+@each("ranks", [4, 5, 8, 13, 16])
+@each("latency", [0.0, 0.05])
 def test_double_binary_tree_all_reduce_time_is_the_limit_of_many_chunks(
     ranks: int, latency: float
 ) -> None:
@@ -60,13 +61,13 @@ def crossing(slow_start: AllReduceTime, ranks: int, bandwidth: float, latency: f
     return high
 
 
-@pytest.mark.parametrize("ranks", [4, 5, 8, 64, 1024])
+@each("ranks", [4, 5, 8, 64, 1024])
 def test_ring_tree_crossover_size_is_where_bisection_finds_equal_times(ranks: int) -> None:
     found = crossing(collectives.tree_all_reduce_time, ranks, 50e9, 5e-6)
     assert collectives.ring_tree_crossover_size(ranks, 50e9, 5e-6) == pytest.approx(found, rel=1e-9)
 
 
-@pytest.mark.parametrize("ranks", [4, 5, 8, 64, 1024])
+@each("ranks", [4, 5, 8, 64, 1024])
 def test_ring_double_tree_crossover_size_is_where_bisection_finds_equal_times(ranks: int) -> None:
     found = crossing(collectives.double_binary_tree_all_reduce_time, ranks, 50e9, 5e-6)
     assert collectives.ring_double_tree_crossover_size(ranks, 50e9, 5e-6) == (
@@ -74,14 +75,14 @@ def test_ring_double_tree_crossover_size_is_where_bisection_finds_equal_times(ra
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
+@each("ranks", [2, 3])
 def test_a_tree_of_two_or_three_ranks_saves_no_step(ranks: int) -> None:
     assert collectives.ring_tree_crossover_size(ranks, 50e9, 5e-6) == 0
     assert collectives.ring_double_tree_crossover_size(ranks, 50e9, 5e-6) == 0
 
 
 # Curriculum of the course, ring-04, and its erratum E-20: 5 microseconds, 50 GB/s.
-@pytest.mark.parametrize(("ranks", "printed"), [(8, "8.0e+06"), (64, "9.1e+08"), (1024, "2.6e+11")])
+@each(("ranks", "printed"), [(8, "8.0e+06"), (64, "9.1e+08"), (1024, "2.6e+11")])
 def test_the_ring_overtakes_the_double_tree_at_the_sizes_of_the_course(
     ranks: int, printed: str
 ) -> None:

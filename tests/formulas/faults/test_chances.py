@@ -11,6 +11,7 @@ from app.formulas.faults import (
     survival,
     time_without_checkpoints,
 )
+from tests.each import each
 
 DAY = 86400.0
 
@@ -73,7 +74,7 @@ def test_spare_nodes_of_many_days_were_enough_on_that_share_of_them() -> None:
     assert sum(count < spares for count in out) / days < 0.9
 
 
-@pytest.mark.parametrize(("mean", "chance"), [(1.1e6, 0.5), (2, 0.9999999), (2, 1.0), (0, 0.5)])
+@each(("mean", "chance"), [(1.1e6, 0.5), (2, 0.9999999), (2, 1.0), (0, 0.5)])
 def test_spare_nodes_says_what_it_cannot_answer(mean: float, chance: float) -> None:
     with pytest.raises(ValueError, match="must be"):
         spare_nodes(mean, chance)

@@ -13,6 +13,7 @@ from app.formulas.faults import (
     young_interval,
 )
 from app.simulators.faults import run_until
+from tests.each import each
 from tests.tables import rows
 
 DAY, HOUR, MINUTE = 86400.0, 3600.0, 60.0
@@ -59,7 +60,7 @@ def test_one_row_of_the_papers_table_contradicts_its_own_counts() -> None:
             assert share == pytest.approx(row.number("pct"), abs=0.06)
 
 
-@pytest.mark.parametrize(
+@each(
     ("interval", "checkpoint", "mtbf", "restart"),
     [(4115, 98, DAY, 0), (4115, 98, DAY, 600), (1000, 300, 7200, 120), (3000, 50, 2000, 400)],
 )
@@ -88,7 +89,7 @@ def test_expected_waste_is_what_is_left_of_the_goodput_to_first_order() -> None:
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("hours", "checkpoint", "minutes", "percent"),
     [
         (24, 98, 68.5857, 4.76290),

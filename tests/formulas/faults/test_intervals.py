@@ -7,21 +7,20 @@ from hypothesis import strategies as st
 
 from app.formulas.faults import daly_interval, exact_interval, young_interval
 from app.simulators.faults import least_wasteful
+from tests.each import each
 from tests.tables import Row, rows
 
 DAY, MINUTE = 86400.0, 60.0
 
 
-@pytest.mark.parametrize("written", [1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5, 1, 3])
+@each("written", [1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5, 1, 3])
 def test_exact_interval_is_where_the_expected_time_is_least(written: float) -> None:
     mtbf = 24 * 3600.0
     found = least_wasteful(written * mtbf, mtbf)
     assert exact_interval(written * mtbf, mtbf) == pytest.approx(found, rel=2e-6)
 
 
-@pytest.mark.parametrize(
-    "row", rows("young_daly_variants"), ids=lambda row: row.text("delta_over_M")
-)
+@each("row", rows("young_daly_variants"), ids=lambda row: row.text("delta_over_M"))
 def test_young_interval_daly_interval_and_exact_interval_differ_as_the_table_says(row: Row) -> None:
     written = row.number("delta_over_M")
     best = exact_interval(written, 1.0)

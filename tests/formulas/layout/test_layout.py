@@ -18,6 +18,7 @@ from app.formulas.transformer import token_flops
 from app.simulators.collectives import ring_all_reduce
 from app.simulators.overlap import backward_pass
 from app.simulators.pipeline import Times, build, play
+from tests.each import each
 
 SMALL = model("Llama-3.1-8B")
 NODE = cluster("One node of 8 H100")
@@ -52,7 +53,7 @@ def test_step_time_waits_for_every_all_reduce_of_a_node() -> None:
     assert told.tensor == pytest.approx(started + traffic * 8.4 / 8 / 450e9, rel=1e-9)
 
 
-@pytest.mark.parametrize(("stages", "microbatches", "virtual"), [(4, 8, 1), (8, 16, 2)])
+@each(("stages", "microbatches", "virtual"), [(4, 8, 1), (8, 16, 2)])
 def test_step_time_idles_as_long_as_the_schedule_played_out(
     stages: int, microbatches: int, virtual: int
 ) -> None:
@@ -127,7 +128,7 @@ def test_step_time_range_is_a_point_where_every_share_has_a_source() -> None:
     assert low == high == total_step_time(SMALL, unknown, Layout(), told)
 
 
-@pytest.mark.parametrize("name", [name for name in LAYOUTS if name.startswith("Llama 3 405B")])
+@each("name", [name for name in LAYOUTS if name.startswith("Llama 3 405B")])
 def test_llama_3_405b_interleaves_a_layer_a_chunk_and_two_chunks_without_one(name: str) -> None:
     # arXiv:2407.21783, section 3.3.2: the first chunk of the first stage has only the embedding,
     # the last of the last only the output head and the loss, once each has given up its one layer.

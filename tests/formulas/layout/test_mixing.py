@@ -4,6 +4,7 @@ import pytest
 
 from app.formulas.layout import best_data_degree, mixed_tokens_to_hide
 from app.formulas.overlap import fsdp_tokens_to_hide
+from tests.each import each
 
 SIZES = [(1048576, 256, 28672), (2097152, 512, 53248), (1048576, 512, 53248)]
 
@@ -14,7 +15,7 @@ def sent(groups: float, tokens: float, gpus: int, inner: int) -> float:
     return weights + 2 * tokens / groups
 
 
-@pytest.mark.parametrize(("tokens", "gpus", "inner"), SIZES)
+@each(("tokens", "gpus", "inner"), SIZES)
 def test_best_data_degree_sends_less_than_every_other_mix(
     tokens: int, gpus: int, inner: int
 ) -> None:
@@ -28,8 +29,8 @@ def test_best_data_degree_sends_as_much_for_weights_as_for_tokens() -> None:
     assert 14336 * groups / 640 == pytest.approx(3_000_000 / groups, rel=1e-12)
 
 
-@pytest.mark.parametrize(("peak", "bandwidth"), [(989e12, 450e9), (2250e12, 900e9)])
-@pytest.mark.parametrize(("gpus", "inner"), [(256, 28672), (512, 53248)])
+@each(("peak", "bandwidth"), [(989e12, 450e9), (2250e12, 900e9)])
+@each(("gpus", "inner"), [(256, 28672), (512, 53248)])
 def test_mixed_tokens_to_hide_is_the_least_batch_that_any_mix_hides(
     peak: float, bandwidth: float, gpus: int, inner: int
 ) -> None:

@@ -6,6 +6,7 @@ from app.expressions import Quantity, evaluate
 from app.formulas import memory
 from app.formulas.checks import Recompute
 from app.simulators import memory as simulated
+from tests.each import each
 from tests.tables import Row, rows
 
 Shape = tuple[int, int, int, int]
@@ -26,8 +27,8 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("configuration", TABLE_2)
-@pytest.mark.parametrize("shape", [GPT_3, MT_NLG, SMALL])
+@each("configuration", TABLE_2)
+@each("shape", [GPT_3, MT_NLG, SMALL])
 def test_layer_activation_bytes_are_those_of_table_2_of_korthikanti(
     configuration: str, shape: Shape
 ) -> None:
@@ -40,9 +41,9 @@ def test_layer_activation_bytes_are_those_of_table_2_of_korthikanti(
     )
 
 
-@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
-@pytest.mark.parametrize("sequence_parallel", [False, True])
-@pytest.mark.parametrize("tensor_ranks", [1, 2, 8])
+@each("recompute", ["none", "selective", "full"])
+@each("sequence_parallel", [False, True])
+@each("tensor_ranks", [1, 2, 8])
 def test_layer_activation_bytes_are_those_of_the_tensors_stored_one_by_one(
     tensor_ranks: int, sequence_parallel: bool, recompute: Recompute
 ) -> None:
@@ -54,7 +55,7 @@ def test_layer_activation_bytes_are_those_of_the_tensors_stored_one_by_one(
     )
 
 
-@pytest.mark.parametrize(("shape", "saved"), [(GPT_3, "70%"), (MT_NLG, "65%")])
+@each(("shape", "saved"), [(GPT_3, "70%"), (MT_NLG, "65%")])
 def test_selective_recomputation_saves_what_the_paper_says(shape: Shape, saved: str) -> None:
     everything = memory.layer_activation_bytes(*shape, 8, sequence_parallel=True)
     left = memory.layer_activation_bytes(*shape, 8, sequence_parallel=True, recompute="selective")
@@ -78,7 +79,7 @@ def test_activation_bytes_of_an_input_per_stage_are_the_2_73_gibibytes_of_append
     assert f"{inputs / 1e9:.3f} GB decimal" in printed
 
 
-@pytest.mark.parametrize("name", ["22B", "175B", "530B", "1T"])
+@each("name", ["22B", "175B", "530B", "1T"])
 def test_the_first_stage_of_one_forward_one_backward_keeps_as_much_as_the_whole_model(
     name: str,
 ) -> None:

@@ -20,6 +20,7 @@ from app.formulas.step.numbers import columns
 from app.formulas.transformer import model_parameters
 from app.formulas.transformer.parameters import LayerParts
 from app.simulators.layout import Mesh, WeightTensor, place
+from tests.each import each
 from tests.formulas.memory.peak import Peak
 from tests.tables import rows
 
@@ -59,9 +60,9 @@ def tensors(shape: ModelShape, pipeline: int, tensor: int) -> Iterator[WeightTen
     yield WeightTensor(pipeline - 1, vocabulary * h, True)
 
 
-@pytest.mark.parametrize("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])
-@pytest.mark.parametrize("zero", [0, 1, 2, 3])
-@pytest.mark.parametrize(
+@each("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])
+@each("zero", [0, 1, 2, 3])
+@each(
     ("t", "p", "c", "d", "e"),
     [(1, 1, 1, 1, 1), (2, 1, 1, 2, 2), (4, 2, 2, 2, 4), (1, 4, 1, 3, 1), (2, 2, 2, 1, 2)],
 )
@@ -88,7 +89,7 @@ def test_memory_budget_holds_the_state_of_the_fullest_rank(
 WHOLE = replace(model("Llama-3.1-8B"), vocabulary=128_255)  # one less than whole rows of 128
 
 
-@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+@each("zero", [0, 1, 2, 3])
 def test_memory_budget_without_splits_is_that_of_zero(zero: int) -> None:
     parameters = model_parameters(replace(WHOLE, vocabulary=128_256))
     layout = Layout.read(f"data=64 zero_stage={zero} sequence=1")
@@ -97,7 +98,7 @@ def test_memory_budget_without_splits_is_that_of_zero(zero: int) -> None:
     assert state == pytest.approx(zero_state_bytes(parameters, 64, zero), rel=1e-12)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@each("recipe", RECIPES.values(), ids=RECIPES)
 def test_memory_budget_adds_up_to_the_bytes_of_the_recipe(recipe: Recipe) -> None:
     budget = memory_budget(WHOLE, Layout(zero_stage=0), recipe)
     parts = recipe.weight_bytes, recipe.gradient_bytes, recipe.optimizer_bytes
@@ -122,9 +123,9 @@ LAYOUTS_OF_SIX = [
 ]
 
 
-@pytest.mark.parametrize(("recipe", "modules"), [("Megatron", 0), ("FSDP2", 2)])
-@pytest.mark.parametrize("text", LAYOUTS_OF_SIX)
-@pytest.mark.parametrize("mixture", ["", "expert=4", "expert=2 expert_tensor=1"])
+@each(("recipe", "modules"), [("Megatron", 0), ("FSDP2", 2)])
+@each("text", LAYOUTS_OF_SIX)
+@each("mixture", ["", "expert=4", "expert=2 expert_tensor=1"])
 def test_stage_memory_is_that_of_every_allocation(
     modules: int, mixture: str, text: str, recipe: str
 ) -> None:
@@ -160,7 +161,7 @@ def drawn() -> list[tuple[Degrees, Layout]]:
     return found
 
 
-@pytest.mark.parametrize("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])
+@each("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])
 def test_memory_budget_in_columns_is_that_of_each_layout(shape: ModelShape) -> None:
     shape = replace(shape, layers=8, dense_layers=3 if shape.experts else 0, multi_token=1)
     chosen = [pair for pair in drawn() if shape.experts or pair[0].expert == 1]
@@ -202,8 +203,8 @@ def test_card_memory_tells_allocated_reserved_and_used_apart() -> None:
         card_memory(llama, layout, held_back=0.9)
 
 
-@pytest.mark.parametrize("gpus", [8, 128])
-@pytest.mark.parametrize("config", ["compile", "compile float8"])
+@each("gpus", [8, 128])
+@each("config", ["compile", "compile float8"])
 def test_card_memory_is_what_torchtitan_measured_with_its_checkpoints(
     gpus: int, config: str
 ) -> None:
@@ -217,7 +218,7 @@ def test_card_memory_is_what_torchtitan_measured_with_its_checkpoints(
     assert card.reserved == pytest.approx(row.number("memory") * 2**30, rel=0.006)
 
 
-@pytest.mark.parametrize("context", [1, 2, 4, 8])
+@each("context", [1, 2, 4, 8])
 def test_card_memory_is_what_torchtitan_measured_with_long_sequences(context: int) -> None:
     config = {1: "FSDP8 CP1 full AC float8 lbs1", 2: "FSDP4 CP2", 4: "FSDP2 CP4", 8: "FSDP1 CP8"}
     row = next(
@@ -239,7 +240,7 @@ def test_llama_3_405b_fits_as_it_was_trained() -> None:
         assert memory_budget(model("Llama-3.1-405B"), LAYOUTS[name]).total < 80e9
 
 
-@pytest.mark.parametrize(
+@each(
     ("shape", "layout", "says"),
     [
         (DENSE, "tensor=3 sequence=9", "tensor degree that divides the heads, 4, not 3"),
@@ -276,7 +277,7 @@ def test_stage_memory_knows_no_stage_beyond_the_last() -> None:
         stage_memory(DENSE, Layout.read("pipeline=2"), 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("expert=3 data=4", "expert must divide the data and context parallel ranks, 4, not 3"),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.formulas import memory
 from app.formulas.checks import ZeroStage
 from app.simulators import memory as simulated
+from tests.each import each
 from tests.formulas.grid import STAGES
 from tests.tables import Row, rows
 
@@ -65,8 +66,8 @@ COLUMNS: tuple[tuple[str, ZeroStage], ...] = (
 )
 
 
-@pytest.mark.parametrize(("column", "stage"), COLUMNS)
-@pytest.mark.parametrize("row", rows("zero_table2_max_model"), ids=lambda row: row.text("gpus"))
+@each(("column", "stage"), COLUMNS)
+@each("row", rows("zero_table2_max_model"), ids=lambda row: row.text("gpus"))
 def test_every_theoretical_cell_of_table_2_of_the_zero_paper_comes_out(
     row: Row, column: str, stage: ZeroStage
 ) -> None:

@@ -7,6 +7,7 @@ from app.formulas.memory import (
     state_bytes,
     width_to_hide_offload,
 )
+from tests.each import each
 
 
 def played_peak(sizes: list[int], ranks: int, ahead: int) -> float:
@@ -22,7 +23,7 @@ def played_peak(sizes: list[int], ranks: int, ahead: int) -> float:
     return most
 
 
-@pytest.mark.parametrize(("units", "ahead"), [(6, 1), (6, 0), (6, 2), (1, 0)])
+@each(("units", "ahead"), [(6, 1), (6, 0), (6, 2), (1, 0)])
 def test_fully_sharded_peak_bytes_are_those_of_a_pass_played_unit_by_unit(
     units: int, ahead: int
 ) -> None:

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from app.formulas import memory
 from app.formulas.checks import ZeroStage
 from app.simulators import memory as simulated
+from tests.each import each
 from tests.formulas.grid import STAGES, over_ranks, over_stages
 from tests.tables import Row, rows
 
 PARAMETERS = 960  # divisible by every number of ranks here, so that all shares are equal
 
-over_recipes = pytest.mark.parametrize("recipe", [(2, 2, 12), (2, 4, 12), (4, 4, 8)])
+over_recipes = each("recipe", [(2, 2, 12), (2, 4, 12), (4, 4, 8)])
 Recipe = tuple[float, float, float]
 
 
@@ -52,7 +53,7 @@ def test_zero_redundant_bytes_are_those_that_exist_more_than_once(
     )
 
 
-@pytest.mark.parametrize(("shard_ranks", "replicas"), [(1, 1), (3, 1), (1, 3), (5, 2), (8, 8)])
+@each(("shard_ranks", "replicas"), [(1, 1), (3, 1), (1, 3), (5, 2), (8, 8)])
 @over_recipes
 def test_hybrid_shard_state_bytes_are_those_that_each_rank_was_seen_to_hold(
     shard_ranks: int, replicas: int, recipe: Recipe
@@ -75,10 +76,8 @@ def as_the_paper_prints(gigabytes: float, printed: str) -> str:
     return str(exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
-@pytest.mark.parametrize(("column", "stage"), [("p_os", 1), ("p_os_g", 2), ("p_os_g_p", 3)])
-@pytest.mark.parametrize(
-    "row", rows("zero_table1"), ids=lambda row: f"{row.text('model')}-{row.text('dp_degree')}"
-)
+@each(("column", "stage"), [("p_os", 1), ("p_os_g", 2), ("p_os_g_p", 3)])
+@each("row", rows("zero_table1"), ids=lambda row: f"{row.text('model')}-{row.text('dp_degree')}")
 def test_every_cell_of_table_1_of_the_zero_paper_comes_out(
     row: Row, column: str, stage: ZeroStage
 ) -> None:
@@ -88,7 +87,7 @@ def test_every_cell_of_table_1_of_the_zero_paper_comes_out(
 
 
 # Curriculum of the course, sections 2 and 12, worked by hand there.
-@pytest.mark.parametrize(
+@each(
     ("billions", "ranks", "stage", "gigabytes"),
     [
         (7, 64, 1, 29.3125),
@@ -109,7 +108,7 @@ def test_the_states_of_the_course_come_out(
     assert memory.zero_state_bytes(billions * 10**9, ranks, stage) == gigabytes * 1e9
 
 
-@pytest.mark.parametrize(
+@each(
     ("stage", "optimizer_bytes", "printed"),
     [(1, 12, "1624.7"), (1, 8, "1623.2"), (2, 12, "815.5"), (3, 12, "6.3"), (3, 8, "4.7")],
 )
@@ -126,7 +125,7 @@ def test_64_plain_replicas_of_7_billion_parameters_are_98_percent_redundant() ->
     assert f"{redundant / 7168e9:.1%}" == "98.4%"
 
 
-@pytest.mark.parametrize(
+@each(
     ("shard_ranks", "optimizer_bytes", "printed"),
     [(8, 8, "607.5"), (8, 12, "810.0"), (64, 8, "75.9"), (128, 12, "50.6"), (64, 12, "101.2")],
 )

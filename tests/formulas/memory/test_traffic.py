@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from app.formulas import memory
 from app.formulas.checks import ZeroStage
 from app.simulators import memory as simulated
+from tests.each import each
 from tests.formulas.grid import STAGES, over_ranks, over_stages
 from tests.tables import rows
 
@@ -23,8 +24,8 @@ def test_zero_traffic_bytes_are_those_that_every_rank_was_seen_to_send(
         )
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 8])
-@pytest.mark.parametrize("accumulation", [1, 2, 8])
+@each("ranks", [1, 3, 8])
+@each("accumulation", [1, 2, 8])
 @over_stages
 def test_zero_accumulated_traffic_bytes_are_those_that_every_rank_was_seen_to_send(
     ranks: int, accumulation: int, stage: ZeroStage
@@ -36,7 +37,7 @@ def test_zero_accumulated_traffic_bytes_are_those_that_every_rank_was_seen_to_se
         )
 
 
-@pytest.mark.parametrize(("shard_ranks", "replicas"), [(1, 1), (1, 5), (5, 1), (3, 2), (8, 8)])
+@each(("shard_ranks", "replicas"), [(1, 1), (1, 5), (5, 1), (3, 2), (8, 8)])
 def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(
     shard_ranks: int, replicas: int
 ) -> None:
@@ -47,7 +48,7 @@ def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(
         assert traffic.inter_bytes == pytest.approx(across.sent(rank), rel=1e-12)
 
 
-@pytest.mark.parametrize(("row", "stages"), [(0, [0]), (1, [1, 2]), (2, [3])])
+@each(("row", "stages"), [(0, [0]), (1, [1, 2]), (2, [3])])
 def test_many_ranks_tend_to_the_volumes_of_section_7_of_the_zero_paper(
     row: int, stages: list[ZeroStage]
 ) -> None:
@@ -60,12 +61,12 @@ def test_many_ranks_tend_to_the_volumes_of_section_7_of_the_zero_paper(
 
 
 # Curriculum of the course: zero-05, zero-x9, fsdp-03, fsdp-04 and fsdp-05.
-@pytest.mark.parametrize(("stage", "printed"), [(3, "41.34"), (0, "27.56")])
+@each(("stage", "printed"), [(3, "41.34"), (0, "27.56")])
 def test_the_traffic_of_14_gigabytes_of_weights_comes_out(stage: ZeroStage, printed: str) -> None:
     assert f"{memory.zero_traffic_bytes(14e9, 64, stage) / 1e9:.2f}" == printed
 
 
-@pytest.mark.parametrize(("stage", "sizes"), [(2, 9), (1, 2), (0, 2)])
+@each(("stage", "sizes"), [(2, 9), (1, 2), (0, 2)])
 def test_stage_2_pays_for_each_of_8_micro_batches(stage: ZeroStage, sizes: int) -> None:
     sent = memory.zero_accumulated_traffic_bytes(1.0, 10**6, stage, 8)
     assert sent == pytest.approx(sizes, rel=1e-5)

@@ -6,9 +6,10 @@ import pytest
 
 from app.formulas import networks
 from app.simulators import networks as simulated
+from tests.each import each
 
 
-@pytest.mark.parametrize(("ports", "levels"), [(2, 1), (6, 1), (4, 2), (8, 3), (64, 3), (6, 4)])
+@each(("ports", "levels"), [(2, 1), (6, 1), (4, 2), (8, 3), (64, 3), (6, 4)])
 def test_fat_tree_is_one_that_was_built_from_below(ports: int, levels: int) -> None:
     assert networks.fat_tree(ports, levels) == simulated.built_fat_tree(ports, levels)
 
@@ -24,13 +25,13 @@ def test_fat_tree_has_switches_with_an_even_number_of_ports() -> None:
         networks.fat_tree(5)
 
 
-@pytest.mark.parametrize(("side", "dimensions"), [(4, 1), (6, 2), (4, 3), (8, 3)])
+@each(("side", "dimensions"), [(4, 1), (6, 2), (4, 3), (8, 3)])
 def test_torus_bisection_is_the_links_that_were_counted(side: int, dimensions: int) -> None:
     counted = simulated.crossing_links(side, dimensions)
     assert networks.torus_bisection(side, dimensions, 3.0) == counted * 3.0
 
 
-@pytest.mark.parametrize(("side", "dimensions"), [(4, 1), (10, 1), (4, 2), (6, 2), (4, 3)])
+@each(("side", "dimensions"), [(4, 1), (10, 1), (4, 2), (6, 2), (4, 3)])
 def test_torus_all_to_all_time_is_that_of_the_fullest_link(side: int, dimensions: int) -> None:
     carried = simulated.loads(side, dimensions)
     assert len(carried) == 2 * dimensions * side**dimensions
@@ -39,7 +40,7 @@ def test_torus_all_to_all_time_is_that_of_the_fullest_link(side: int, dimensions
     )
 
 
-@pytest.mark.parametrize(("side", "dimensions"), [(4, 2), (16, 3)])
+@each(("side", "dimensions"), [(4, 2), (16, 3)])
 def test_torus_all_to_all_time_and_torus_bisection_agree(side: int, dimensions: int) -> None:
     # Half of the chips send half of their data to the other half.
     crossing = side**dimensions / 2 * 1e9 / 2
@@ -47,7 +48,7 @@ def test_torus_all_to_all_time_and_torus_bisection_agree(side: int, dimensions: 
     assert time == pytest.approx(crossing / networks.torus_bisection(side, dimensions, 50e9))
 
 
-@pytest.mark.parametrize(("flows", "links"), [(1, 1), (4, 3), (3, 5), (6, 1), (5, 5), (6, 4)])
+@each(("flows", "links"), [(1, 1), (4, 3), (3, 5), (6, 1), (5, 5), (6, 4)])
 def test_expected_busiest_and_separate_links_probability_are_those_of_every_hash(
     flows: int, links: int
 ) -> None:

@@ -9,6 +9,7 @@ from app.formulas.optimizers import (
     newton_schulz_flops,
     state_bytes_per_parameter,
 )
+from tests.each import each
 
 Matrix = list[list[float]]
 
@@ -38,7 +39,7 @@ def orthogonalized(x: Matrix, steps: int) -> tuple[Matrix, int]:
     return x, count[0]
 
 
-@pytest.mark.parametrize(("rows", "columns", "steps"), [(3, 5, 5), (4, 4, 2), (2, 7, 3)])
+@each(("rows", "columns", "steps"), [(3, 5, 5), (4, 4, 2), (2, 7, 3)])
 def test_newton_schulz_flops_are_those_of_the_products(rows: int, columns: int, steps: int) -> None:
     source = random.Random(2)
     x = [[source.gauss(0, 0.1) for _ in range(columns)] for _ in range(rows)]
@@ -54,7 +55,7 @@ def test_newton_schulz_flops_are_at_most_three_products_of_n_n_m_a_round() -> No
     assert newton_schulz_flops(64, 64) / (6 * 64 * 64) == pytest.approx(5 * 64)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
+@each("steps", [1, 2, 5])
 def test_newton_schulz_is_what_happens_to_a_singular_value_of_a_matrix(steps: int) -> None:
     # Singular values 0.6 and 0.02, in a rotated plane and between a rotated plane.
     c, s = 0.8, 0.6
@@ -95,7 +96,7 @@ def counted_state(kinds: dict[str, float], rows: int, columns: int) -> Fraction:
     return Fraction(stored) / (rows * columns)
 
 
-@pytest.mark.parametrize(
+@each(
     ("optimizer", "kinds"),
     [
         ("adam", {"weights": 4 + 4 + 4}),
@@ -123,7 +124,7 @@ def test_muon_traffic_ratio_is_at_most_a_quarter_more_with_all_else_in_fp32() ->
     assert muon_traffic_ratio(4, 4, 1e-9) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("gradient", "weight", "gather"), [(4, 4, 2), (2, 2, 2), (2, 4, 1)])
+@each(("gradient", "weight", "gather"), [(4, 4, 2), (2, 2, 2), (2, 4, 1)])
 def test_muon_traffic_ratio_counts_what_a_rank_sends(
     gradient: int, weight: int, gather: int
 ) -> None:

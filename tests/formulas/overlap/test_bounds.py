@@ -9,13 +9,12 @@ from app.formulas.collectives import (
 )
 from app.formulas.overlap import fsdp_tokens_to_hide, tokens_to_hide
 from app.simulators.overlap import sharded_forward
+from tests.each import each
 
 MANY = 10**7  # ranks: (n - 1) / n is nearly 1
 
 
-@pytest.mark.parametrize(
-    ("peak", "bandwidth"), [(989e12, 50e9), (989e12, 400e9), (312e12, 25e9), (2250e12, 100e9)]
-)
+@each(("peak", "bandwidth"), [(989e12, 50e9), (989e12, 400e9), (312e12, 25e9), (2250e12, 100e9)])
 def test_fsdp_tokens_to_hide_is_the_limit_of_many_ranks_forward_and_backward(
     peak: float, bandwidth: float
 ) -> None:
@@ -29,7 +28,7 @@ def test_fsdp_tokens_to_hide_is_the_limit_of_many_ranks_forward_and_backward(
         assert fsdp_tokens_to_hide(peak, bandwidth) == pytest.approx(tokens, rel=1e-6)
 
 
-@pytest.mark.parametrize("element_bytes", [1, 2, 4])
+@each("element_bytes", [1, 2, 4])
 def test_fsdp_tokens_to_hide_is_where_a_forward_pass_on_a_clock_no_longer_waits(
     element_bytes: int,
 ) -> None:

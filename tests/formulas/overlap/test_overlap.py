@@ -15,6 +15,7 @@ from app.formulas.overlap import (
 )
 from app.formulas.transformer import layer_parameters
 from app.simulators.overlap import backward_pass, sharded_forward
+from tests.each import each
 
 times = st.integers(1, 50)
 
@@ -71,7 +72,7 @@ def test_tokens_to_hide_make_the_gather_vanish(gather: float, parameters: int, r
     assert exposed_gather_time(gather, just * 0.9) > 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("billions", "ranks", "bandwidth", "tera", "peak", "ratio"),
     [
         (10, 64, 600, 120, 495, 0.270703),

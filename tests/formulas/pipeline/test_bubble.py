@@ -9,6 +9,7 @@ from app.formulas.pipeline import (
     microbatches_for_ratio,
 )
 from app.simulators.pipeline import Times, build, play
+from tests.each import each
 from tests.tables import rows
 
 EQUAL = Times(1, 1, 1)
@@ -22,8 +23,8 @@ def played(stages: int, microbatches: int, virtual: int = 1) -> tuple[float, flo
     return step.bubble / step.ideal_time, step.bubble / step.step_time
 
 
-@pytest.mark.parametrize("virtual", [1, 2, 4])
-@pytest.mark.parametrize(("stages", "microbatches"), [(1, 3), (3, 9), (4, 12), (8, 8), (16, 16)])
+@each("virtual", [1, 2, 4])
+@each(("stages", "microbatches"), [(1, 3), (3, 9), (4, 12), (8, 8), (16, 16)])
 def test_bubble_ratio_is_what_a_stage_waits_over_what_it_works(
     stages: int, microbatches: int, virtual: int
 ) -> None:
@@ -31,8 +32,8 @@ def test_bubble_ratio_is_what_a_stage_waits_over_what_it_works(
     assert bubble_ratio(stages, microbatches, virtual) == pytest.approx(ratio, rel=1e-12)
 
 
-@pytest.mark.parametrize("virtual", [1, 2, 4])
-@pytest.mark.parametrize(("stages", "microbatches"), [(1, 3), (3, 9), (4, 12), (8, 8), (16, 16)])
+@each("virtual", [1, 2, 4])
+@each(("stages", "microbatches"), [(1, 3), (3, 9), (4, 12), (8, 8), (16, 16)])
 def test_bubble_fraction_is_what_a_stage_waits_over_the_step(
     stages: int, microbatches: int, virtual: int
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
 from app.formulas.pipeline.schedules import ScheduleName, Waits
 from app.simulators.pipeline import SCHEDULES, Played, Times, build, play, violations
+from tests.each import each
 from tests.tables import Row, rows
 
 NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
@@ -50,9 +51,7 @@ def test_schedule_bubble_is_the_one_played_out_or_is_refused(data: st.DataObject
 RATES = rows("zb_bubble_rates")
 
 
-@pytest.mark.parametrize(
-    "row", RATES, ids=lambda r: f"{r.text('model')} m={r.count('microbatches')}"
-)
+@each("row", RATES, ids=lambda r: f"{r.text('model')} m={r.count('microbatches')}")
 def test_schedule_bubble_is_that_of_the_zero_bubble_papers_cells(row: Row) -> None:
     p, m, v = row.count("stages"), row.count("microbatches"), row.count("virtual")
     f, b, w = (row.number(part) for part in ("forward", "backward_input", "backward_weight"))
@@ -84,7 +83,7 @@ def test_schedule_bubble_of_the_paper_is_played_and_is_not_legal() -> None:
     assert all(found.startswith("B") for found in violations(paper))  # forward passes are in time
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_schedule_bubble_is_known_where_all_passes_take_as_long(name: ScheduleName) -> None:
     assert schedule_bubble(name, 4, 12, 1, 1, 1) == pytest.approx(
         step(name, 4, 12, (1, 1, 1)).bubble, rel=1e-12
@@ -128,7 +127,7 @@ def test_schedule_bubble_relates_to_1f1b_as_the_zero_bubble_table_says() -> None
     assert schedule_bubble("zb_v", 8, 24, 1, 1, 1) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "changed", "named"),
     [
         ("zb_h1", {"communication": 0.1}, "communication"),
@@ -155,7 +154,7 @@ def test_schedule_bubble_refuses_what_no_closed_form_covers(
         schedule_bubble(name, **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_in_flight_microbatches_are_the_most_that_a_stage_keeps(name: ScheduleName) -> None:
     for p, m, virtual in product((1, 2, 3, 4, 8), (1, 2, 5, 8, 16, 24), (1, 2, 4)):
         try:

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from app.formulas.pipeline import layers_per_stage, point_to_point_bytes
 from app.simulators.pipeline import Times, build, play
+from tests.each import each
 
 EQUAL = Times(1, 1, 1)
 
@@ -31,7 +32,7 @@ def test_layers_per_stage_add_up_and_differ_by_one_at_most(layers: int, stages: 
     assert longest == list(range(longest[0], longest[-1] + 1))  # the short ones are at the ends
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "virtual"),
     [("gpipe", 1), ("1f1b", 1), ("zb_h1", 1), ("interleaved", 2), ("interleaved", 4)],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from app.formulas.precision import bits_per_value, block_scale, quantized_block
 from app.simulators.precision import codes
+from tests.each import each
 
 
 def packed(element_bits: int, scale_bits: int, block: int, values: int) -> int:
@@ -25,7 +26,7 @@ def nearest(value: float) -> Fraction:
     return found
 
 
-@pytest.mark.parametrize(("element", "scale", "block"), [(4, 8, 32), (4, 8, 16), (8, 32, 128)])
+@each(("element", "scale", "block"), [(4, 8, 32), (4, 8, 16), (8, 32, 128)])
 def test_bits_per_value_times_the_values_is_the_size_of_a_packed_array(
     element: int, scale: int, block: int
 ) -> None:
@@ -37,7 +38,7 @@ def test_bits_per_value_of_the_known_formats() -> None:
     assert bits_per_value(8, 32, 10**9) == pytest.approx(8)
 
 
-@pytest.mark.parametrize("largest", [6.9, 7.0, 7.1, 0.02, 1.0, 8.0, 1e-6, 448.0])
+@each("largest", [6.9, 7.0, 7.1, 0.02, 1.0, 8.0, 1e-6, 448.0])
 def test_block_scale_of_a_power_of_two_puts_the_largest_value_in_the_last_binade(
     largest: float,
 ) -> None:
@@ -59,7 +60,7 @@ def test_block_scale_in_e4m3_is_the_code_that_is_nearest() -> None:
     assert block_scale(1e-9, "mxfp4", "e4m3") == 2**-9
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "left"),
     [
         ((1, 2, 3, 4), (1, 2, 3, 4)),

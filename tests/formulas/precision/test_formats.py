@@ -20,6 +20,7 @@ from app.formulas.precision import (
 )
 from app.formulas.precision.formats import Format
 from app.simulators.precision import codes
+from tests.each import each
 from tests.tables import rows
 
 NAMES: tuple[Format, ...] = get_args(Format)
@@ -30,7 +31,7 @@ PRINTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", rows("number_formats"), ids=lambda row: row.text("format"))
+@each("row", rows("number_formats"), ids=lambda row: row.text("format"))
 def test_largest_finite_smallest_normal_smallest_subnormal_are_as_printed(row: object) -> None:
     name = PRINTED.get(row.text("format"))  # type: ignore[attr-defined]
     if name is None:
@@ -48,7 +49,7 @@ def test_all_formats_of_the_contract_are_known() -> None:
     assert tuple(FORMATS) == NAMES
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@each("name", COUNTED)
 def test_largest_finite_smallest_normal_smallest_subnormal_are_among_the_codes(
     name: Format,
 ) -> None:
@@ -58,7 +59,7 @@ def test_largest_finite_smallest_normal_smallest_subnormal_are_among_the_codes(
     assert smallest_normal(name) == known.values[known.first_normal]
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@each("name", COUNTED)
 def test_epsilon_is_the_step_from_one(name: Format) -> None:
     values = codes(name).values
     one = values.index(Fraction(1))
@@ -70,7 +71,7 @@ def test_epsilon_of_bf16_is_2_to_the_minus_7_and_of_fp64_that_of_python() -> Non
     assert epsilon("fp64") == math.ulp(1.0)
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@each("name", COUNTED)
 def test_spacing_is_the_distance_to_the_next_code(name: Format) -> None:
     values = codes(name).values
     for place in range(0, len(values) - 1, max(1, len(values) // 997)):
@@ -106,7 +107,7 @@ def nearby(name: Format) -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@each("name", COUNTED)
 def test_round_to_finds_the_nearest_code(name: Format) -> None:
     known = codes(name)
     for value in nearby(name):

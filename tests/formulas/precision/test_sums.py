@@ -9,6 +9,7 @@ import pytest
 from app.formulas.precision import pairwise_sum, sequential_sum, stochastic_drift, sum_stops_at
 from app.formulas.precision.formats import Format
 from app.simulators.precision import codes
+from tests.each import each
 
 SMALL: tuple[Format, ...] = ("bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4")
 
@@ -34,7 +35,7 @@ def in_pairs(value: float, terms: int, name: Format) -> Fraction:
     return level[0]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@each("name", SMALL)
 def test_sum_stops_at_the_value_where_adding_one_changes_nothing(name: Format) -> None:
     total, grown = Fraction(-1), Fraction(0)
     while grown != total:
@@ -54,8 +55,8 @@ def test_sum_stops_at_2_to_the_24_in_the_fp32_of_the_machine() -> None:
 CASES = [(1.0, 1024), (1.0, 300), (0.1, 777), (3.0, 500), (-1.5, 400), (0.4375, 650), (0.0, 5)]
 
 
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize(("value", "terms"), CASES)
+@each("name", SMALL)
+@each(("value", "terms"), CASES)
 def test_sequential_sum_is_the_sum_one_by_one(value: float, terms: int, name: Format) -> None:
     assert sequential_sum(value, terms, name) == one_by_one(value, terms, name)
 
@@ -68,8 +69,8 @@ def test_sequential_sum_of_any_value_is_the_sum_one_by_one() -> None:
             assert sequential_sum(value, terms, name) == one_by_one(value, terms, name)
 
 
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize(("value", "terms"), CASES)
+@each("name", SMALL)
+@each(("value", "terms"), CASES)
 def test_pairwise_sum_is_the_sum_in_pairs(value: float, terms: int, name: Format) -> None:
     assert pairwise_sum(value, terms, name) == in_pairs(value, terms, name)
 

@@ -14,11 +14,12 @@ from app.formulas.precision import (
     smallest_normal,
 )
 from app.simulators.precision import train
+from tests.each import each
 
 F, T = False, True
 
 
-@pytest.mark.parametrize(
+@each(
     ("overflows", "initial", "interval", "last"),
     [
         ([F, F, F], 1024, 3, 2048),

@@ -16,6 +16,7 @@ from app.formulas.presets.gpus import Gpu
 from app.formulas.presets.models import ModelShape
 from app.formulas.presets.shares import SHARES, Shares
 from app.formulas.records import Record
+from tests.each import each
 from tests.tables import Row, rows
 
 CALLED = {"V100 SXM2 (fp16)": "V100 SXM2", "GB200 (per chip)": "GB200"}
@@ -23,7 +24,7 @@ CALLED = {"V100 SXM2 (fp16)": "V100 SXM2", "GB200 (per chip)": "GB200"}
 FINER = {"A100 SXM 80GB": 2.039, "H100 SXM": 3.352, "TPU v5p": 2.765}
 
 
-@pytest.mark.parametrize("row", rows("gpu_datasheets"), ids=lambda row: row.text("gpu"))
+@each("row", rows("gpu_datasheets"), ids=lambda row: row.text("gpu"))
 def test_a_gpu_is_what_its_data_sheet_says(row: Row) -> None:
     name = CALLED.get(row.text("gpu"), row.text("gpu"))
     known = gpu(name)
@@ -89,7 +90,7 @@ def test_metas_cluster_has_its_levels() -> None:
     assert meta.gpus % meta.pod == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "known",
     [*GPUS.values(), *LINKS.values(), *CLUSTERS.values(), *MODELS.values(), *SHARES.values()],
     ids=lambda known: known.name,
@@ -99,7 +100,7 @@ def test_every_record_names_its_source_and_reads_back(known: Record) -> None:
     assert type(known).read(known.text) == known
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "name", "says"),
     [
         (gpu, "H10", "no GPU is called 'H10'; did you mean 'H100'"),
@@ -129,7 +130,7 @@ def test_a_record_may_be_changed_in_some_fields() -> None:
     assert Cluster.read(fewer.text) == fewer
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "says"),
     [
         (ModelShape, "Llama-3.1-8B layer=40", "no field 'layer'; did you mean 'layers'"),
@@ -160,7 +161,7 @@ def test_an_impossible_record_is_refused_by_field(kind: type[Record], text: str,
     assert says in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("printed", "name"),
     [
         ("Tesla V100-SXM2-16GB", "V100 SXM2"),
@@ -187,7 +188,7 @@ def test_a_gpu_is_known_by_the_name_that_its_driver_prints(printed: str, name: s
     assert found.name == name
 
 
-@pytest.mark.parametrize(
+@each(
     "printed",
     [
         "NVIDIA H100 NVL",

@@ -11,6 +11,7 @@ from app.formulas.sampling import (
     silent_groups,
     weight_sync_time,
 )
+from tests.each import each
 
 times = st.floats(1e-4, 1e4)
 
@@ -34,7 +35,7 @@ def token_time(share: float, write: float, learn: float) -> float:
     return max(write / share, learn / (1 - share))
 
 
-@pytest.mark.parametrize(("write", "learn"), [(2.1, 1.4), (4.0, 1.0), (1.0, 3.0), (1.0, 1.0)])
+@each(("write", "learn"), [(2.1, 1.4), (4.0, 1.0), (1.0, 3.0), (1.0, 1.0)])
 def test_generator_share_is_the_split_on_which_tokens_pass_fastest(
     write: float, learn: float
 ) -> None:
@@ -47,7 +48,7 @@ def test_generator_share_and_the_learners_share_add_up(write: float, learn: floa
     assert generator_share(write, learn) + generator_share(learn, write) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("idle", [0.0, 0.3, 0.55, 0.9])
+@each("idle", [0.0, 0.3, 0.55, 0.9])
 def test_asynchronous_speedup_is_that_of_slots_played_in_both_ways(idle: float) -> None:
     write, learn, tokens = 2.0, 1.5, 1000
     slots = [tokens * (1 - idle)] * 10  # each writes for so long of a step of this many seconds
@@ -65,7 +66,7 @@ def test_asynchronous_speedup_is_one_where_nothing_is_idle(write: float, learn: 
         asynchronous_speedup(write, learn, 1)
 
 
-@pytest.mark.parametrize(("ranks", "copies"), [(4, 3), (8, 2), (3, 5), (1, 4)])
+@each(("ranks", "copies"), [(4, 3), (8, 2), (3, 5), (1, 4)])
 def test_weight_sync_time_is_that_of_a_plan_in_which_every_nic_is_busy(
     ranks: int, copies: int
 ) -> None:
@@ -91,8 +92,8 @@ def test_weight_sync_time_to_one_gpu_is_that_of_the_whole_model() -> None:
     assert weight_sync_time(811.7e9, 8, 50e9) == pytest.approx(16.234 / 8)
 
 
-@pytest.mark.parametrize("probability", [0.9, 0.5, 0.05])
-@pytest.mark.parametrize("group", [1, 2, 8])
+@each("probability", [0.9, 0.5, 0.05])
+@each("group", [1, 2, 8])
 def test_silent_groups_are_counted_among_all_outcomes(probability: float, group: int) -> None:
     share = 0.0
     for answers in product((True, False), repeat=group):

@@ -12,6 +12,7 @@ from app.formulas.scaling import (
     optimum,
     overtraining_price,
 )
+from tests.each import each
 
 PRINTED, REFITTED = LAWS["Hoffmann, as printed"], LAWS["Besiroglu"]
 # The exponents of the third approach before they were rounded, as arXiv:2404.10102 has them.
@@ -72,7 +73,7 @@ def test_optimum_grows_as_the_papers_say() -> None:
     assert optimum(6e20, EVEN) == pytest.approx((1e10, 1e10))
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "flops", "ratio"),
     [(PRINTED, 1e21, 50.1), (PRINTED, 5.76e23, 92.6), (REFITTED, 5.76e23, 18.4)],
 )

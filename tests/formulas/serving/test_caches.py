@@ -3,13 +3,12 @@ import random
 import pytest
 
 from app.formulas.serving import cache_pages, cache_transfer_time, cache_used, largest_batch
+from tests.each import each
 
 LENGTHS = (100, 700, 1500, 61)
 
 
-@pytest.mark.parametrize(
-    ("memory", "weights", "context", "reserved"), [(1000, 300, 7, 90), (50, 60, 3, 0)]
-)
+@each(("memory", "weights", "context", "reserved"), [(1000, 300, 7, 90), (50, 60, 3, 0)])
 def test_largest_batch_is_what_can_be_put_in_one_by_one(
     memory: int, weights: int, context: int, reserved: int
 ) -> None:

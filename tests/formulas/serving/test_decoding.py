@@ -13,6 +13,7 @@ from app.formulas.serving import (
 )
 from app.formulas.throughput import roofline_time
 from app.formulas.transformer import key_value_cache_bytes, latent_cache_bytes
+from tests.each import each
 
 H100_MEMORY, H100_PEAK, H100_PEAK_8BIT = 3.352e12, 989e12, 1979e12
 CACHED = 327_680  # bytes per token of Llama 3.1 70B: counted below
@@ -52,9 +53,7 @@ def test_dollars_per_million_tokens_are_the_bill_of_an_hour_over_its_tokens() ->
     assert dollars_per_million_tokens(1.0, 1, 1, 3.6) == pytest.approx(1000)
 
 
-@pytest.mark.parametrize(
-    ("peak", "bytes_of_one"), [(H100_PEAK, 2.0), (H100_PEAK_8BIT, 1.0), (H100_PEAK, 0.5)]
-)
+@each(("peak", "bytes_of_one"), [(H100_PEAK, 2.0), (H100_PEAK_8BIT, 1.0), (H100_PEAK, 0.5)])
 def test_critical_batch_is_where_the_roof_bends(peak: float, bytes_of_one: float) -> None:
     weights = 10**6
     turn = critical_batch(peak, H100_MEMORY, bytes_of_one)
@@ -74,7 +73,7 @@ def test_critical_batch_of_three_formats_on_an_h100() -> None:
     assert critical_batch(H100_PEAK, H100_MEMORY, 0.5) == pytest.approx(73.8, abs=0.05)
 
 
-@pytest.mark.parametrize(("queries", "shared", "size"), [(64, 8, 16), (8, 8, 4), (12, 1, 3)])
+@each(("queries", "shared", "size"), [(64, 8, 16), (8, 8, 4), (12, 1, 3)])
 def test_decode_attention_intensity_is_counted_product_by_product(
     queries: int, shared: int, size: int
 ) -> None:
@@ -117,7 +116,7 @@ def test_latent_attention_intensity_without_positions_is_that_of_one_shared_head
     assert latent_attention_intensity(16, 512, 0) == pytest.approx(2 * shared)  # key is value
 
 
-@pytest.mark.parametrize(
+@each(
     ("weights", "layers", "latency"),
     [(141.1e9, 80, 1.5e-6), (16e9, 32, 1e-6), (811.7e9, 126, 5e-6)],
 )

@@ -13,6 +13,7 @@ from app.formulas.serving import (
     time_to_first_token,
 )
 from app.formulas.throughput import roofline_time
+from tests.each import each
 
 P70, DAY = 70_550_000_000, 86400.0
 
@@ -26,7 +27,7 @@ def test_prefill_time_is_that_of_products_counted_one_by_one() -> None:
     assert prefill_time(P70, 8192, 8, 989e12, 0.5) == pytest.approx(0.2922, abs=5e-5)
 
 
-@pytest.mark.parametrize("utilization", [1.0, 0.8])
+@each("utilization", [1.0, 0.8])
 def test_free_prefill_tokens_are_those_after_which_computing_is_the_limit(
     utilization: float,
 ) -> None:
@@ -46,7 +47,7 @@ def test_free_prefill_tokens_of_a_crowded_step_are_none() -> None:
     assert free_prefill_tokens(8.465e-3, 8, 989e12, P70, 500) == 0
 
 
-@pytest.mark.parametrize("load", [0.3, 0.5, 0.75])
+@each("load", [0.3, 0.5, 0.75])
 def test_time_to_first_token_is_that_of_a_long_queue(load: float) -> None:
     source, clock, free, total, prompts = random.Random(3), 0.0, 0.0, 0.0, 100_000
     for _ in range(prompts):
@@ -75,7 +76,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("acceptance", "drafted", "printed"), TABLE)
+@each(("acceptance", "drafted", "printed"), TABLE)
 def test_speculative_tokens_and_speculative_speedup_are_those_of_the_papers_table(
     acceptance: float, drafted: int, printed: float
 ) -> None:
@@ -144,7 +145,7 @@ def test_expected_longest_is_that_of_many_drawn_batches() -> None:
     assert expected_longest(400, 16) == pytest.approx(sum(longest) / len(longest), rel=0.01)
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "harmonic"),
     [(1, 1.0), (100, 5.187377517639621), (1000, 7.485470860550345), (10**6, 14.392726722865724)],
 )

@@ -4,9 +4,10 @@ import pytest
 
 from app.formulas.sharding import largest_tensor_degree
 from app.simulators.sharding import parallel_mlp
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("feed_forward", "peak", "bandwidth", "most"),
     [(28672, 989e12, 450e9, 14), (14336, 989e12, 450e9, 7), (53248, 2250e12, 900e9, 22)],
 )
@@ -24,7 +25,7 @@ def test_largest_tensor_degree_is_the_last_group_that_sends_no_longer_than_it_co
     assert int(largest_tensor_degree(feed_forward, peak, bandwidth)) == most
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@each("ranks", [2, 3, 4])
 def test_largest_tensor_degree_of_a_machine_that_ties_is_the_group_that_was_played(
     ranks: int,
 ) -> None:

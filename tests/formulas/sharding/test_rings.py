@@ -4,6 +4,7 @@ import pytest
 
 from app.formulas.collectives import all_to_all_bytes
 from app.formulas.sharding import causal_ring_imbalance, context_ring_bytes, ulysses_bytes
+from tests.each import each
 
 
 def played(owner: list[int], ranks: int) -> float:
@@ -15,7 +16,7 @@ def played(owner: list[int], ranks: int) -> float:
     return sum(max(step) for step in steps)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 16])
+@each("ranks", [1, 2, 3, 8, 16])
 def test_causal_ring_imbalance_is_what_parts_in_order_cost_and_a_zigzag_does_not(
     ranks: int,
 ) -> None:
@@ -26,7 +27,7 @@ def test_causal_ring_imbalance_is_what_parts_in_order_cost_and_a_zigzag_does_not
     assert zigzag == perfect
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 8])
+@each("ranks", [1, 3, 8])
 def test_causal_ring_imbalance_is_that_of_the_last_rank_counted_token_by_token(ranks: int) -> None:
     each = 3000  # tokens of a rank; a token attends to itself, so parts must be large
     pairs = [sum(range(rank * each + 1, (rank + 1) * each + 1)) for rank in range(ranks)]
@@ -34,7 +35,7 @@ def test_causal_ring_imbalance_is_that_of_the_last_rank_counted_token_by_token(r
     assert causal_ring_imbalance(ranks) == pytest.approx(relative, rel=1e-3)
 
 
-@pytest.mark.parametrize(("ranks", "heads", "shared"), [(2, 4, 2), (3, 6, 3), (4, 8, 4)])
+@each(("ranks", "heads", "shared"), [(2, 4, 2), (3, 6, 3), (4, 8, 4)])
 def test_ulysses_bytes_are_what_moves_when_tokens_become_heads_and_heads_tokens(
     ranks: int, heads: int, shared: int
 ) -> None:

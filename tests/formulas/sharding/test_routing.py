@@ -11,11 +11,10 @@ from app.formulas.sharding import (
     expert_idle,
     tokens_per_expert,
 )
+from tests.each import each
 
 
-@pytest.mark.parametrize(
-    ("experts", "nodes", "chosen"), [(8, 4, 3), (12, 3, 4), (6, 1, 2), (6, 6, 3), (10, 2, 7)]
-)
+@each(("experts", "nodes", "chosen"), [(8, 4, 3), (12, 3, 4), (6, 1, 2), (6, 6, 3), (10, 2, 7)])
 def test_expected_nodes_is_the_mean_of_all_choices(experts: int, nodes: int, chosen: int) -> None:
     each = experts // nodes
     choices = list(itertools.combinations(range(experts), chosen))
@@ -30,7 +29,7 @@ def test_expected_nodes_of_deepseek_drawn_at_random() -> None:
     assert expected_nodes(256, 8, 8) == pytest.approx(5.295, abs=5e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         ((256, 7, 8), "nodes must divide the experts, 256, not 7"),
@@ -45,7 +44,7 @@ def test_expected_nodes_refuses_what_cannot_be_spread(
         expected_nodes(*given)
 
 
-@pytest.mark.parametrize(("gpus", "experts", "chosen"), [(8, 256, 8), (6, 12, 3), (1, 4, 4)])
+@each(("gpus", "experts", "chosen"), [(8, 256, 8), (6, 12, 3), (1, 4, 4)])
 def test_tokens_per_expert_is_what_each_gets_if_all_take_turns(
     gpus: int, experts: int, chosen: int
 ) -> None:
@@ -61,7 +60,7 @@ def test_tokens_per_expert_at_the_width_at_which_deepseek_serves() -> None:
     assert tokens_per_expert(128, 144, 8, 288) == 512  # 256 experts and 32 copies
 
 
-@pytest.mark.parametrize(
+@each(
     ("experts", "chosen", "peak", "memory"),
     [(256, 8, 1979e12, 3.352e12), (8, 2, 4500e12, 8e12), (4, 4, 989e12, 3.352e12)],
 )
@@ -104,7 +103,7 @@ def test_dispatch_bytes_take_nearly_the_time_that_was_measured() -> None:
     assert 0.85 < back / 314e-6 < 1
 
 
-@pytest.mark.parametrize("loads", [[310, 95, 128, 140, 101, 90, 88, 72], [5, 5, 5], [0, 0, 9], [7]])
+@each("loads", [[310, 95, 128, 140, 101, 90, 88, 72], [5, 5, 5], [0, 0, 9], [7]])
 def test_expert_idle_is_the_share_of_ticks_in_which_a_gpu_waits(loads: list[int]) -> None:
     ticks = [[load > tick for load in loads] for tick in range(max(loads))]
     waiting = sum(row.count(False) for row in ticks)

@@ -27,6 +27,7 @@ from app.formulas.sharding import (
 from app.simulators.collectives import ring_all_gather
 from app.simulators.sharding import multiply, parallel_mlp, pass_blocks, route
 from app.simulators.sharding.matrices import Matrix, bend
+from tests.each import each
 from tests.tables import Row, rows
 
 RANKS = st.sampled_from([1, 2, 3, 4, 8])
@@ -127,7 +128,7 @@ def test_tensor_traffic_bytes_of_a_step_of_llama_3_405b() -> None:
     assert tensor_all_reduces(126) == 504 == 4 * 126 / 16 * 16
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranks", "query", "key_value", "copies"),
     [(1, 64, 8, 1), (4, 16, 2, 1), (8, 8, 1, 1), (16, 4, 1, 2), (64, 1, 1, 8)],
 )
@@ -159,7 +160,7 @@ def test_heads_per_rank_refuses_what_does_not_divide() -> None:
         heads_per_rank(24, 6, 4)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+@each("ranks", [1, 2, 4, 8])
 def test_context_ring_bytes_are_those_of_blocks_on_their_way(ranks: int) -> None:
     batch, sequence, heads, width = 3, 64, 2, 5
     block = 2 * batch * (sequence // ranks) * heads * width
@@ -167,7 +168,7 @@ def test_context_ring_bytes_are_those_of_blocks_on_their_way(ranks: int) -> None
     assert set(passed.sent) == {context_ring_bytes(batch, sequence, heads, width, 2, ranks) / 2}
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+@each("ranks", [1, 2, 4, 8])
 def test_context_gather_bytes_are_those_of_an_all_gather(ranks: int) -> None:
     batch, sequence, heads, width = 3, 64, 2, 5
     size = 2 * batch * sequence * heads * width * 2
@@ -257,7 +258,7 @@ def test_expert_imbalance_at_its_limits() -> None:
         expert_imbalance([0, 0])
 
 
-@pytest.mark.parametrize("row", rows("llama3_table4"), ids=lambda row: row.text("seq_len"))
+@each("row", rows("llama3_table4"), ids=lambda row: row.text("seq_len"))
 def test_data_parallel_degree_is_that_of_llama_3s_table(row: Row) -> None:
     gpus, tensor, pipeline, context = (row.count(c) for c in ("gpus", "tp", "pp", "cp"))
     # the first version of the paper prints 4 in the last row; the product needs the 8 of the third

@@ -16,6 +16,7 @@ from app.formulas.step.stage import stages_time
 from app.formulas.step.step import Parts, step_parts
 from app.formulas.step.widths import Linear, Width, Widths
 from app.simulators.collectives import ring_all_reduce
+from tests.each import each
 
 GPT = model("GPT-3")
 A100, H100 = CLUSTERS["DGX-A100"], CLUSTERS["DGX-H100"]
@@ -59,7 +60,7 @@ def test_fused_attention_computes_half_of_the_scores_and_again_backward() -> Non
     assert spent.backward == pytest.approx(5 / 2 * spent.forward)
 
 
-@pytest.mark.parametrize("shape", MODELS.values(), ids=lambda shape: shape.name)
+@each("shape", MODELS.values(), ids=lambda shape: shape.name)
 def test_the_products_of_a_layer_are_those_of_its_parameters(shape: ModelShape) -> None:
     widths = Widths.of(shape)
 
@@ -80,8 +81,8 @@ def test_the_products_of_a_layer_are_those_of_its_parameters(shape: ModelShape) 
     )
 
 
-@pytest.mark.parametrize("stages", [2, 3, 4, 5, 7, 8, 12, 16])
-@pytest.mark.parametrize("layers", [16, 17, 19, 30, 32])
+@each("stages", [2, 3, 4, 5, 7, 8, 12, 16])
+@each("layers", [16, 17, 19, 30, 32])
 def test_the_slowest_stage_is_that_of_the_layers_per_stage(stages: int, layers: int) -> None:
     shape, at = replace(SMALL, layers=layers), speeds()
     degrees = Degrees.of(Layout(pipeline=stages))
@@ -117,7 +118,7 @@ def test_a_ramp_slows_small_groups() -> None:
     assert ring(ramped, PLAIN, 1e9, 2, 1) == pytest.approx(0.5e9 / (400e9 * 2 / 2.4))
 
 
-@pytest.mark.parametrize(("stride", "groups"), [(1, 1), (2, 2), (4, 4), (8, 8), (16, 8)])
+@each(("stride", "groups"), [(1, 1), (2, 2), (4, 4), (8, 8), (16, 8)])
 def test_groups_share_the_network_of_a_node(stride: int, groups: int) -> None:
     bare = NET._replace(across_start=0.0, across_step=0.0, inside_step=0.0, inside=1e15)
     node = 8 * bare.across
@@ -222,7 +223,7 @@ def test_experts_are_computed_for_the_tokens_that_are_sent_to_them() -> None:
     assert isinstance(split, Degrees)
 
 
-@pytest.mark.parametrize("text", ["Llama-3.1-8B", "DeepSeek-V3"])
+@each("text", ["Llama-3.1-8B", "DeepSeek-V3"])
 def test_a_module_for_a_further_token_is_a_layer_a_projection_and_a_head(text: str) -> None:
     shape, degrees = model(text), Degrees(microbatches=4, data=8, sequence=4096)
     at = speeds_of(shape, H100, Shares(hidden_data=1.0))

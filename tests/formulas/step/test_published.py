@@ -6,6 +6,7 @@ import pytest
 
 from app.formulas.layout import projected_utilization, total_step_time
 from app.formulas.presets import CLUSTERS, LAYOUTS, Shares, cluster, model
+from tests.each import each
 from tests.formulas.step import megatron, published
 from tests.formulas.step.published import Run
 from tests.tables import rows
@@ -32,7 +33,7 @@ def test_other_shares_of_the_a100_agree_less() -> None:
         assert mean_error([run._replace(shares=Shares.read(text)) for run in runs]) > 1.2 * best
 
 
-@pytest.mark.parametrize("runs", [published.sc21, published.korthikanti])
+@each("runs", [published.sc21, published.korthikanti])
 def test_a_naive_sum_of_the_same_kernels_comes_to_the_same_step(
     runs: Callable[[], Iterator[Run]],
 ) -> None:
@@ -104,7 +105,7 @@ def test_deepseek_v3_on_2048_h800s_lies_in_the_range_of_what_is_hidden() -> None
     assert shown - hidden > 0.4 * took
 
 
-@pytest.mark.parametrize("name", ["DGX-GB200", "DGX-GB300"])
+@each("name", ["DGX-GB200", "DGX-GB300"])
 def test_a_rack_of_72_is_one_domain(name: str) -> None:
     assert CLUSTERS[name].gpus_per_node == CLUSTERS[name].gpus == 72
     assert type(CLUSTERS[name]).read(f"{name} gpus=256").gpus == 256

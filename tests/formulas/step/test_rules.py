@@ -10,6 +10,7 @@ from app.formulas.presets import Layout, ModelShape, model
 from app.formulas.step.degrees import Degrees, Middle, stage_layers, stage_of
 from app.formulas.step.numbers import columns
 from app.formulas.step.rules import OF_LAYOUTS, RULES
+from tests.each import each
 
 LLAMA = model("Llama-3.1-405B")
 QWEN = model("Qwen3-235B-A22B")
@@ -59,7 +60,7 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "text"), PUBLISHED)
+@each(("shape", "text"), PUBLISHED)
 def test_layouts_that_ran_are_legal(shape: ModelShape, text: str) -> None:
     assert memory_budget(shape, Layout.read(text)).total > 0
 
@@ -80,7 +81,7 @@ def broken(shape: ModelShape, on: Degrees) -> list[str]:
     return [rule.name for rule in RULES if rule.broken(shape, on)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("tensor=12", "divides the heads, 128, not 12; the nearest are tensor=8 and tensor=16"),
@@ -115,7 +116,7 @@ def test_a_refusal_names_its_rule_and_the_nearest_legal_value(text: str, says: s
     assert says in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("expert=3 data=4", "expert must divide the data and context parallel ranks, 4, not 3; "),
@@ -176,7 +177,7 @@ def column(layouts: list[Degrees]) -> Degrees:
     return Degrees(*(np.array(values) for values in zip(*layouts, strict=True)))
 
 
-@pytest.mark.parametrize("shape", [QWEN, GPT, model("DeepSeek-V3")], ids=lambda shape: shape.name)
+@each("shape", [QWEN, GPT, model("DeepSeek-V3")], ids=lambda shape: shape.name)
 def test_rules_refuse_the_same_layouts_in_columns_as_one_by_one(shape: ModelShape) -> None:
     layouts = drawn(600)
     found = {rule.name: rule.broken(shape, column(layouts)) for rule in RULES}

@@ -2,9 +2,10 @@ import pytest
 
 from app.formulas import throughput
 from app.simulators import throughput as simulated
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "columns", "processors"),
     [(4224, 1024, 132), (4352, 1024, 132), (129, 257, 3), (128, 256, 5), (1000, 3000, 7)],
 )
@@ -22,7 +23,7 @@ def test_wave_utilization_of_many_waves_is_nearly_everything() -> None:
     assert throughput.wave_utilization(1, 1, 128, 256, 132) == pytest.approx(1 / 132)
 
 
-@pytest.mark.parametrize(("launch", "device"), [(15e-6, 4.8e-3), (5e-6, 4.8e-3), (1e-6, 1e-5)])
+@each(("launch", "device"), [(15e-6, 4.8e-3), (5e-6, 4.8e-3), (1e-6, 1e-5)])
 def test_launch_bound_time_is_the_limit_of_many_kernels(launch: float, device: float) -> None:
     kernels = 384
     played = simulated.launched(kernels, launch, device)
@@ -30,9 +31,7 @@ def test_launch_bound_time_is_the_limit_of_many_kernels(launch: float, device: f
     assert 0 < played - limit == pytest.approx(min(launch, device / kernels), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("samples", "sample_time", "step_time"), [(256, 0.15, 0.4), (7, 0.3, 1.0), (3, 0.01, 5.0)]
-)
+@each(("samples", "sample_time", "step_time"), [(256, 0.15, 0.4), (7, 0.3, 1.0), (3, 0.01, 5.0)])
 def test_loader_workers_are_the_fewest_that_keep_up(
     samples: int, sample_time: float, step_time: float
 ) -> None:

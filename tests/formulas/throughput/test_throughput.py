@@ -23,6 +23,7 @@ from app.formulas.throughput import (
 )
 from app.formulas.transformer import step_flops, token_flops, training_flops
 from app.simulators.throughput import Machine, fused_attention, multiply, run, unfused_attention
+from tests.each import each
 from tests.tables import Row, rows
 
 DAY, HOUR = 86400.0, 3600.0
@@ -43,7 +44,7 @@ def test_training_time_of_llama_3_405b_and_of_the_papers_of_megatron() -> None:
     assert int(one_trillion / DAY + 0.5) == facts["training days 1T"]
 
 
-@pytest.mark.parametrize(
+@each(
     "row",
     [r for r in rows("palm_table3_mfu") if r.cells["tokens_per_s"]],
     ids=lambda row: row.text("model"),
@@ -68,7 +69,7 @@ def test_model_utilization_is_that_of_palms_table(row: Row) -> None:
     )
 
 
-@pytest.mark.parametrize("row", rows("korthikanti_table3_5"), ids=lambda row: row.text("model"))
+@each("row", rows("korthikanti_table3_5"), ids=lambda row: row.text("model"))
 def test_model_utilization_and_hardware_utilization_are_those_of_korthikantis_table(
     row: Row,
 ) -> None:
@@ -82,9 +83,7 @@ def test_model_utilization_and_hardware_utilization_are_those_of_korthikantis_ta
     assert hfu == pytest.approx(row.number("hfu"), abs=slack)
 
 
-@pytest.mark.parametrize(
-    "row", rows("llama3_table4"), ids=lambda row: f"{row.text('gpus')}-{row.text('seq_len')}"
-)
+@each("row", rows("llama3_table4"), ids=lambda row: f"{row.text('gpus')}-{row.text('seq_len')}")
 def test_model_utilization_of_llama_3s_table_is_a_rounded_pair(row: Row) -> None:
     percent = 100 * model_utilization(1e12 * row.number("tflops_per_gpu"), 1, 1, 989e12)
     # 430 is 43.5, 400 is 40.4 and 380 is 38.4 per cent of 989: the rates are rounded to tens, so the
@@ -97,7 +96,7 @@ def test_model_utilization_of_llama_3s_table_is_a_rounded_pair(row: Row) -> None
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "row",
     [
         r
@@ -126,9 +125,7 @@ def test_model_utilization_of_llama_3_405b_and_deepseek_v3_per_gpu_hour() -> Non
     assert 989 * deepseek == pytest.approx(342.6, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    "row", rows("flashattention"), ids=lambda row: f"{row.text('model')}-{row.text('context')}"
-)
+@each("row", rows("flashattention"), ids=lambda row: f"{row.text('model')}-{row.text('context')}")
 def test_hardware_utilization_of_flashattention_2_is_at_most_72_per_cent(row: Row) -> None:
     reached = hardware_utilization(1e12 * row.number("fa2"), 1, 1, gpu("A100").peak)
     assert 0.6 < reached <= 0.722

@@ -18,6 +18,7 @@ from app.formulas.transformer import (
     training_flops,
 )
 from app.simulators.transformer import backward, forward_products, weight_products
+from tests.each import each
 from tests.tables import Row, rows
 
 small = st.integers(1, 6)
@@ -53,9 +54,7 @@ def test_layer_flops_under_a_causal_mask_tend_to_half_of_the_scores() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "row", rows("megatron_sc21_table1"), ids=lambda row: f"{row.text('params')}B"
-)
+@each("row", rows("megatron_sc21_table1"), ids=lambda row: f"{row.text('params')}B")
 def test_step_flops_are_those_of_megatrons_days(row: Row) -> None:
     layers, hidden, batch = row.count("layers"), row.count("hidden"), row.count("batch")
     flops = step_flops(batch, 2048, layers, hidden, 51200, recompute="full")
@@ -109,7 +108,7 @@ def test_token_flops_are_those_of_a_step_over_its_tokens() -> None:
     assert token_flops(matrices, layers, 96, 128, s) == pytest.approx(step / (7 * s), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "within"),
     [("Llama-3.1-405B", 0.0025), ("Llama-3-70B", 0.0012), ("Qwen3-235B-A22B", 0.003)],
 )
@@ -162,7 +161,7 @@ def test_attention_share_is_that_of_the_products_counted() -> None:
     )
 
 
-@pytest.mark.parametrize("row", rows("gpt3_table_d1"), ids=lambda row: row.text("model"))
+@each("row", rows("gpt3_table_d1"), ids=lambda row: row.text("model"))
 def test_training_flops_and_petaflop_days_are_those_of_gpt_3(row: Row) -> None:
     flops = training_flops(int(1e6 * row.number("params")), row.number("tokens"))
     assert float(f"{flops:.2e}") == pytest.approx(row.number("flops"), rel=6e-3)
@@ -186,7 +185,7 @@ def test_training_flops_are_counted_with_each_parameter() -> None:
     assert training_flops(12 * h * h, tokens) == once + back
 
 
-@pytest.mark.parametrize("row", rows("chinchilla_table3"), ids=lambda row: row.text("model"))
+@each("row", rows("chinchilla_table3"), ids=lambda row: row.text("model"))
 def test_compute_optimal_is_chinchillas_table(row: Row) -> None:
     tokens, parameters = row.number("tokens"), row.number("params")
     best = compute_optimal(training_flops(int(parameters), tokens), tokens / parameters)

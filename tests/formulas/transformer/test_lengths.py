@@ -7,10 +7,11 @@ from app.formulas.transformer import (
     sequence_where_attention_equals,
     token_flops,
 )
+from tests.each import each
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("hidden", [4096, 8192])
+@each("causal", [False, True])
+@each("hidden", [4096, 8192])
 def test_sequence_where_attention_equals_doubles_a_layer_without_scores(
     hidden: int, causal: bool
 ) -> None:

@@ -13,6 +13,7 @@ from app.formulas.transformer import (
     model_parameters,
 )
 from app.simulators.transformer import Plan, elements, tensors
+from tests.each import each
 from tests.tables import Row, rows
 
 STORED_FREQUENCIES = {"Llama-2-7B": 2048, "Llama-2-13B": 2560, "Llama-2-70B": 5120}
@@ -29,12 +30,12 @@ def plan(shape: ModelShape) -> Plan:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_model_parameters_are_the_elements_of_all_tensors(name: str) -> None:
     assert model_parameters(MODELS[name]) == elements(tensors(plan(MODELS[name])))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_active_parameters_are_the_elements_that_one_token_meets(name: str) -> None:
     shape = MODELS[name]
     router = elements(tensors(plan(shape)))
@@ -57,7 +58,7 @@ def test_a_module_for_a_further_token_has_the_parameters_that_were_released() ->
     assert module == layer + 2 * 7168 * 7168 + 3 * 7168
 
 
-@pytest.mark.parametrize("row", rows("model_configs"), ids=lambda row: row.text("model"))
+@each("row", rows("model_configs"), ids=lambda row: row.text("model"))
 def test_model_parameters_and_active_parameters_are_those_of_the_released_weights(
     row: object,
 ) -> None:
@@ -72,7 +73,7 @@ def test_model_parameters_and_active_parameters_are_those_of_the_released_weight
         assert active_parameters(shape) == row.count("active_params")  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("row", rows("llama3_table3_arch"), ids=lambda row: row.text("model"))
+@each("row", rows("llama3_table3_arch"), ids=lambda row: row.text("model"))
 def test_shapes_of_llama_3_are_those_of_its_table(row: object) -> None:
     shape = model(f"Llama-3.1-{row.text('model')}")  # type: ignore[attr-defined]
     table = tuple(row.count(c) for c in ("layers", "d_model", "d_ff", "heads", "kv_heads"))  # type: ignore[attr-defined]
@@ -117,7 +118,7 @@ def test_layer_parameters_are_the_elements_of_a_layers_tensors(
     assert layer_parameters(hidden, heads, shared, feed_forward, gated, head) == counted
 
 
-@pytest.mark.parametrize("row", rows("gpt3_table_2_1"), ids=lambda row: row.text("model"))
+@each("row", rows("gpt3_table_2_1"), ids=lambda row: row.text("model"))
 def test_layer_parameters_make_up_the_models_of_gpt_3(row: object) -> None:
     layers, hidden = row.count("layers"), row.count("d_model")  # type: ignore[attr-defined]
     heads = (
@@ -137,7 +138,7 @@ def test_attention_parameters_need_heads_that_divide() -> None:
         attention_parameters(8191, 64, 8)
 
 
-@pytest.mark.parametrize("row", rows("megatron_sc21_table1"), ids=lambda row: row.text("params"))
+@each("row", rows("megatron_sc21_table1"), ids=lambda row: row.text("params"))
 def test_a_model_of_megatrons_table_has_the_parameters_that_it_prints(row: Row) -> None:
     known = [shape for shape in MODELS.values() if shape.name.startswith("Megatron-LM")]
     wanted = row.number("layers"), row.number("hidden"), row.number("heads")

@@ -7,6 +7,7 @@ import pytest
 from app.measurements.trace.communication import bus_factor, communicates, kind_of
 from app.measurements.trace.reading import reports
 from app.measurements.trace.report import TraceReport
+from tests.each import each
 from tests.measurements.trace.made import (
     Event,
     collective,
@@ -20,7 +21,7 @@ from tests.measurements.trace.made import (
 MICRO = 1e-6
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind"),
     [
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all_reduce"),
@@ -38,7 +39,7 @@ def test_a_kernels_name_says_that_and_what_it_communicates(name: str, kind: str)
     assert kind_of(name) == kind
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>",

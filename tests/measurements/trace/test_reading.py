@@ -14,6 +14,7 @@ from app.measurements.trace.events import EventFile
 from app.measurements.trace.reading import read_rank, reports
 from app.measurements.trace.samples import SAMPLES
 from app.measurements.trace.unpacking import blocks
+from tests.each import each
 from tests.measurements.trace.made import collective, flat, rank_of, report_of, step, trace, work
 
 SMALLEST = min(SAMPLES, key=lambda sample: sample.path.stat().st_size)
@@ -25,7 +26,7 @@ EVENTS = flat(
 PLAIN = trace(EVENTS, rank=0, world_size=4)
 
 
-@pytest.mark.parametrize(
+@each(
     "file",
     [
         gzip.compress(PLAIN),
@@ -79,9 +80,7 @@ def test_damaged_events_are_counted_and_left_out() -> None:
     assert sum(one.count for one in found.kernels if one.name == "kernel 2") == 7
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("dur", -5), ("ts", "NaN"), ("dur", "Infinity"), ("ts", 1e300)]
-)
+@each(("key", "value"), [("dur", -5), ("ts", "NaN"), ("dur", "Infinity"), ("ts", 1e300)])
 def test_times_that_cannot_be_are_left_out(key: str, value: object) -> None:
     broken = [{**EVENTS[5], key: value}, *EVENTS]
     found = report_of(trace(broken, rank=0, world_size=4))
@@ -89,7 +88,7 @@ def test_times_that_cannot_be_are_left_out(key: str, value: object) -> None:
     assert any("negative duration" in doubt for doubt in found.doubts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("file", "says"),
     [
         (b"", "no list of traceEvents"),
@@ -104,7 +103,7 @@ def test_times_that_cannot_be_are_left_out(key: str, value: object) -> None:
         ),
         (b'{"traceEvents": [{"a": "' + b"x" * (17 << 20), "longer than 16 MiB"),
     ],
-    ids=range(8),
+    ids=map(str, range(8)),
 )
 def test_what_is_not_a_trace_gets_one_sentence(file: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):

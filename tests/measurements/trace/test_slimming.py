@@ -10,6 +10,7 @@ from app.errors import InputError
 from app.measurements.trace.reading import read_rank, reports
 from app.measurements.trace.samples import SAMPLES
 from app.measurements.trace.slimming import slim
+from tests.each import each
 from tests.measurements.trace.made import Event, collective, flat, report_of, step, trace, work
 
 
@@ -32,7 +33,7 @@ SECRET: list[Event] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@each("packed", [False, True])
 def test_nothing_private_is_left(packed: bool) -> None:
     file = json.dumps(
         {

@@ -9,6 +9,7 @@ from app.measurements.trace.communication import NCCL_ALONE
 from app.measurements.trace.reading import read_rank
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.measurements.trace.tolls import Tolls
+from tests.each import each
 from tests.measurements.trace.made import (
     ALL_REDUCE,
     Event,
@@ -131,7 +132,7 @@ def test_without_launches_no_time_is_the_hosts_and_the_report_says_so() -> None:
     assert any("has no launches" in doubt for doubt in found.doubts)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+@each("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_the_breakdown_is_that_of_holistic_trace_analysis(sample: TraceSample) -> None:
     with sample.path.open("rb") as file:
         communicates = lambda name: NCCL_ALONE.search(name) is not None  # noqa: E731
