@@ -2,6 +2,8 @@
 
 from itertools import combinations
 
+import pytest
+
 from app.charts.board import Board, board_drawing, front_of
 from app.charts.paper import NARROW, WIDE, Paper
 from app.charts.svg import to_svg
