@@ -11,6 +11,8 @@ from fastapi.testclient import TestClient
 from app.config import Settings
 from app.main import create_app
 from app.network.languages import best
+from tests.each import each
+from tests.pages import PAGES
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 EXERCISE = "/exercises/testtime/points-or-percent"
@@ -49,6 +51,12 @@ def test_a_page_speaks_the_language_of_the_browser(client: TestClient) -> None:
     chinese = client.get("/", headers={"Accept-Language": "zh-CN"})
     assert lang(chinese.text) == "zh-Hans"
     assert "先预测训练一步的时间，再实测。" in chinese.text
+
+
+@each("path", PAGES.values())
+def test_every_page_speaks_the_language_of_the_browser(client: TestClient, path: str) -> None:
+    """Also one that is drawn in a thread of its own."""
+    assert lang(client.get(path, headers=GERMAN).text) == "de"
 
 
 def test_an_anonymous_english_visitor_pays_nothing(client: TestClient) -> None:
