@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -177,6 +178,12 @@ SOURCES = {
 
 def literal(node: ast.expr) -> str:
     """The words of a message, with 'size' for each value in it; empty if it is made elsewhere."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "translate"
+    ):
+        return re.sub(r"\{\w+(![rs])?(:[^}]*)?\}", "'size'", literal(node.args[0]))
     if isinstance(node, ast.Constant):
         return str(node.value)
     if not isinstance(node, ast.JoinedStr):

@@ -58,6 +58,11 @@ def plural(one: str, many: str, number: int, /, **values: object) -> str:
     return str(found).format(number=number, **values)
 
 
+def noted(sentence: str, /) -> str:
+    """*sentence* itself: it is translated where it is used."""
+    return sentence
+
+
 def of_scripts(code: str) -> str:
     """The sentences of the scripts, by the English ones: JSON."""
     return str(_spoken.scripts)
