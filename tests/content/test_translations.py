@@ -100,7 +100,9 @@ def test_an_original_that_has_changed_is_shown_until_someone_looks(chapter: Path
         Catalog.read([chapter.parent]).spoken("de").topic("testtime").exercises[0].language == "de"
     )
     changed(
-        chapter / "points-or-percent.yaml", "Points and percent are not the same.", "Mind the base."
+        chapter / "points-or-percent.yaml",
+        "Divide only for the second one, and by the value before training.",
+        "Mind the base.",
     )
     catalog = Catalog.read([chapter.parent])
     assert catalog.spoken("de").exercise("testtime/points-or-percent").language == "en"
