@@ -36,7 +36,7 @@ MAY: dict[str, set[str]] = {
     "yaml_file": {"errors"},
     "formulas": {"units"},
     "simulators": {"units"},
-    "charts": {"units", "simulators", "templating"},
+    "charts": {"units", "simulators", "templating", "translation"},
     "expressions": {"translation", "errors", "units", "formulas"},
     "db": {"errors", "config", "metrics"},
     "sandbox": {"errors", "units", "config", "metrics"},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from app.charts.axes import Axis, PixelScale, Tick, scale
 from app.charts.color import Color, Tone
 from app.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, text_width, widest
+from app.translation import translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,11 @@ class Bars:
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
         """The values: a header, then one row per part."""
-        rows = [("What", "Part", self.axis.label)]
+        rows = [(translate("What"), translate("Part"), self.axis.label)]
         for bar in self.bars:
             rows += [(bar.name, part.name, self.axis.text(part.value)) for part in bar.parts]
             if len(bar.parts) > 1:
-                rows.append((bar.name, "total", self.axis.text(bar.value)))
+                rows.append((bar.name, translate("total"), self.axis.text(bar.value)))
         return tuple(rows)
 
 

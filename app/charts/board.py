@@ -7,6 +7,7 @@ from functools import partial
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, widest
+from app.translation import plural, translate
 
 _TOP, _ROW, _HIGHEST = 34, 34, 300  # pixels: above the rows, of a row, of all rows
 _WIDEST, _TALLEST, _SMALLEST = 34, 24, 4  # pixels of a box
@@ -42,25 +43,39 @@ def board_drawing(board: Board) -> Drawing:
     """*board* as a drawing; its table has a row for each box."""
     front = front_of(list(board.learners))
     total = sum(board.learners.values())
-    where = "is on the front" if board.own in front else "is not on the front"
-    summary = (
-        f"{total} {'learner' if total == 1 else 'learners'}; the front has {len(front)} "
-        f"{'schedule' if len(front) == 1 else 'schedules'}, and yours {where}."
+    says = (
+        translate("{learners}; the front has {schedules}, and yours is on the front.")
+        if board.own in front
+        else translate("{learners}; the front has {schedules}, and yours is not on the front.")
+    )
+    summary = says.format(
+        learners=_learners(total),
+        schedules=plural("{number} schedule", "{number} schedules", len(front)),
     )
     rows = (
         (
             str(time),
             str(memory),
             str(count),
-            "yes" if (time, memory) in front else "no",
-            "yes" if (time, memory) == board.own else "",
+            translate("yes") if (time, memory) in front else translate("no"),
+            translate("yes") if (time, memory) == board.own else "",
         )
         for (time, memory), count in sorted(board.learners.items())
     )
-    head = ("Time", "Memory", "Learners", "On the front", "Yours")
+    head = (
+        translate("Time"),
+        translate("Memory"),
+        translate("Learners"),
+        translate("On the front"),
+        translate("Yours"),
+    )
     return Drawing(
         title=board.title, summary=summary, on=partial(_sheet, board), table=(head, *rows)
     )
+
+
+def _learners(count: int) -> str:
+    return plural("{number} learner", "{number} learners", count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +126,8 @@ def _boxes(board: Board, grid: _Grid) -> Iterator[Rect]:
     front = front_of(list(board.learners))
     for place, count in sorted(board.learners.items()):
         x, y = grid.middle(place)
-        learners = "learner" if count == 1 else "learners"
         is_own = place == board.own
-        mine = ", you among them" if is_own else ""
+        mine = translate(", you among them") if is_own else ""
         alone = is_own and count == 1 and grid.width >= _NAMED
         yield Rect(
             x=round(x - grid.width / 2, 2),
@@ -121,8 +135,14 @@ def _boxes(board: Board, grid: _Grid) -> Iterator[Rect]:
             width=round(grid.width, 2),
             height=round(grid.height, 2),
             color=Color.BLUE if place in front else Color.GRAY,
-            label=_label("you" if alone else str(count), grid),
-            says=f"time {place[0]}, memory {place[1]}: {count} {learners}{mine}",
+            label=_label(translate("you") if alone else str(count), grid),
+            says=translate(
+                "time {time}, memory {memory}: {learners}",
+                time=place[0],
+                memory=place[1],
+                learners=_learners(count),
+            )
+            + mine,
             outlined=True,
             marked=is_own,
         )
@@ -148,11 +168,11 @@ def _line(x1: float, y1: float, x2: float, y2: float, color: Color) -> Arrow:
 
 
 def _words(grid: _Grid) -> Iterator[Words]:
-    yield Words(0, 14, "Memory of the fullest rank, in units", quiet=True)
+    yield Words(0, 14, translate("Memory of the fullest rank, in units"), quiet=True)
     for time in grid.times[:: -(-len(grid.times) // _FEW)]:
         x, _ = grid.middle((time, grid.memories[0]))
         yield Words(x, grid.bottom + 18, str(time), anchor="middle", quiet=True)
     for memory in grid.memories[:: -(-len(grid.memories) // _FEW)]:
         _, y = grid.middle((grid.times[0], memory))
         yield Words(grid.left - 6, y + 4, str(memory), anchor="end", quiet=True)
-    yield Words(grid.right, grid.bottom + 36, "Time, in units", anchor="end", quiet=True)
+    yield Words(grid.right, grid.bottom + 36, translate("Time, in units"), anchor="end", quiet=True)

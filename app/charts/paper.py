@@ -1,5 +1,6 @@
 """The sizes that figures are drawn in, and the room that their texts take."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,7 +9,7 @@ LETTER = 12  # pixels, size of the letters
 _LINE = 18  # pixels, from one line of a legend to the next
 _BOX = 17  # pixels, the sample of color before a name
 _BETWEEN = 16  # pixels, between two entries of a legend
-_OTHER = 64
+_OTHER, _IDEOGRAM = 64, 100
 # Hundredths of the letter size that a letter takes, measured in the font of the pages.
 _WIDTHS = {
     24: "ijl",
@@ -30,6 +31,8 @@ _WIDTHS = {
     96: "%@",
     100: "W—",
 }
+_FIRST_IDEOGRAM = "\u2e80"
+_PIECES = re.compile(r"\s*(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff])[，。、；：）]*")
 _OF = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
 
 
@@ -62,7 +65,11 @@ def text_width(text: str) -> float:
     >>> text_width("iii") < text_width("mmm") < 3 * 12
     True
     """
-    return sum(_OF.get(letter, _OTHER) for letter in text) * LETTER / 100
+    return sum(_OF.get(letter) or _unlisted(letter) for letter in text) * LETTER / 100
+
+
+def _unlisted(letter: str) -> int:
+    return _IDEOGRAM if letter >= _FIRST_IDEOGRAM else _OTHER
 
 
 def widest(texts: Sequence[str]) -> float:
@@ -77,12 +84,19 @@ def wrapped(text: str, width: float) -> tuple[str, ...]:
     ('from the first', 'pass to the last')
     """
     lines: list[str] = []
-    for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}") <= width:
-            lines[-1] += f" {word}"
+    for word in _pieces(text):
+        if lines and text_width(lines[-1] + word) <= width:
+            lines[-1] += word
         else:
-            lines.append(word)
+            lines.append(word.lstrip())
     return tuple(lines)
+
+
+def _pieces(text: str) -> list[str]:
+    """Where a line may end: words with the space before them, and every ideogram."""
+    if any(letter >= _FIRST_IDEOGRAM for letter in text):
+        return _PIECES.findall(text)
+    return [f" {word}" for word in text.split()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Literal
 from app.charts.axes import Axis, PixelScale, Tick
 from app.charts.color import Color
 from app.charts.paper import NARROW, Legend, Paper, legend, widest
+from app.translation import translate
 
 Mark = Literal["circle", "square", "diamond", "triangle"]
 _TOP, _BOTTOM = 38, 42
@@ -60,7 +61,14 @@ class Scatter:
         """The values: a header, then a row per dot."""
         label = self.y.label
         rows: list[tuple[str, ...]] = [
-            ("Group", "What", self.x.label, label, f"{label}, low", f"{label}, high")
+            (
+                translate("Group"),
+                translate("What"),
+                self.x.label,
+                label,
+                translate("{label}, low", label=label),
+                translate("{label}, high", label=label),
+            )
         ]
         for group in self.groups:
             for dot in group.dots:

@@ -9,6 +9,7 @@ from app.charts.axes import Axis, PixelScale
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, text_width
+from app.translation import noted, plural, translate
 
 SIDE = 12  # places on either side of the middle one, which has the right value
 PLACES = range(-SIDE, SIDE + 1)
@@ -19,7 +20,7 @@ _GAP = 2  # between two bars
 _BESIDE, _BOLD = 5, 1.08  # pixels between a line and its text; width of bold letters
 _LOWEST = 3  # pixels of the lowest bar
 _LINES = (14, 31)  # heights of the texts at the two lines
-_NOTE = "The bars at the ends also hold everything beyond them."
+_NOTE = noted("The bars at the ends also hold everything beyond them.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +50,20 @@ def spread_drawing(spread: Spread) -> Drawing:
     """*spread* as a drawing."""
     total = sum(spread.counts.values())
     near = sum(count for place, count in spread.counts.items() if abs(place) <= 1)
-    summary = (
-        f"{total} {'guess' if total == 1 else 'guesses'}, {near} of them within a factor of 1.8 of "
-        f"the answer. {spread.right_says}; {spread.own_says}."
+    summary = plural(
+        "{number} guess, {near} of them within a factor of 1.8 of the answer. {right}; {own}.",
+        "{number} guesses, {near} of them within a factor of 1.8 of the answer. {right}; {own}.",
+        total,
+        near=near,
+        right=spread.right_says,
+        own=spread.own_says,
     )
     rows = ((_span(spread, place), str(count)) for place, count in sorted(spread.counts.items()))
     return Drawing(
         title=spread.title,
         summary=summary,
         on=partial(_sheet, spread),
-        table=(("Guess", "How many"), *rows),
+        table=((translate("Guess"), translate("How many")), *rows),
     )
 
 
@@ -71,8 +76,12 @@ def _span(spread: Spread, place: int) -> str:
     low = spread.axis.text(_rounded(_value(spread, place - 0.5)))
     high = spread.axis.text(_rounded(_value(spread, place + 0.5)))
     if place == -SIDE:
-        return f"less than {high}"
-    return f"more than {low}" if place == SIDE else f"{low} to {high}"
+        return translate("less than {high}", high=high)
+    return (
+        translate("more than {low}", low=low)
+        if place == SIDE
+        else translate("{low} to {high}", low=low, high=high)
+    )
 
 
 def _rounded(value: float) -> float:
@@ -138,7 +147,7 @@ def _words(spread: Spread, across: PixelScale, paper: Paper) -> Iterator[Words]:
             paper.inside(tick.at, tick.label), _FOOT + 18, tick.label, anchor="middle", quiet=True
         )
     yield Words(across.end, _FOOT + 36, spread.axis.label, anchor="end", quiet=True)
-    yield Words(0, _note_at(spread), _NOTE, quiet=True)
+    yield Words(0, _note_at(spread), translate(_NOTE), quiet=True)
 
 
 def _note_at(spread: Spread) -> int:

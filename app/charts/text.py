@@ -1,6 +1,7 @@
 """A timeline drawn in a terminal, one line per row."""
 
 from app.charts.timeline import Lane, Timeline
+from app.translation import translate
 
 _COLORS = {"F": "34", "B": "33", "I": "33", "W": "35"}
 _IDLE = "."
@@ -55,4 +56,4 @@ def _painted(text: str, kind: str, color: bool) -> str:
 
 def _legend(timeline: Timeline, color: bool) -> str:
     kinds = [f"{_painted(kind, kind, color)} {says}" for kind, says in timeline.kinds]
-    return "   ".join([*kinds, f"{_IDLE} idle"])
+    return "   ".join([*kinds, translate("{idle} idle", idle=_IDLE)])

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 from app.charts.axes import percent_text
 from app.simulators.pipeline import Played, Slot
+from app.translation import noted, plural, translate
 from app.units import SECOND, show
 
 _NOISE = 12  # decimals of a second
 SCHEDULE_NAMES = {
     "1f1b": "1F1B",
     "gpipe": "GPipe",
-    "naive": "naive",
-    "interleaved": "interleaved 1F1B",
+    "naive": noted("naive"),
+    "interleaved": noted("interleaved 1F1B"),
     "zb_h1": "ZB-H1",
     "zb_h2": "ZB-H2",
     "zb_v": "ZB-V",
@@ -23,10 +24,10 @@ SCHEDULE_NAMES = {
     "dualpipe_v": "DualPipeV",
 }
 SAID = {
-    "F": "forward",
-    "B": "backward",
-    "I": "backward, input gradient",
-    "W": "backward, weight gradient",
+    "F": noted("forward"),
+    "B": noted("backward"),
+    "I": noted("backward, input gradient"),
+    "W": noted("backward, weight gradient"),
 }
 
 
@@ -72,48 +73,54 @@ class Timeline:
             (row.name, row.note, " ".join(f"{bar.kind}{bar.label}" for bar in row.bars))
             for row in self.rows
         ]
-        return (("Device", "Holds", "In order"), *lines)
+        return ((translate("Device"), translate("Holds"), translate("In order")), *lines)
 
 
 def schedule_timeline(played: Played) -> Timeline:
     """The chart of a pipeline schedule."""
     schedule = played.schedule
-    shape = f"{_count(schedule.devices, 'stage')}, {_count(schedule.microbatches, 'micro-batch')}"
-    name = SCHEDULE_NAMES.get(schedule.name, schedule.name)
+    stages = plural("{number} stage", "{number} stages", schedule.devices)
+    count = plural("{number} micro-batch", "{number} micro-batches", schedule.microbatches)
+    name = translate(SCHEDULE_NAMES.get(schedule.name, schedule.name))
     found = {slot.kind for own in played.slots for slot in own}
     return Timeline(
-        title=f"{name[:1].upper()}{name[1:]}, {shape}",
+        title=f"{name[:1].upper()}{name[1:]}, {stages}, {count}",
         summary=summary(played),
         rows=tuple(
-            Lane(f"GPU {device}", f"{held:g} held", _bars(played, own))
+            Lane(
+                translate("GPU {device}", device=device),
+                translate("{held:g} held", held=held),
+                _bars(played, own),
+            )
             for device, (own, held) in enumerate(zip(played.slots, played.in_flight, strict=True))
         ),
         end=played.makespan,
-        kinds=tuple((kind, says) for kind, says in SAID.items() if kind in found),
+        kinds=tuple((kind, translate(says)) for kind, says in SAID.items() if kind in found),
         note=_note(played),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('h') else 's'}"
 
 
 def _note(played: Played) -> str:
     """Why the rows begin and end at different times, if steps overlap."""
     if not played.overlaps:
         return ""
-    return (
-        f"First pass to last: {show(played.makespan, SECOND)}. Gray at the ends of a row belongs "
-        "to the previous and the next step."
+    return translate(
+        "First pass to last: {makespan}. Gray at the ends of a row belongs to the "
+        "previous and the next step.",
+        makespan=show(played.makespan, SECOND),
     )
 
 
 def summary(played: Played) -> str:
     """Step time, ideal time and both bubbles in words."""
     step, ideal = (show(t, SECOND) for t in (played.step_time, played.ideal_time))
-    return (
-        f"step {step}, ideal {ideal}; idle {percent_text(played.bubble_ratio)} of the ideal time, "
-        f"{percent_text(played.bubble_fraction)} of the step"
+    return translate(
+        "step {step}, ideal {ideal}; idle {bubble_ratio} of the ideal time, "
+        "{bubble_fraction} of the step",
+        step=step,
+        ideal=ideal,
+        bubble_ratio=percent_text(played.bubble_ratio),
+        bubble_fraction=percent_text(played.bubble_fraction),
     )
 
 
@@ -123,8 +130,15 @@ def _bars(played: Played, own: Sequence[Slot]) -> tuple[TimeBar, ...]:
     bars = []
     for _, kind, microbatch, stage, start, end in own:
         letter = ascii_lowercase[stage // devices % 26] if chunked else ""
-        where = f", part {stage + 1} of the model" if chunked else ""
-        says = f"{SAID[kind]} of micro-batch {microbatch}{where}, {_time(start)} to {_time(end)}"
+        where = translate(", part {stage} of the model", stage=stage + 1) if chunked else ""
+        says = translate(
+            "{kind} of micro-batch {microbatch}{where}, {start} to {end}",
+            kind=translate(SAID[kind]),
+            microbatch=microbatch,
+            where=where,
+            start=_time(start),
+            end=_time(end),
+        )
         bars.append(TimeBar(start, end, kind, f"{microbatch}{letter}", says))
     return tuple(bars)
 

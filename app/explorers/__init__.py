@@ -30,6 +30,7 @@ from app.explorers.controls import (
 )
 from app.explorers.guessing import predicted, question, settings_text, untold
 from app.explorers.opening import Opened, opened
+from app.explorers.telling import told
 
 
 def _written() -> Iterator[Explorer]:
@@ -45,5 +46,5 @@ __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "Opened", "Select", "Slider", "StateTable", "Values", "address_text", "grouped",
     "opened", "predicted", "question", "read_controls", "settings_text", "shown_text", "since",
-    "slider_place", "untold", "Verdict", "with_ghosts",
+    "slider_place", "told", "untold", "Verdict", "with_ghosts",
 ]  # fmt: skip

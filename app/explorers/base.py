@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from app.charts.axes import percent_text
 from app.charts.svg import Figure
 from app.explorers.controls import Control, ControlValue
+from app.translation import noted, translate
 from app.units import RATIO, Unit, figures, show
 
 _NOISE = 1e-9  # of a sum
+COUNTED = (  # the nouns that are counted, one and many
+    noted("GPU"), noted("GPUs"), noted("copy"), noted("copies"), noted("layer"), noted("layers"),
+    noted("step"), noted("steps"), noted("clean step"), noted("clean steps"),
+    noted("rank"), noted("ranks"), noted("data-parallel rank"), noted("data-parallel ranks"),
+    noted("micro-batch"), noted("micro-batches"), noted("sequence"), noted("sequences"),
+    noted("node"), noted("nodes"), noted("other group"), noted("other groups"),
+    noted("pipeline stage"), noted("pipeline stages"), noted("pipeline chunk"),
+    noted("pipeline chunks"),
+)  # fmt: skip
 
 
 class Values(dict[str, ControlValue]):
@@ -69,7 +79,7 @@ def counted(number: float, noun: str, plural: str = "") -> str:
     >>> counted(1, "GPU"), counted(16384, "GPU"), counted(0, "copy", "copies")
     ('1 GPU', '16,384 GPUs', '0 copies')
     """
-    return f"{figures(number)} {noun if number == 1 else plural or noun + 's'}"
+    return f"{figures(number)} {translate(noun if number == 1 else plural or noun + 's')}"
 
 
 def divisor(total: int, most: int) -> int:
@@ -93,7 +103,7 @@ def change(now: float, before: float) -> str:
         return f"× {ratio:.3g}"
     percent = float(f"{100 * abs(ratio - 1):.2g}")
     if percent < 0.01:  # noqa: PLR2004
-        return "the same"
+        return translate("the same")
     return f"{'+' if ratio > 1 else '−'}{percent:g} %"
 
 

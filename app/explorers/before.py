@@ -5,8 +5,9 @@ from dataclasses import replace
 from app.charts.bars import Bars
 from app.charts.svg import Figure
 from app.explorers.base import Explored, KeyFigure, change
+from app.translation import noted, translate
 
-_BEFORE = "before"
+_BEFORE = noted("before")
 _PERCENT = " %"
 
 
@@ -20,7 +21,9 @@ def since(now: KeyFigure, before: Explored) -> tuple[str, str]:
     if now.value.endswith(_PERCENT):
         points = 100 * (now.exact - old.exact)
         sign = "+" if points > 0 else "−"
-        return old.value, f"{sign}{float(f'{abs(points):.2g}'):g} points"
+        return old.value, translate(
+            "{sign}{float:g} points", sign=sign, float=float(f"{abs(points):.2g}")
+        )
     return old.value, change(now.exact, old.exact)
 
 
@@ -34,5 +37,5 @@ def _beside(figure: Figure, before: Figure | None) -> Figure:
     if not (isinstance(figure, Bars) and isinstance(before, Bars)):
         return figure
     first, *others = figure.bars
-    old = replace(before.bars[0], name=_BEFORE)
+    old = replace(before.bars[0], name=translate(_BEFORE))
     return figure if old.parts == first.parts else replace(figure, bars=(first, old, *others))

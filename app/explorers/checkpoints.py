@@ -40,11 +40,17 @@ def _checkpoints(values: Values) -> Explored:
     series += [Series(Color.ORANGE, translate("simulated"), simulated)] if simulated else []
     own = expected_waste(interval, cost, mtbf, restart)
     best = expected_waste(young, cost, mtbf, restart)
-    says = (
-        f"Saving every {show(interval, SECOND)} wastes **{percent_text(own)}** of the time: "
-        f"{percent_text(cost / interval)} for writing checkpoints and "
-        f"{percent_text(interval / 2 / mtbf)} for repeating lost work. Young's interval, "
-        f"{show(young, SECOND)}, wastes {percent_text(best)}; Daly's is {show(daly, SECOND)}."
+    says = translate(
+        "Saving every {interval} wastes **{own}** of the time: {cost} for writing "
+        "checkpoints and {interval_2} for repeating lost work. Young's interval, "
+        "{young}, wastes {best}; Daly's is {daly}.",
+        interval=show(interval, SECOND),
+        own=percent_text(own),
+        cost=percent_text(cost / interval),
+        interval_2=percent_text(interval / 2 / mtbf),
+        young=show(young, SECOND),
+        best=percent_text(best),
+        daly=show(daly, SECOND),
     )
     facts = (
         quantity(noted("Young's interval"), young, SECOND),

@@ -22,11 +22,11 @@ from app.units import BYTE, SECOND, show
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
 _COLORS = {
-    "naive": Color.GRAY,
-    "ring": Color.BLUE,
-    "tree": Color.ORANGE,
-    "double tree": Color.PURPLE,
-    "hierarchical": Color.GREEN,
+    noted("naive"): Color.GRAY,
+    noted("ring"): Color.BLUE,
+    noted("tree"): Color.ORANGE,
+    noted("double tree"): Color.PURPLE,
+    noted("hierarchical"): Color.GREEN,
 }
 _TimeOfSize = Callable[[float], float]
 
@@ -42,17 +42,27 @@ def _race(values: Values) -> Explored:
     says = f"{show(size, BYTE)}: {show(own[fastest], SECOND)}"
     marks = [LabeledPoint(size, own[fastest], says, Grip("size"))]
     if _SIZES[0] < crossover < _SIZES[-1]:
-        label = f"ring = double tree at {show(crossover, BYTE)}"
+        label = translate("ring = double tree at {crossover}", crossover=show(crossover, BYTE))
         marks.append(LabeledPoint(crossover, algorithms["ring"](crossover), label))
     node = values.count("node")
-    says = (
-        f"At {show(size, BYTE)} on {ranks:,} ranks the **{fastest}** algorithm is fastest. A ring "
-        f"takes {ring_all_reduce_steps(ranks):,} steps and a tree {tree_all_reduce_steps(ranks)}; "
-        f"the ring wins above {show(crossover, BYTE)}, where bandwidth matters more than latency. "
-        + (
-            f"The hierarchical algorithm keeps most traffic inside the nodes of {node}."
-            if "hierarchical" in own
-            else f"The hierarchical algorithm needs at least two full nodes of {max(node, 2)} GPUs."
+    says = translate(
+        "At {size} on {ranks:,} ranks the **{fastest}** algorithm is fastest. A ring "
+        "takes {ring_all_reduce_steps:,} steps and a tree {tree_all_reduce_steps}; the "
+        "ring wins above {crossover}, where bandwidth matters more than latency. ",
+        size=show(size, BYTE),
+        ranks=ranks,
+        fastest=translate(fastest),
+        ring_all_reduce_steps=ring_all_reduce_steps(ranks),
+        tree_all_reduce_steps=tree_all_reduce_steps(ranks),
+        crossover=show(crossover, BYTE),
+    ) + (
+        translate(
+            "The hierarchical algorithm keeps most traffic inside the nodes of {node}.", node=node
+        )
+        if "hierarchical" in own
+        else translate(
+            "The hierarchical algorithm needs at least two full nodes of {node} GPUs.",
+            node=max(node, 2),
         )
     )
     facts = (
@@ -99,14 +109,23 @@ def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
     chunk = values.number("latency") * values.number("bandwidth")
     yield (
         ranks * chunk,
-        "There the ring spends as much time on latency as on transfer. The double tree is ahead "
-        "until the ring's shorter transfer makes up for its extra steps.",
+        translate(
+            "There the ring spends as much time on latency as on transfer. The double tree is "
+            "ahead until the ring's shorter transfer makes up for its extra steps."
+        ),
     )
-    yield chunk, "That is the size of one chunk; the array has as many chunks as there are ranks."
+    yield (
+        chunk,
+        translate(
+            "That is the size of one chunk; the array has as many chunks as there are ranks."
+        ),
+    )
     yield (
         chunk * (ring_all_reduce_steps(ranks) - tree_all_reduce_steps(ranks)),
-        "That is the product of bandwidth and the extra latency of the ring. A ring sends only "
-        "1/N of the array less than a double tree, so the size is N times as large.",
+        translate(
+            "That is the product of bandwidth and the extra latency of the ring. A ring sends only "
+            "1/N of the array less than a double tree, so the size is N times as large."
+        ),
     )
 
 

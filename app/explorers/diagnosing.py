@@ -22,26 +22,41 @@ from app.units import RATIO, SECOND
 
 _STEPS, _CHECKPOINTS = 4, 3  # in the trace
 _STALLS = {
-    "all-reduce": "an all-reduce that is not overlapped",
-    "bubble": "a pipeline that fills and drains",
-    "data": "a data loader that is too slow",
-    "checkpoint": "a checkpoint that all ranks wait for",
-    "none": "nothing",
+    "all-reduce": noted("an all-reduce that is not overlapped"),
+    "bubble": noted("a pipeline that fills and drains"),
+    "data": noted("a data loader that is too slow"),
+    "checkpoint": noted("a checkpoint that all ranks wait for"),
+    "none": noted("nothing"),
 }
 _SEEN = {
-    "all-reduce": "There is one gap per step, **at its end**: the computation is done and the "
-    "gradients are being reduced. Overlap, larger buckets or a smaller all-reduce shorten it.",
-    "bubble": "There is a gap **at both ends** of each step: this GPU waits for the first "
-    "micro-batch to arrive and for the last one to come back. More micro-batches or a better "
-    "schedule shorten it.",
-    "data": "There is a gap **before every micro-batch**: no communication is running and no "
-    "buffer is full; the next input is not ready. More workers or a cache shorten it.",
-    "checkpoint": "The gaps come **at fixed intervals**, independent of the steps. A faster or "
-    "asynchronous checkpoint shortens them; a better interval wastes less in total.",
-    "none": "There are no gaps: what is missing from the peak is lost inside the kernels.",
+    "all-reduce": noted(
+        "There is one gap per step, **at its end**: the computation is done and the "
+        "gradients are being reduced. Overlap, larger buckets or a smaller all-reduce shorten it."
+    ),
+    "bubble": noted(
+        "There is a gap **at both ends** of each step: this GPU waits for the first "
+        "micro-batch to arrive and for the last one to come back. More micro-batches or a better "
+        "schedule shorten it."
+    ),
+    "data": noted(
+        "There is a gap **before every micro-batch**: no communication is running and no "
+        "buffer is full; the next input is not ready. More workers or a cache shorten it."
+    ),
+    "checkpoint": noted(
+        "The gaps come **at fixed intervals**, independent of the steps. A faster or "
+        "asynchronous checkpoint shortens them; a better interval wastes less in total."
+    ),
+    "none": noted("There are no gaps: what is missing from the peak is lost inside the kernels."),
 }
 _CASES = {"a": "bubble", "b": "all-reduce", "c": "data", "d": "checkpoint", "e": "none"}
-_CHOICES = {case: f"case {case.upper()}" for case in _CASES} | _STALLS
+_CHOICES = {
+    "a": noted("case A"),
+    "b": noted("case B"),
+    "c": noted("case C"),
+    "d": noted("case D"),
+    "e": noted("case E"),
+    **_STALLS,
+}
 _Piece = tuple[float, bool]  # duration, and whether the GPU is busy
 
 
@@ -55,7 +70,11 @@ def _comb(values: Values) -> Explored:
     useful = interval if stall == "checkpoint" else work
     used = utilization_with_exposed(1.0, useful, waited)
     period = useful + waited
-    says = f"{_SEEN[stall]} The GPU is busy for **{percent_text(used)}** of the time."
+    says = translate(
+        "{seen} The GPU is busy for **{used}** of the time.",
+        seen=translate(_SEEN[stall]),
+        used=percent_text(used),
+    )
     facts = (
         *_to_find(values.word("stall")),
         share(noted("busy"), used),
@@ -97,11 +116,11 @@ def _to_find(word: str) -> Iterator[KeyFigure]:
 
 
 _PERIODS = {
-    "all-reduce": "the end of a step",
-    "bubble": "both ends of a step",
-    "data": "every micro-batch",
-    "checkpoint": "the clock, not the steps",
-    "none": "nothing",
+    "all-reduce": noted("the end of a step"),
+    "bubble": noted("both ends of a step"),
+    "data": noted("every micro-batch"),
+    "checkpoint": noted("the clock, not the steps"),
+    "none": noted("nothing"),
 }
 
 
@@ -129,8 +148,8 @@ def _trace(pieces: list[_Piece]) -> tuple[tuple[float, float], ...]:
 
 def _not_the_cause(chosen: str) -> str:
     """What the trace would look like with the cause that was chosen."""
-    stall = next(stall for stall, says in _STALLS.items() if says == chosen)
-    return f"Then it would look like this. {_SEEN[stall]}"
+    stall = next(stall for stall, says in _STALLS.items() if chosen in (says, translate(says)))
+    return translate("Then it would look like this. {seen}", seen=translate(_SEEN[stall]))
 
 
 COMB = Explorer(

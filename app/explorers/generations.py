@@ -15,7 +15,7 @@ _LINE = ("K40", "V100 SXM2", "A100 SXM 80GB", "H100 SXM", "B200 SXM", "B300 SXM"
 _OTHERS = ("TPU v4", "TPU v5p", "MI300X")
 _LATEST = _LINE[-1]
 _DENSE_ONLY = 2019  # structured sparsity came with the A100
-_YEAR = Axis("year", RATIO, year=True)
+_YEAR = Axis(noted("year"), RATIO, year=True)
 
 
 def _generations(values: Values) -> Explored:
@@ -24,18 +24,26 @@ def _generations(values: Values) -> Explored:
     sparse = values.word("peak") == "sparse"
     grown = {name: pairs[-1][1] for name, pairs in _growth(cards, sparse=sparse).items()}
     ridges = [card.peak / card.memory_bandwidth for card in (first, last)]
-    says = (
-        f"From {_shown(first)} to {_shown(last)} the peak grew **{figures(grown['peak'], 3)} "
-        f"times** and memory bandwidth {figures(grown['memory bandwidth'], 3)} times: a kernel "
-        f"must do {show(ridges[1], FLOP_PER_BYTE, 3)} to keep up, and needed "
-        f"{show(ridges[0], FLOP_PER_BYTE, 3)} then."
+    says = translate(
+        "From {shown} to {shown_2} the peak grew **{grown} times** and memory "
+        "bandwidth {grown_2} times: a kernel must do {ridges} to keep up, and needed "
+        "{ridges_2} then.",
+        shown=_shown(first),
+        shown_2=_shown(last),
+        grown=figures(grown["peak"], 3),
+        grown_2=figures(grown["memory bandwidth"], 3),
+        ridges=show(ridges[1], FLOP_PER_BYTE, 3),
+        ridges_2=show(ridges[0], FLOP_PER_BYTE, 3),
     )
     if not first.tensor_cores:
-        says += (
-            f" The {first.name} has no tensor cores: its peak is in FP32, the others' in 16 bits."
+        says += translate(
+            " The {name} has no tensor cores: its peak is in FP32, the others' in 16 bits.",
+            name=first.name,
         )
     if sparse:
-        says += " With sparsity every peak since 2020 is doubled, and no training run reaches it."
+        says += translate(
+            " With sparsity every peak since 2020 is doubled, and no training run reaches it."
+        )
     facts = (
         plain(noted("growth of the peak"), grown["peak"], 3),
         *(plain(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
@@ -47,15 +55,15 @@ def _generations(values: Values) -> Explored:
 
 
 def _shown(card: Gpu) -> str:
-    return f"the {card.name} ({card.year})"
+    return translate("the {name} ({year})", name=card.name, year=card.year)
 
 
 def _growth(cards: list[Gpu], *, sparse: bool) -> Mapping[str, tuple[tuple[float, float], ...]]:
     """Each quantity over the years, relative to the first card that has it."""
     quantities = {
-        "peak": [_peak(card, sparse=sparse) for card in cards],
-        "memory bandwidth": [card.memory_bandwidth for card in cards],
-        "memory": [card.memory for card in cards],
+        noted("peak"): [_peak(card, sparse=sparse) for card in cards],
+        noted("memory bandwidth"): [card.memory_bandwidth for card in cards],
+        noted("memory"): [card.memory for card in cards],
         "NVLink": [card.nvlink for card in cards],
     }
     found = {}
@@ -118,14 +126,18 @@ def _not_the_growth(values: Values) -> Iterator[tuple[float, str]]:
     first, last = GPUS[values.word("since")], GPUS[_LATEST]
     yield (
         last.memory_bandwidth / first.memory_bandwidth,
-        "That is how memory bandwidth grew. The peak grew faster, thanks to tensor cores and "
-        "fewer bits.",
+        translate(
+            "That is how memory bandwidth grew. The peak grew faster, thanks to tensor cores and "
+            "fewer bits."
+        ),
     )
-    yield last.memory / first.memory, "That is how the memory grew."
+    yield last.memory / first.memory, translate("That is how the memory grew.")
     yield (
         2.0 ** ((last.year - first.year) / 2),
-        "That is a doubling every two years, as in Moore's law. Tensor cores and shorter numbers "
-        "added to it.",
+        translate(
+            "That is a doubling every two years, as in Moore's law. Tensor cores and shorter "
+            "numbers added to it."
+        ),
     )
 
 

@@ -25,10 +25,10 @@ _NEWEST_FIRST = sorted(_ALL, key=lambda name: (-_ALL[name].year, name))
 _CARDS = {name: f"{name} ({_ALL[name].year})" for name in ("H100 SXM", *_NEWEST_FIRST)}
 _NODE = 8  # GPUs
 _USES = {
-    "HBM": "kernels",
-    "NVLink": "tensor parallelism",
-    "network": "pipeline and data parallelism",
-    "across pods": "data parallelism",
+    "HBM": noted("kernels"),
+    "NVLink": noted("tensor parallelism"),
+    "network": noted("pipeline and data parallelism"),
+    "across pods": noted("data parallelism"),
 }
 _MESSAGES = tuple(10.0**power for power in range(6, 13))  # 1 MB to 1 TB
 _TONES = {
@@ -54,11 +54,11 @@ def _hierarchy(values: Values) -> Explored:
     says = _gap(card, ways, values.number("network"))
     facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        share(f"{name}, of HBM", rate / rates["HBM"])
+        share(translate("{name}, of HBM", name=translate(name)), rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
-    of = f"a node of {_NODE}" if gpus > 1 else "one GPU"
+    of = translate("a node of 8") if gpus > 1 else translate("one GPU")
     chart = Bars(
         title=translate("Bandwidth of {of}, both directions", of=of)
         if ways > 1
@@ -84,7 +84,7 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
             for name, rate in rates.items()
         ),
         marks=tuple(
-            LabeledPoint(size, time, f"{name}: {show(time, SECOND, 3)}", grips.get(name))
+            LabeledPoint(size, time, f"{translate(name)}: {show(time, SECOND, 3)}", grips.get(name))
             for name, time in took.items()
         ),
     )
@@ -93,13 +93,19 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
 def _gap(card: Gpu, ways: int, network: float) -> str:
     """How much faster NVLink is than the network, by each convention."""
     if not card.nvlink:
-        return "This card has no NVLink; traffic to other GPUs goes over PCIe and the network."
+        return translate(
+            "This card has no NVLink; traffic to other GPUs goes over PCIe and the network."
+        )
     alike = card.nvlink / network
-    return (
-        f"NVLink is **{figures(alike, 3)} times** as fast as the network of one GPU when both are "
-        f"counted the same way. It is {figures(2 * alike, 3)} times as fast if, as in "
-        f"datasheets, NVLink counts both directions and the network one; and "
-        f"{figures(alike / _NODE, 3)} times as fast as the network of all {_NODE} GPUs of a node."
+    return translate(
+        "NVLink is **{alike} times** as fast as the network of one GPU when both are "
+        "counted the same way. It is {alike_2} times as fast if, as in datasheets, "
+        "NVLink counts both directions and the network one; and {alike_3} times as "
+        "fast as the network of all {node} GPUs of a node.",
+        alike=figures(alike, 3),
+        alike_2=figures(2 * alike, 3),
+        alike_3=figures(alike / _NODE, 3),
+        node=_NODE,
     )
 
 
@@ -112,7 +118,11 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
             name,
             (Part(_TONES[name], _USES[name], rates[name]),),
             show(rates[name], BYTE_PER_SECOND)
-            + ("" if name == "HBM" else f", {percent_text(rates[name] / rates['HBM'])} of HBM"),
+            + (
+                ""
+                if name == "HBM"
+                else translate(", {rates} of HBM", rates=percent_text(rates[name] / rates["HBM"]))
+            ),
         )
         for name in shown
     )
@@ -124,11 +134,14 @@ def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:
     gpus = _NODE if values.word("of") == "node" else 1
     nvlink = card.nvlink * gpus
     if both:
-        yield nvlink, "That is one direction. Here, both are counted, as in a datasheet."
+        yield nvlink, translate("That is one direction. Here, both are counted, as in a datasheet.")
     else:
-        yield 2 * nvlink, "That is the datasheet's number: both directions together."
-    yield card.memory_bandwidth * gpus, "That is HBM, the memory of the GPU itself."
-    yield values.number("network") * gpus * (2 if both else 1), "That is the network card."
+        yield 2 * nvlink, translate("That is the datasheet's number: both directions together.")
+    yield card.memory_bandwidth * gpus, translate("That is HBM, the memory of the GPU itself.")
+    yield (
+        values.number("network") * gpus * (2 if both else 1),
+        translate("That is the network card."),
+    )
 
 
 HIERARCHY = Explorer(
@@ -149,7 +162,7 @@ HIERARCHY = Explorer(
             {"one": noted("one direction"), "both": noted("both directions")},
         ),
         Select(
-            "of", noted("Bandwidth of"), {"gpu": noted("one GPU"), "node": f"a node of {_NODE}"}
+            "of", noted("Bandwidth of"), {"gpu": noted("one GPU"), "node": noted("a node of 8")}
         ),
         Slider(
             "network",

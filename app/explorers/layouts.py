@@ -44,11 +44,11 @@ from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
 
 _MEMORY_TONES = {
-    "weights": Tone.WEIGHTS,
-    "gradients": Tone.GRADIENTS,
-    "optimizer": Tone.OPTIMIZER,
-    "activations": Tone.ACTIVATIONS,
-    "buffers": Tone.BUFFERS,
+    noted("weights"): Tone.WEIGHTS,
+    noted("gradients"): Tone.GRADIENTS,
+    noted("optimizer"): Tone.OPTIMIZER,
+    noted("activations"): Tone.ACTIVATIONS,
+    noted("buffers"): Tone.BUFFERS,
 }  # buffers: logits, what a backward pass holds for a moment, workspaces
 _TIME_TONES = {
     "products": Tone.COMPUTE,
@@ -61,6 +61,12 @@ _TIME_TONES = {
     "skew": Tone.IDLE,
     "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
+PARTS = (  # of a step, and the kinds of parallelism that communicate
+    noted("products"), noted("attention"), noted("element-wise"), noted("head"),
+    noted("recompute"), noted("launches"), noted("bubble"), noted("skew"), noted("optimizer"),
+    noted("tensor"), noted("pipeline"), noted("context"), noted("expert"), noted("data"),
+    noted("messages"),
+)  # fmt: skip
 _MORE_CARDS = ("B300", *RACKS)
 # Presets in the list after those that are asked for most; a shape is there once.
 _MORE_MODELS = tuple(
@@ -78,17 +84,26 @@ def _explored(values: Values) -> Explored:
     room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
     largest = max(_MEMORY_TONES, key=lambda part: float(getattr(memory, part)))
     verdict = (
-        f"It **fits**, with {show(room - memory.total, BYTE)} to spare."
+        translate("It **fits**, with {room} to spare.", room=show(room - memory.total, BYTE))
         if fits(model, cluster, layout)
-        else f"It does **not fit**: {show(memory.total, BYTE)} on a card of {show(room, BYTE)}, "
-        f"most of it {largest}."
+        else translate(
+            "It does **not fit**: {total} on a card of {room}, most of it {largest}.",
+            total=show(memory.total, BYTE),
+            room=show(room, BYTE),
+            largest=translate(largest),
+        )
     )
-    says = (
-        f"{counted(layout.data, 'data-parallel rank')}, "
-        f"{counted(layout.microbatches, 'micro-batch', 'micro-batches')} each. {verdict} "
-        f"A step of {layout.tokens:,} tokens takes {show(times.total, SECOND)}, "
-        f"**{percent_text(used)}** of the peak.{_better(model, cluster, layout)}"
-        "\n\n[How far to trust this](/trust): the same formulas against published runs."
+    says = translate(
+        "{data_parallel_rank}, {micro_batch} each. {verdict} A step of {tokens:,} "
+        "tokens takes {total}, **{used}** of the peak.{better}\n\n[How far to trust "
+        "this](/trust): the same formulas against published runs.",
+        data_parallel_rank=counted(layout.data, "data-parallel rank"),
+        micro_batch=counted(layout.microbatches, "micro-batch", "micro-batches"),
+        verdict=verdict,
+        tokens=layout.tokens,
+        total=show(times.total, SECOND),
+        used=percent_text(used),
+        better=_better(model, cluster, layout),
     )
     facts = (
         plain(noted("data parallel"), layout.data),
@@ -126,9 +141,9 @@ def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: st
         title=translate("Memory of the fullest GPU"),
         summary=summary,
         axis=Axis(translate("bytes"), BYTE),
-        bars=(Bar("memory", parts),),
+        bars=(Bar(translate("memory"), parts),),
         limit=room,
-        limit_says=f"{show(room, BYTE)} of memory",
+        limit_says=translate("{room} of memory", room=show(room, BYTE)),
     )
 
 
@@ -152,7 +167,7 @@ def _tone(part: str) -> Tone:
 
 
 def _words(part: str) -> str:
-    return part.replace("_", "-")
+    return translate(part.replace("_", "-"))
 
 
 def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:
@@ -168,8 +183,8 @@ def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:
     found.sort(reverse=True)
     best = [f"{name} ({percent_text(used)})" for used, name in found[:_NEIGHBORS] if used > own]
     if not best:
-        return " No neighboring layout that fits is faster."
-    return f" Faster neighbors: {', '.join(best)}."
+        return translate(" No neighboring layout that fits is faster.")
+    return translate(" Faster neighbors: {best}.", best=", ".join(best))
 
 
 def _neighbors(layout: Layout) -> Iterator[tuple[str, Layout]]:
@@ -183,7 +198,7 @@ def _neighbors(layout: Layout) -> Iterator[tuple[str, Layout]]:
                 data = copies // changed
                 degrees = {name: changed, "data": data, "microbatches": sequences // data}
                 with suppress(ValueError):  # chunks that interleave go into fewer micro-batches
-                    yield f"{name} {changed}", replace(layout, **degrees)
+                    yield f"{translate(name)} {changed}", replace(layout, **degrees)
 
 
 def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
@@ -193,15 +208,19 @@ def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
     bubble = bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
     yield (
         1 - bubble,
-        "That counts the bubble alone. Communication that is not hidden and recomputation take "
-        "time as well, and kernels do not reach the peak.",
+        translate(
+            "That counts the bubble alone. Communication that is not hidden and recomputation take "
+            "time as well, and kernels do not reach the peak."
+        ),
     )
-    yield bubble, "That is the bubble: the share of the step in which a GPU waits."
+    yield bubble, translate("That is the bubble: the share of the step in which a GPU waits.")
     times = step_time(placed.model, placed.cluster, layout)
     yield (
         times.compute / times.total,
-        "That is the share of the step that computes; while it computes, a GPU does not reach "
-        "its peak.",
+        translate(
+            "That is the share of the step that computes; while it computes, a GPU does not reach "
+            "its peak."
+        ),
     )
 
 

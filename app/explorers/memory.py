@@ -24,19 +24,23 @@ from app.formulas.memory import (
 from app.translation import noted, translate
 from app.units import BYTE, SECOND, figures, show
 
-_RECIPES = {"16": "16 bytes, Adam", "18": "18, FP32 gradients", "12": "12, no master copy"}
+_RECIPES = {
+    "16": noted("16 bytes, Adam"),
+    "18": noted("18, FP32 gradients"),
+    "12": noted("12, no master copy"),
+}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
 _MOMENT = 4.0  # bytes of each of Adam's two moments
 _STAGES: Mapping[ZeroStage, str] = {
-    0: "data parallel",
-    1: "ZeRO stage 1",
-    2: "ZeRO stage 2",
-    3: "ZeRO stage 3",
+    0: noted("data parallel"),
+    1: noted("ZeRO stage 1"),
+    2: noted("ZeRO stage 2"),
+    3: noted("ZeRO stage 3"),
 }
 _NODE = 8  # GPUs that NVLink connects
-_INSIDE = ("in groups, NVLink", "in groups, network")
+_INSIDE = (noted("in groups, NVLink"), noted("in groups, network"))
 _LIMITS = 4  # times the memory of a GPU: what is longer is torn off
-_BYTES = Axis("bytes on each GPU", BYTE)
+_BYTES = Axis(noted("bytes on each GPU"), BYTE)
 
 
 def _state(values: Values) -> Explored:
@@ -48,11 +52,18 @@ def _state(values: Values) -> Explored:
         parts = tuple(_parts(parameters, ranks, stage, split))
         bars.append(Bar(name, parts, show(whole, BYTE)))
         fits += [name] if whole <= memory else []
-    verdict = f"The lowest stage that fits is **{fits[0]}**." if fits else "**None of them fits.**"
-    says = (
-        f"{figures(parameters / 1e9)} billion parameters on {counted(ranks, 'GPU')} of "
-        f"{show(memory, BYTE)}. "
-        f"{verdict} Activations are not included."
+    verdict = (
+        translate("The lowest stage that fits is **{fits}**.", fits=translate(fits[0]))
+        if fits
+        else translate("**None of them fits.**")
+    )
+    says = translate(
+        "{parameters} billion parameters on {gpu} of {memory}. {verdict} Activations "
+        "are not included.",
+        parameters=figures(parameters / 1e9),
+        gpu=counted(ranks, "GPU"),
+        memory=show(memory, BYTE),
+        verdict=verdict,
     )
     facts = tuple(quantity(bar.name, bar.value, BYTE) for bar in bars)
     chart = Bars(
@@ -61,7 +72,7 @@ def _state(values: Values) -> Explored:
         axis=_BYTES,
         bars=tuple(bars),
         limit=memory,
-        limit_says=f"{show(memory, BYTE)} of memory",
+        limit_says=translate("{memory} of memory", memory=show(memory, BYTE)),
         end=_LIMITS * memory,
     )
     return Explored(says, facts, (chart,))
@@ -75,11 +86,11 @@ def _parts(
         parameters * each / (ranks if stage >= sharded_from else 1)
         for each, sharded_from in zip(split, (3, 2, 1), strict=True)
     )
-    yield Part(Tone.WEIGHTS, "weights", weights)
-    yield Part(Tone.GRADIENTS, "gradients", gradients)
+    yield Part(Tone.WEIGHTS, translate("weights"), weights)
+    yield Part(Tone.GRADIENTS, translate("gradients"), gradients)
     moment = optimizer * _MOMENT / split[2]
     if master := optimizer - 2 * moment:
-        yield Part(Tone.MASTER, "master", master)
+        yield Part(Tone.MASTER, translate("master"), master)
     yield Part(Tone.FIRST_MOMENT, "m", moment)
     yield Part(Tone.SECOND_MOMENT, "v", moment)
 
@@ -94,12 +105,20 @@ def _hybrid(values: Values) -> Explored:
     own = hybrid_shard_traffic(weights, group, groups)
     inside, across = _times(values, group, groups)
     state = hybrid_shard_state_bytes(round(weights / 2), group)
-    says = (
-        f"In groups of **{group:,}**, a GPU sends {show(own.intra_bytes, BYTE)} inside its group "
-        f"and {show(own.inter_bytes, BYTE)} to {counted(groups - 1, 'other group')}, which takes "
-        f"**{show(inside + across, SECOND)}**, and it holds {show(state, BYTE)} of state. "
-        f"Groups of {fastest:,} are fastest: {show(sum(times[fastest]), SECOND)}. A group that is "
-        f"larger than a node of {_NODE} sends everything over the network."
+    says = translate(
+        "In groups of **{group:,}**, a GPU sends {intra_bytes} inside its group and "
+        "{inter_bytes} to {other_group}, which takes **{inside}**, and it holds "
+        "{state} of state. Groups of {fastest:,} are fastest: {times}. A group that is "
+        "larger than a node of {node} sends everything over the network.",
+        group=group,
+        intra_bytes=show(own.intra_bytes, BYTE),
+        inter_bytes=show(own.inter_bytes, BYTE),
+        other_group=counted(groups - 1, "other group"),
+        inside=show(inside + across, SECOND),
+        state=show(state, BYTE),
+        fastest=fastest,
+        times=show(sum(times[fastest]), SECOND),
+        node=_NODE,
     )
     facts = (
         quantity(noted("inside"), own.intra_bytes, BYTE),
@@ -114,12 +133,12 @@ def _hybrid(values: Values) -> Explored:
         axis=Axis(translate("time"), SECOND),
         bars=tuple(
             Bar(
-                f"groups of {size:,}" + (" ◀" if size == group else ""),
+                translate("groups of {size:,}", size=size) + (" ◀" if size == group else ""),
                 (
                     Part(
                         Tone.NVLINK if size <= _NODE else Tone.NETWORK, _INSIDE[size > _NODE], ins
                     ),
-                    Part(Tone.ACROSS_PODS, "across groups", out),
+                    Part(Tone.ACROSS_PODS, translate("across groups"), out),
                 ),
             )
             for size, (ins, out) in times.items()
@@ -142,15 +161,17 @@ def _not_stage_three(values: Values) -> Iterator[tuple[float, str]]:
     split = _SPLIT[values.word("recipe")]
     yield (
         parameters * sum(split),
-        "That is the whole state. Stage 3 shards all of it over the data-parallel GPUs.",
+        translate("That is the whole state. Stage 3 shards all of it over the data-parallel GPUs."),
     )
     yield (
         parameters * split[0] / ranks,
-        "That is the weights alone. Stage 3 shards the gradients and the optimizer state as well, "
-        "and each GPU holds its shard of all three.",
+        translate(
+            "That is the weights alone. Stage 3 shards the gradients and the optimizer state as "
+            "well, and each GPU holds its shard of all three."
+        ),
     )
     for stage in (1, 2):
-        says = f"That is stage {stage}. Stage 3 shards the weights too."
+        says = translate("That is stage {stage}. Stage 3 shards the weights too.", stage=stage)
         yield zero_state_bytes(parameters, ranks, stage, *split), says
 
 

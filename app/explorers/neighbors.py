@@ -8,17 +8,23 @@ from app.explorers.controls import Control, Select, Slider, address_text
 from app.explorers.placements import Placement, exact_placement
 from app.explorers.projecting import Projection, projection
 from app.formulas.presets import Layout
+from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
 
 MOST = 3  # neighbors that are shown
-HEADER = ("One change", "Step", "Memory per GPU", "GPU-hours of the run")
+HEADER = (
+    noted("One change"),
+    noted("Step"),
+    noted("Memory per GPU"),
+    noted("GPU-hours of the run"),
+)
 _DEGREES = ("gpus", "tensor", "pipeline", "virtual", "context", "micro")  # doubled and halved
 _RISING = {"stage": ("0", "1", "2", "3"), "recompute": ("none", "selective", "operations", "full")}
 _AGAIN = {
-    "none": "No recomputation",
-    "selective": "Selective recomputation",
-    "operations": "Recomputation of operations",
-    "full": "Full recomputation",
+    "none": noted("No recomputation"),
+    "selective": noted("Selective recomputation"),
+    "operations": noted("Recomputation of operations"),
+    "full": noted("Full recomputation"),
 }
 _GAIN = 0.005  # of the GPU-hours: the formulas are not more exact than that
 
@@ -117,12 +123,28 @@ def _steps(control: Control, values: Values) -> Iterator[float | str]:
 
 def _named(name: str, value: str, layout: Layout) -> str:
     return {
-        "tensor": f"Tensor parallelism {layout.tensor}, data parallelism {layout.data}",
-        "context": f"Context parallelism {layout.context}, data parallelism {layout.data}",
-        "virtual": counted(layout.virtual, "pipeline chunk") + " per GPU",
-        "pipeline": f"{counted(layout.pipeline, 'pipeline stage')}, data parallelism {layout.data}",
-        "gpus": f"{counted(layout.gpus, 'GPU')}: data parallelism {layout.data}",
-        "micro": f"Micro-batches of {counted(layout.micro_batch, 'sequence')}",
-        "stage": f"ZeRO stage {value}",
+        "tensor": translate(
+            "Tensor parallelism {tensor}, data parallelism {data}",
+            tensor=layout.tensor,
+            data=layout.data,
+        ),
+        "context": translate(
+            "Context parallelism {context}, data parallelism {data}",
+            context=layout.context,
+            data=layout.data,
+        ),
+        "virtual": counted(layout.virtual, "pipeline chunk") + translate(" per GPU"),
+        "pipeline": translate(
+            "{pipeline_stage}, data parallelism {data}",
+            pipeline_stage=counted(layout.pipeline, "pipeline stage"),
+            data=layout.data,
+        ),
+        "gpus": translate(
+            "{gpu}: data parallelism {data}", gpu=counted(layout.gpus, "GPU"), data=layout.data
+        ),
+        "micro": translate(
+            "Micro-batches of {sequence}", sequence=counted(layout.micro_batch, "sequence")
+        ),
+        "stage": translate("ZeRO stage {value}", value=value),
         "recompute": _AGAIN.get(value, ""),
     }[name]

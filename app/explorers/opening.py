@@ -7,6 +7,7 @@ from types import MappingProxyType
 from app.errors import nearest
 from app.explorers.base import Explored, Explorer, Explorers, Values
 from app.explorers.controls import read_controls
+from app.explorers.telling import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def opened(
     values, corrections = read_controls(explorer.controls, state)
     if corrections:
         raise ValueError(" ".join(corrections))
-    shown = explorer.explore(Values(values))
+    shown = told(explorer.explore(Values(values)))
     if shown.notice:
         raise ValueError(shown.notice)
     return Opened(explorer, Values(values), shown)

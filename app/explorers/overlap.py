@@ -17,14 +17,20 @@ from app.explorers.base import (
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
 from app.simulators.overlap import Span, buckets, gathers
-from app.translation import noted
+from app.translation import noted, translate
 from app.units import SECOND, show
 
-_BACKWARD = (("B", "backward pass of a layer"), ("C", "all-reduce of a bucket's gradients"))
-_FORWARD = (("F", "forward pass of a layer"), ("C", "all-gather of a layer's weights"))
+_BACKWARD = (
+    ("B", noted("backward pass of a layer")),
+    ("C", noted("all-reduce of a bucket's gradients")),
+)
+_FORWARD = (
+    ("F", noted("forward pass of a layer")),
+    ("C", noted("all-gather of a layer's weights")),
+)
 
 
-_SENT = {"gradients": "gradients, in buckets", "weights": "weights, prefetched"}
+_SENT = {"gradients": noted("gradients, in buckets"), "weights": noted("weights, prefetched")}
 
 
 def _overlap(values: Values) -> Explored:
@@ -42,19 +48,31 @@ def _gradients(values: Values) -> Explored:
         f"{layers - at}" if bucket == 1 else f"{max(1, layers - at - bucket + 1)}–{layers - at}"
         for at in range(0, layers, bucket)
     ]
-    works = _bars("B", _after(layers, compute), _down(layers), "backward pass of layer")
-    sends = _bars("C", sent, names, "all-reduce of layer" + ("s" if bucket > 1 else ""))
+    works = _bars("B", _after(layers, compute), _down(layers), translate("backward pass of layer"))
+    sends = _bars("C", sent, names, _reduced(bucket))
     exposed = left(sent[-1][1], backward)
-    says = _says(exposed, talk, backward, "backward") + (
-        "A bucket takes less time to reduce than the next one to compute, so only the last one is "
-        "exposed."
+    says = _says(exposed, talk, backward, noted("backward")) + (
+        translate(
+            "A bucket takes less time to reduce than the next one to compute, so only the last one "
+            "is exposed."
+        )
         if latency + bucket * message <= bucket * compute
-        else "A bucket takes longer to reduce than the next one to compute, so buckets queue up."
+        else translate(
+            "A bucket takes longer to reduce than the next one to compute, so buckets queue up."
+        )
     )
     if asked > layers:
-        says += f" There are {counted(layers, 'layer')}, so a single bucket holds them all."
-    rows = (Lane("compute", "", works), Lane("network", "", sends))
-    return _shown(says, "A backward pass", rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
+        says += translate(
+            " There are {layer}, so a single bucket holds them all.", layer=counted(layers, "layer")
+        )
+    rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
+    return _shown(
+        says, translate("A backward pass"), rows, sent[-1][1], exposed, talk, backward, _BACKWARD
+    )
+
+
+def _reduced(bucket: int) -> str:
+    return translate("all-reduce of layers") if bucket > 1 else translate("all-reduce of layer")
 
 
 def _weights(values: Values) -> Explored:
@@ -64,23 +82,31 @@ def _weights(values: Values) -> Explored:
     forward, talk = layers * compute, layers * gather
     exposed = left(worked[-1][1], forward)
     names = [str(layer + 1) for layer in range(layers)]
-    works = _bars("F", worked, names, "forward pass of layer")
-    sends = _bars("C", fetched, names, "all-gather of layer")
+    works = _bars("F", worked, names, translate("forward pass of layer"))
+    sends = _bars("C", fetched, names, translate("all-gather of layer"))
     steady = exposed_gather_time(gather, compute)
-    says = _says(exposed, talk, forward, "forward") + (
-        "Nothing is prefetched, so every all-gather is exposed."
+    says = _says(exposed, talk, forward, noted("forward")) + (
+        translate("Nothing is prefetched, so every all-gather is exposed.")
         if ahead == 0
-        else f"Prefetching {ahead}, {show(steady, SECOND)} of each later all-gather is exposed."
+        else translate(
+            "Prefetching {ahead}, {steady} of each later all-gather is exposed.",
+            ahead=ahead,
+            steady=show(steady, SECOND),
+        )
     )
-    rows = (Lane("compute", "", works), Lane("network", "", sends))
+    rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
     end = worked[-1][1]
-    return _shown(says, "A forward pass", rows, end, exposed, talk, forward, _FORWARD)
+    return _shown(says, translate("A forward pass"), rows, end, exposed, talk, forward, _FORWARD)
 
 
 def _says(exposed: float, talk: float, work: float, which: str) -> str:
-    return (
-        f"**{percent_text(1 - exposed / talk)}** of the communication is hidden; "
-        f"{show(exposed, SECOND)} are exposed, {percent_text(exposed / work)} of the {which} pass. "
+    return translate(
+        "**{exposed}** of the communication is hidden; {exposed_2} are exposed, "
+        "{exposed_3} of the {which} pass. ",
+        exposed=percent_text(1 - exposed / talk),
+        exposed_2=show(exposed, SECOND),
+        exposed_3=percent_text(exposed / work),
+        which=translate(which),
     )
 
 
@@ -101,10 +127,14 @@ def _shown(
         share(noted("added to the pass"), exposed / work),
         quantity(noted("without overlap"), talk, SECOND),
     )
-    summary = f"{percent_text(hidden)} hidden, {show(exposed, SECOND)} exposed"
-    return Explored(
-        says, facts, (Timeline(title=title, summary=summary, rows=rows, end=end, kinds=kinds),)
+    summary = translate(
+        "{hidden} hidden, {exposed} exposed",
+        hidden=percent_text(hidden),
+        exposed=show(exposed, SECOND),
     )
+    said = tuple((kind, translate(name)) for kind, name in kinds)
+    timeline = Timeline(title=title, summary=summary, rows=rows, end=end, kinds=said)
+    return Explored(says, facts, (timeline,))
 
 
 def _after(layers: int, compute: float) -> list[Span]:
@@ -122,7 +152,13 @@ def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tupl
             end,
             kind,
             name,
-            f"{what} {name}, {show(start, SECOND)} to {show(end, SECOND)}",
+            translate(
+                "{what} {name}, {start} to {end}",
+                what=what,
+                name=name,
+                start=show(start, SECOND),
+                end=show(end, SECOND),
+            ),
         )
         for (start, end), name in zip(spans, names, strict=True)
     )
@@ -134,10 +170,12 @@ def _not_hidden(values: Values) -> Iterator[tuple[float, str]]:
     if message > compute:
         yield (
             compute / message,
-            "That is what one layer hides of the next one's communication. Messages queue up, and "
-            "the last one has nothing to hide behind.",
+            translate(
+                "That is what one layer hides of the next one's communication. Messages queue up, "
+                "and the last one has nothing to hide behind."
+            ),
         )
-    yield 0.0, "Each message but the last can run while the next layer is computed."
+    yield 0.0, translate("Each message but the last can run while the next layer is computed.")
 
 
 OVERLAP = Explorer(

@@ -25,10 +25,10 @@ from app.translation import noted, translate
 from app.units import RATIO, SECOND, show
 
 _FOLLOWED = {
-    "none": "nothing",
-    "first": "the first micro-batch",
-    "middle": "the middle micro-batch",
-    "last": "the last micro-batch",
+    "none": noted("nothing"),
+    "first": noted("the first micro-batch"),
+    "middle": noted("the middle micro-batch"),
+    "last": noted("the last micro-batch"),
 }
 _TWICE = ("dualpipe", "dualpipe_v")
 
@@ -53,7 +53,11 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
     )
     changed = ""
     if (stages, microbatches) != asked:
-        changed = f" Shown with {stages} stages and {microbatches} micro-batches, as it requires."
+        changed = translate(
+            " Shown with {stages} stages and {microbatches} micro-batches, as it requires.",
+            stages=stages,
+            microbatches=microbatches,
+        )
     return _run(name, stages, microbatches, virtual, times), changed
 
 
@@ -69,17 +73,28 @@ def _built(name: str, stages: int, microbatches: int, virtual: int) -> Schedule:
 
 def _says(name: str, played: Played, changed: str) -> str:
     tail = (
-        f" From the first pass to the last, {show(played.makespan, SECOND)} go by: a device that "
-        "is done starts the next step while others finish this one, so gray at the ends of a row "
-        "belongs to the previous and the next step. The optimizer must not wait for all devices."
+        translate(
+            " From the first pass to the last, {makespan} go by: a device that is done "
+            "starts the next step while others finish this one, so gray at the ends of a "
+            "row belongs to the previous and the next step. The optimizer must not wait "
+            "for all devices.",
+            makespan=show(played.makespan, SECOND),
+        )
         if played.overlaps
         else ""
     )
-    return (
-        f"**{SCHEDULE_NAMES[name]}** takes {show(played.step_time, SECOND)}; a device is idle for "
-        f"{percent_text(played.bubble_fraction)} of that ({percent_text(played.bubble_ratio)} of "
-        f"the ideal {show(played.ideal_time, SECOND)}) and holds at most "
-        f"{counted(max(played.in_flight), 'micro-batch', 'micro-batches')}.{changed}{tail}"
+    return translate(
+        "**{schedule}** takes {step_time}; a device is idle for "
+        "{bubble_fraction} of that ({bubble_ratio} of the ideal {ideal_time}) and "
+        "holds at most {micro_batch}.{changed}{tail}",
+        schedule=translate(SCHEDULE_NAMES[name]),
+        step_time=show(played.step_time, SECOND),
+        bubble_fraction=percent_text(played.bubble_fraction),
+        bubble_ratio=percent_text(played.bubble_ratio),
+        ideal_time=show(played.ideal_time, SECOND),
+        micro_batch=counted(max(played.in_flight), "micro-batch", "micro-batches"),
+        changed=changed,
+        tail=tail,
     )
 
 
@@ -93,7 +108,11 @@ def _schedules(values: Values) -> Explored:
     facts = []
     for name, played, _ in runs:
         facts += [
-            quantity(f"{SCHEDULE_NAMES[name]}, step", played.step_time, SECOND),
+            quantity(
+                translate("{schedule}, step", schedule=translate(SCHEDULE_NAMES[name])),
+                played.step_time,
+                SECOND,
+            ),
             share(noted("bubble over the step"), played.bubble_fraction),
             share(noted("bubble over the ideal"), played.bubble_ratio),
             plain(noted("held at most"), max(played.in_flight)),
@@ -113,6 +132,10 @@ def _followed(played: Played, values: Values) -> str:
     )
 
 
+def _on(device: int, held: float) -> str:
+    return translate("{held:g} on GPU {device}", held=held, device=device)
+
+
 def _held(name: str, played: Played) -> Plot:
     """Micro-batches whose activations the first, the middle and the last GPU hold."""
     devices = played.schedule.devices
@@ -130,9 +153,10 @@ def _held(name: str, played: Played) -> Plot:
         for device, color in shown.items()
     )
     return Plot(
-        title=translate("Micro-batches held, {schedule}", schedule=SCHEDULE_NAMES[name]),
+        title=translate("Micro-batches held, {schedule}", schedule=translate(SCHEDULE_NAMES[name])),
         summary=translate(
-            "At most {shown}", shown=", ".join(f"{most[d]:g} on GPU {d}" for d in shown)
+            "At most {shown}",
+            shown=", ".join(_on(device, most[device]) for device in shown),
         ),
         x=Axis(translate("time"), SECOND),
         y=Axis(translate("micro-batches held"), RATIO),
@@ -144,14 +168,20 @@ def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
     """Shares that are taken for the bubble of the step."""
     played, _ = _played(values.word("schedule"), values)
     stages, microbatches = values.count("stages"), values.count("microbatches")
-    yield played.bubble_ratio, "That is idle over the ideal time. Here it is the whole step."
+    yield (
+        played.bubble_ratio,
+        translate("That is idle over the ideal time. Here it is the whole step."),
+    )
     yield (
         bubble_fraction(stages, microbatches),
-        f"That is the bubble of 1F1B and GPipe; this is {SCHEDULE_NAMES[values.word('schedule')]}.",
+        translate(
+            "That is the bubble of 1F1B and GPipe; this is {schedule}.",
+            schedule=translate(SCHEDULE_NAMES[values.word("schedule")]),
+        ),
     )
     yield (
         1 - bubble_fraction(stages, microbatches),
-        "That is the share of the step in which a device works.",
+        translate("That is the share of the step in which a device works."),
     )
 
 

@@ -13,7 +13,8 @@ from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.formulas.presets.layouts import Again, Precision
-from app.translation import noted
+from app.translation import noted, translate
+from app.translation.retelling import retold
 from app.units import BytesPerSecond
 
 MODELS = (
@@ -34,13 +35,13 @@ RECOMPUTE: Sequence[Again] = ("selective", "none", "operations", "full")
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
 _NAMES = {  # what may be left out is 1
-    "tensor": "tensor parallelism",
-    "pipeline": "pipeline stages",
-    "context": "context parallelism",
-    "expert": "expert parallelism",
-    "virtual": "pipeline chunks per GPU",
-    "micro": "sequences per micro-batch",
-    "batch": "sequences per step",
+    "tensor": noted("tensor parallelism"),
+    "pipeline": noted("pipeline stages"),
+    "context": noted("context parallelism"),
+    "expert": noted("expert parallelism"),
+    "virtual": noted("pipeline chunks per GPU"),
+    "micro": noted("sequences per micro-batch"),
+    "batch": noted("sequences per step"),
 }
 
 NETWORK_PER_GPU = Slider(
@@ -81,7 +82,11 @@ def placement(values: Values) -> Placement:
             _refuse(model, cluster, layout)
         except ValueError:
             continue
-        notice = f"{sentence(str(why))} Shown with {_changes(asked, other)}."
+        notice = translate(
+            "{problem} Shown with {changes}.",
+            problem=sentence(retold(str(why))),
+            changes=_changes(asked, other),
+        )
         return Placement(model=model, cluster=cluster, layout=layout, notice=notice)
     raise why
 
@@ -118,13 +123,24 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
     copy = tensor * stages * context
     if gpus % copy:
         shown = f"{tensor} · {stages} · {context} = {copy:,}"
-        raise ValueError(f"a copy of the model takes {shown} GPUs, which do not divide {gpus:,}")
+        raise ValueError(
+            translate(
+                "a copy of the model takes {shown} GPUs, which do not divide {gpus:,}",
+                shown=shown,
+                gpus=gpus,
+            )
+        )
     data, micro = gpus // copy, degrees["micro"]
     if sequences % (data * micro):
-        each = f" in micro-batches of {micro:,}" if micro > 1 else ""
+        each = translate(" in micro-batches of {micro:,}", micro=micro) if micro > 1 else ""
         raise ValueError(
-            f"a batch of {sequences:,} sequences does not divide over {data:,} data-parallel ranks"
-            f"{each}"
+            translate(
+                "a batch of {sequences:,} sequences does not divide over {data:,} "
+                "data-parallel ranks{each}",
+                sequences=sequences,
+                data=data,
+                each=each,
+            )
         )
     return Layout(
         tensor=tensor,
@@ -200,9 +216,17 @@ def _common(degree: int, data: int) -> int:
 
 def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
     changed = [
-        f"{what} {chosen[name]:,}" for name, what in _NAMES.items() if chosen[name] != asked[name]
+        f"{translate(what)} {chosen[name]:,}"
+        for name, what in _NAMES.items()
+        if chosen[name] != asked[name]
     ]
-    return f"{', '.join(changed[:-1])} and {changed[-1]}" if changed[1:] else changed[0]
+    return (
+        translate(
+            "{changed} and {changed_2}", changed=", ".join(changed[:-1]), changed_2=changed[-1]
+        )
+        if changed[1:]
+        else changed[0]
+    )
 
 
 def _cluster(values: Values) -> Cluster:
@@ -234,5 +258,14 @@ def degrees(stages: int) -> tuple[Control, ...]:
         Slider("virtual", noted("Pipeline chunks per GPU"), (1, 64), default=8),
         Slider("context", noted("Context parallelism"), (1, 32), default=1, doubles=True),
         Slider("expert", noted("Expert parallelism"), (1, 256), default=1, doubles=True),
-        Select("stage", noted("ZeRO stage"), {str(stage): f"stage {stage}" for stage in STAGES}),
+        Select(
+            "stage",
+            noted("ZeRO stage"),
+            {
+                "2": noted("stage 2"),
+                "0": noted("stage 0"),
+                "1": noted("stage 1"),
+                "3": noted("stage 3"),
+            },
+        ),
     )

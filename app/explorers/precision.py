@@ -55,14 +55,26 @@ def _formats(values: Values) -> Explored:
     weight, update = _weight(values, name), values.number("update")
     notice = ""
     if weight != values.number("weight"):
-        notice = f"{_FORMATS[name]} ends at {figures(weight)}; shown with that weight."
+        notice = translate(
+            "{formats} ends at {weight}; shown with that weight.",
+            formats=_FORMATS[name],
+            weight=figures(weight),
+        )
     step, kept = spacing(weight, name), round_to(weight, name)
     after = round_to(kept + update, name)
     survives = update_survives(weight, update, name)
-    says = (
-        f"Near {figures(weight)}, {_FORMATS[name]} has a number every **{figures(step)}**. The "
-        f"update of {figures(update)} is {figures(update / step)} of that: it "
-        + ("**survives**." if survives else "**is rounded away**, however often it is applied.")
+    says = translate(
+        "Near {weight}, {formats} has a number every **{step}**. The update of "
+        "{update} is {update_2} of that: it ",
+        weight=figures(weight),
+        formats=_FORMATS[name],
+        step=figures(step),
+        update=figures(update),
+        update_2=figures(update / step),
+    ) + (
+        translate("**survives**.")
+        if survives
+        else translate("**is rounded away**, however often it is applied.")
     )
     facts = (
         plain(noted("spacing"), step, _PLACES),
@@ -106,20 +118,20 @@ def _bits(name: Format, value: float) -> Drawing:
     format_ = NumberFormat.named(name)
     digits, at, groups = format_.bits(value), 0, []
     for part, color, count in (
-        ("sign", Color.BLUE, 1),
-        ("exponent", Color.PALE, format_.exponent_bits),
-        ("mantissa", Color.GRAY, format_.mantissa_bits),
+        (translate("sign"), Color.BLUE, 1),
+        (translate("exponent"), Color.PALE, format_.exponent_bits),
+        (translate("mantissa"), Color.GRAY, format_.mantissa_bits),
     ):
         flipped = [_flipped(format_, digits, place) for place in range(at, at + count)]
         groups.append(_Bits(part, color, digits[at : at + count], tuple(flipped)))
         at += count
-    shown = f"{figures(value, 8)} in {_FORMATS[name]}"
+    shown = translate("{value} in {formats}", value=figures(value, 8), formats=_FORMATS[name])
     return Drawing(
         title=translate("Its bits"),
-        summary=f"{digits} is {figures(value, 8)}",
+        summary=translate("{digits} is {value}", digits=digits, value=figures(value, 8)),
         on=lambda paper: _placed_bits(groups, shown, paper),
         table=(
-            ("Part", "Bits", "Value"),
+            (translate("Part"), translate("Bits"), translate("Value")),
             *((one.part, one.held, str(int(one.held, 2))) for one in groups),
         ),
     )
@@ -164,8 +176,17 @@ def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
                     32,
                     color=one.color,
                     label=digit,
-                    says=f"{one.part}, bit {len(one.held) - 1 - place}: {digit}"
-                    + (f"; flipped, the weight is {figures(float(other))}" if other else ""),
+                    says=translate(
+                        "{part}, bit {held}: {digit}",
+                        part=one.part,
+                        held=len(one.held) - 1 - place,
+                        digit=digit,
+                    )
+                    + (
+                        translate("; flipped, the weight is {float}", float=figures(float(other)))
+                        if other
+                        else ""
+                    ),
                     sets=("weight", other) if other else None,
                 )
             )
@@ -196,15 +217,19 @@ def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
     weight = _weight(values, name)
     yield (
         epsilon(name),
-        "That is the spacing at 1. It halves with every power of two below, and doubles above.",
+        translate(
+            "That is the spacing at 1. It halves with every power of two below, and doubles above."
+        ),
     )
     yield (
         weight * epsilon(name),
-        "That is the spacing relative to the weight. All numbers between two powers of two are "
-        "equally far apart, so only the power of two below the weight counts.",
+        translate(
+            "That is the spacing relative to the weight. All numbers between two powers of two are "
+            "equally far apart, so only the power of two below the weight counts."
+        ),
     )
     step = spacing(weight, name)
-    yield step / 2, "That is the largest error of rounding, half of the spacing."
+    yield step / 2, translate("That is the largest error of rounding, half of the spacing.")
 
 
 FORMATS_SHOWN = Explorer(

@@ -11,6 +11,7 @@ from app.formulas.presets import GIVEN, Shares
 from app.formulas.step.counted import counted_flops
 from app.formulas.step.memory import StageMemory
 from app.formulas.throughput import model_utilization, training_time
+from app.translation import translate
 from app.units import (
     Bytes,
     Count,
@@ -102,11 +103,11 @@ class Projection:
         """The parts of that time, by kind of parallelism."""
         times = self.times
         return (
-            ("tensor parallelism", times.tensor),
-            ("context parallelism", times.context),
-            ("expert parallelism", times.expert),
-            ("messages between stages", times.messages),
-            ("data parallelism", times.data),
+            (translate("tensor parallelism"), times.tensor),
+            (translate("context parallelism"), times.context),
+            (translate("expert parallelism"), times.expert),
+            (translate("messages between stages"), times.messages),
+            (translate("data parallelism"), times.data),
         )
 
     def _duration_of(self, tokens: Count) -> Seconds:

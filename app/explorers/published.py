@@ -9,6 +9,7 @@ from app.explorers.placements import Placement, cluster_of
 from app.explorers.projecting import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.published import Printed, published_run
+from app.translation import language, noted, translate
 from app.units import FLOP_PER_SECOND, figures, show
 
 _GIGA, _TRILLION = 1e9, 1e12
@@ -41,13 +42,13 @@ MFU = Measure(
     text=lambda share: f"{figures(100 * share, 3)} %",
 )
 RATE = Measure(
-    label="FLOP/s per GPU",
+    label=noted("FLOP/s per GPU"),
     of=lambda run: run.rate,
     printed=lambda of: of.rate,
     text=lambda rate: show(rate, FLOP_PER_SECOND, 3),
 )
 TOKEN_RATE = Measure(
-    label="tokens per second and GPU",
+    label=noted("tokens per second and GPU"),
     of=lambda run: run.token_rate,
     printed=lambda of: of.token_rate,
     text=lambda rate: figures(float(f"{rate:.4g}")),
@@ -60,7 +61,7 @@ HOURS = Measure(
     costs=True,
 )
 HOURS_PER_TRILLION = Measure(
-    label="GPU-hours per trillion tokens",
+    label=noted("GPU-hours per trillion tokens"),
     of=lambda run: run.hours_per_trillion,
     printed=lambda of: of.hours_per_trillion,
     text=lambda hours: f"{figures(float(f'{hours:.3g}'))}",
@@ -83,7 +84,7 @@ class PrintedNumber:
     @property
     def text(self) -> str:
         """The number and what it is of."""
-        return f"{self.shown} {self.measure.label}"
+        return f"{self.shown} {translate(self.measure.label)}"
 
     def slower(self, run: Projection) -> float:
         """How many times as long as *run* this one took."""
@@ -170,17 +171,22 @@ LLAMA = _run(
     "Llama 3 405B on 16,384 H100s",
     *(MFU, RATE, HOURS),
     gpu="H100",
-    apart="The GPU-hours are those of the model card, a total that may include other stages and "
-    "interruptions.",
+    apart=noted(
+        "The GPU-hours are those of the model card, a total that may include other stages and "
+        "interruptions."
+    ),
 )
 DEEPSEEK = _run(
     "deepseek-v3 table row 1",
     "DeepSeek-V3 on 2,048 H800s",
     *(HOURS_PER_TRILLION, HOURS),
     gpu="H800",
-    apart="This run is outside the model. DeepSeek computes products in 8 bits, hides the "
-    "all-to-alls behind computation, stores activations in 8 bits and recomputes norms and "
-    "up-projections; this projection does none of it, so both time and memory come out too large.",
+    apart=noted(
+        "This run is outside the model. DeepSeek computes products in 8 bits, hides the "
+        "all-to-alls behind computation, stores activations in 8 bits and recomputes norms and "
+        "up-projections; this projection does none of it, so both time and memory come out too "
+        "large."
+    ),
 )
 RUNS = (
     _run(
@@ -188,18 +194,20 @@ RUNS = (
         "Llama 3 405B on 8,192 H100s",
         MFU,
         gpu="H100",
-        apart="The batch is that of 16,384 GPUs, so that each holds more micro-batches.",
+        apart=noted("The batch is that of 16,384 GPUs, so that each holds more micro-batches."),
     ),
     LLAMA,
-    _run("llama-3 table row 3", "Llama 3 405B, 128K tokens", MFU, gpu="H100"),
+    _run("llama-3 table row 3", noted("Llama 3 405B, 128K tokens"), MFU, gpu="H100"),
     _run(
         "torchtitan 2024 table 1 row 2",
         "Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
         TOKEN_RATE,
         gpu="H100 96GB HBM2e 500 W",
         model="Llama-3-8B",
-        apart="Limited to 500 W, these GPUs run below the clock of their peak; how far below it is "
-        "is not published.",
+        apart=noted(
+            "Limited to 500 W, these GPUs run below the clock of their peak; how far below it is "
+            "is not published."
+        ),
     ),
     DEEPSEEK,
 )
@@ -231,19 +239,32 @@ def off_by() -> tuple[str, str]:
     return least, most
 
 
-@cache
 def trust() -> StateTable:
     """Published runs and what the formulas say of them."""
+    return _trust(language())
+
+
+@cache
+def _trust(spoken: str) -> StateTable:
     rows = tuple(_trusted())
     return StateTable(
-        title="How far to trust this",
+        title=translate("How far to trust this"),
         says=(
-            "These are projections. Kernels and links reach the shares of their peaks that are "
-            "listed with the hardware, and no GPU waits for a slower one. A framework's own "
-            "memory is not included. Where a step was published, this is how far the projection "
-            "is from it. [All published runs](/trust) are on a page of their own."
+            translate(
+                "These are projections. Kernels and links reach the shares of their peaks that are "
+                "listed with the hardware, and no GPU waits for a slower one. A framework's own "
+                "memory is not included. Where a step was published, this is how far the "
+                "projection is from it. [All published runs](/trust) are on a page of their own."
+            )
         ),
-        header=("Published run", "Number", "Published", "Projected", "Off by", "Source"),
+        header=(
+            translate("Published run"),
+            translate("Number"),
+            translate("Published"),
+            translate("Projected"),
+            translate("Off by"),
+            translate("Source"),
+        ),
         rows=rows,
         folded=True,
     )

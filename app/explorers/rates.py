@@ -49,12 +49,18 @@ def _rates(values: Values) -> Explored:
         )
         for name, (color, peak) in rules.items()
     )
-    says = (
-        f"A batch of {figures(batch, 6)} needs **{figures(relative[0], 3)} ×** the minimum "
-        f"number of steps and **{figures(relative[1], 3)} ×** the minimum of examples. Against "
-        f"{figures(start, 6)}, the linear rule (SGD) gives a rate of **{figures(linear)}**, the "
-        f"square-root rule (Adam) **{figures(root)}**. The warm-up takes "
-        f"{percent_text(warmup / steps)} of the run; that of Llama 3 405B took 0.67 %."
+    says = translate(
+        "A batch of {batch} needs **{relative} ×** the minimum number of steps and "
+        "**{relative_2} ×** the minimum of examples. Against {start}, the linear rule "
+        "(SGD) gives a rate of **{linear}**, the square-root rule (Adam) **{root}**. "
+        "The warm-up takes {warmup} of the run; that of Llama 3 405B took 0.67 %.",
+        batch=figures(batch, 6),
+        relative=figures(relative[0], 3),
+        relative_2=figures(relative[1], 3),
+        start=figures(start, 6),
+        linear=figures(linear),
+        root=figures(root),
+        warmup=percent_text(warmup / steps),
     )
     facts = (
         plain(noted("linear"), linear),

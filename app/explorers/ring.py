@@ -16,10 +16,11 @@ from app.explorers.base import (
     quantity,
 )
 from app.explorers.controls import Slider
+from app.explorers.ring_words import holding, phase_of, progress
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.simulators.collectives.ring import Moment, moments
 from app.translation import noted, translate
-from app.units import BYTE, SECOND, figures, show
+from app.units import BYTE, SECOND
 
 _MOST = 12  # ranks
 _RADII = (255.0, 140.0)  # of the circle, at most
@@ -34,11 +35,13 @@ def _ring(values: Values) -> Explored:
     last = ring_all_reduce_steps(ranks)
     step = min(asked, last)
     now = all_moments[step]
-    says = _says(now, step, ranks, size)
+    says = progress(now, step, ranks, size)
     if asked > last:
-        says += f" {ranks} ranks need only {last} steps; step {last} is shown."
+        says += translate(
+            " {ranks} ranks need only {last} steps; step {last} is shown.", ranks=ranks, last=last
+        )
     facts = (
-        KeyFigure(noted("step"), f"{step} of {last}"),
+        KeyFigure(noted("step"), translate("{step} of {last}", step=step, last=last)),
         quantity(noted("sent by each rank"), now.sent_bytes, BYTE),
         plain(noted("of the array"), now.sent_bytes / size),
         quantity(noted("sent in total"), ring_all_reduce_bytes(size, ranks), BYTE),
@@ -50,44 +53,20 @@ def _ring(values: Values) -> Explored:
     return Explored(says, facts, figures, ended=step == last)
 
 
-def _says(now: Moment, step: int, ranks: int, size: float) -> str:
-    times = figures(now.sent_bytes / size)
-    sent = f"Each rank has sent **{times}** times the array, {show(now.sent_bytes, BYTE)}."
-    if step == 0:
-        return "Nothing has been sent yet. Every rank holds only its own values of every chunk."
-    chunk = now.sent[0]
-    if step < ranks - 1:
-        summed = "the values of one rank" if step == 1 else f"the sum of {step} ranks"
-        return (
-            f"Step {step} of the reduce-scatter: rank 0 sent chunk {chunk}, {summed}, and its "
-            f"neighbor added its own values. {sent}"
-        )
-    if step == ranks - 1:
-        return (
-            "The reduce-scatter is done: rank r owns the sum of chunk r + 1, and the last rank "
-            f"that of chunk 0. {sent}"
-        )
-    if step < 2 * (ranks - 1):
-        return (
-            f"Step {step - ranks + 1} of the all-gather: rank 0 sent the complete sum of chunk "
-            f"{chunk}; from here on nothing is added. {sent}"
-        )
-    return f"Done: every rank holds every sum. {sent}"
-
-
-def _phase(step: int, ranks: int) -> str:
-    if step == 0:
-        return "before the first step"
-    return "reduce-scatter" if step < ranks else "all-gather"
-
-
 def _circle(now: Moment, step: int, ranks: int) -> Drawing:
     """The ranks in a circle, and what they sent in the last step."""
-    phase = _phase(step, ranks)
-    table = [("From", "To", "Chunk", "Content")]
-    content = "partial sum, to be added" if now.adding else "complete sum"
+    phase = phase_of(step, ranks)
+    table = [(translate("From"), translate("To"), translate("Chunk"), translate("Content"))]
+    content = translate("partial sum, to be added") if now.adding else translate("complete sum")
     for rank, chunk in enumerate(now.sent):
-        table.append((f"rank {rank}", f"rank {(rank + 1) % ranks}", str(chunk), content))
+        table.append(
+            (
+                translate("rank {rank}", rank=rank),
+                translate("rank {rank}", rank=(rank + 1) % ranks),
+                str(chunk),
+                content,
+            )
+        )
     return Drawing(
         title=translate("Sent in this step"),
         summary=phase,
@@ -108,8 +87,12 @@ class _Circle:
     def sheet(self) -> Sheet:
         """The boxes, the arrows, and the phase in the middle."""
         middle, center = self.paper.width / 2, _RADII[1] + _ROOM
-        phase = _phase(self.step, self.ranks)
-        note = f"step {self.step}; arrows show chunk numbers" if self.step else "step 0"
+        phase = phase_of(self.step, self.ranks)
+        note = (
+            translate("step {step}; arrows show chunk numbers", step=self.step)
+            if self.step
+            else translate("step 0")
+        )
         return Sheet(
             height=2 * center,
             rects=tuple(self._box(rank) for rank in range(self.ranks)),
@@ -140,8 +123,10 @@ class _Circle:
             round(2 * half, 2),
             28,
             color=Color.GRAY,
-            label=f"rank {rank}",
-            says=f"rank {rank} holds {done} of {self.ranks} sums",
+            label=translate("rank {rank}", rank=rank),
+            says=translate(
+                "rank {rank} holds {done} of {ranks} sums", rank=rank, done=done, ranks=self.ranks
+            ),
             outlined=True,
         )
 
@@ -153,7 +138,7 @@ class _Circle:
         x, y = (x2 - x1) / length, (y2 - y1) / length
         inside = min(self._half / max(abs(x), 1e-9), 14 / max(abs(y), 1e-9))
         room = min(inside + 4, length * 0.36)
-        what = "a partial sum of" if self.now.adding else "the sum of"
+        what = translate("a partial sum of") if self.now.adding else translate("the sum of")
         return Arrow(
             round(x1 + room * x, 2),
             round(y1 + room * y, 2),
@@ -163,20 +148,28 @@ class _Circle:
             dashed=self.now.adding,
             carries=True,
             label=str(self.now.sent[rank]),
-            says=f"rank {rank} to rank {to}: {what} chunk {self.now.sent[rank]}",
+            says=translate(
+                "rank {rank} to rank {to}: {what} chunk {sent}",
+                rank=rank,
+                to=to,
+                what=what,
+                sent=self.now.sent[rank],
+            ),
         )
 
 
 def _longest(ranks: int) -> float:
     """Pixels that the longest name of a rank takes."""
-    return widest([f"rank {rank}" for rank in range(ranks)])
+    return widest([translate("rank {rank}", rank=rank) for rank in range(ranks)])
 
 
 def _grid(now: Moment, step: int, ranks: int) -> Drawing:
     """What each rank holds of each chunk."""
-    table = [("Rank", *(f"chunk {chunk}" for chunk in range(ranks)))]
+    table = [
+        (translate("Rank"), *(translate("chunk {chunk}", chunk=chunk) for chunk in range(ranks)))
+    ]
     table += [
-        (f"rank {rank}", *(_holds(share, ranks) for share in now.held[rank]))
+        (translate("rank {rank}", rank=rank), *(holding(share, ranks) for share in now.held[rank]))
         for rank in range(ranks)
     ]
     return Drawing(
@@ -191,13 +184,15 @@ def _cells(now: Moment, ranks: int, paper: Paper) -> Sheet:
     """A row for each rank, a column for each chunk, and what the numbers mean below."""
     left = round(_longest(ranks)) + 10
     wide = min(64, (paper.width - left) // ranks)
-    words = [Words(left, 14, "chunk", quiet=True)]
+    words = [Words(left, 14, translate("chunk"), quiet=True)]
     for chunk in range(ranks):
         x = left + chunk * wide + (wide - 4) / 2
         words.append(Words(x, _TOP - 10, f"{chunk}", anchor="middle", quiet=True))
     for rank in range(ranks):
-        words.append(Words(left - 10, _row(rank) + 17, f"rank {rank}", anchor="end"))
-    says = "Number of ranks whose values are summed; outlined: received in this step."
+        words.append(
+            Words(left - 10, _row(rank) + 17, translate("rank {rank}", rank=rank), anchor="end")
+        )
+    says = translate("Number of ranks whose values are summed; outlined: received in this step.")
     notes = wrapped(says, paper.width)
     below = _row(ranks) + 18
     words += [Words(0, below + 17 * at, line, quiet=True) for at, line in enumerate(notes)]
@@ -225,19 +220,16 @@ def _cell(now: Moment, rank: int, chunk: int, x: float, width: float) -> Rect:
         width,
         _CELL,
         color=Tone.IDLE if own else Tone.COMMUNICATION,
-        label="all" if full else str(len(share)),
-        says=f"rank {rank}, chunk {chunk}: {_holds(share, ranks)}",
+        label=translate("all") if full else str(len(share)),
+        says=translate(
+            "rank {rank}, chunk {chunk}: {holds}",
+            rank=rank,
+            chunk=chunk,
+            holds=holding(share, ranks),
+        ),
         outlined=not full and not own,
         marked=bool(now.sent) and chunk == now.sent[rank - 1],
     )
-
-
-def _holds(share: frozenset[int], ranks: int) -> str:
-    if len(share) == ranks:
-        return "the sum of all"
-    if len(share) == 1:
-        return "its own values"
-    return "the sum of ranks " + ", ".join(map(str, sorted(share)))
 
 
 RING = Explorer(

@@ -29,16 +29,21 @@ def _roofline(values: Values) -> Explored:
     kernels = _kernels(size, values.count("sequence"))
     ridge = ridge_intensity(peak, bandwidth)
     reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
-    bound = [name for name, x in kernels.items() if x < ridge]
-    says = (
-        f"On the {card.name} a kernel needs **{_intensity(ridge)}** to reach "
-        f"{show(peak, FLOP_PER_SECOND)}. "
-        + (f"Memory-bound: {', '.join(bound)}." if bound else "None of these is memory-bound.")
+    bound = [_named(name) for name, x in kernels.items() if x < ridge]
+    says = translate(
+        "On the {name} a kernel needs **{intensity}** to reach {peak}. ",
+        name=card.name,
+        intensity=_intensity(ridge),
+        peak=show(peak, FLOP_PER_SECOND),
+    ) + (
+        translate("Memory-bound: {bound}.", bound=", ".join(bound))
+        if bound
+        else translate("None of these is memory-bound.")
     )
     facts = (
         KeyFigure(noted("ridge"), _intensity(ridge), ridge, FLOP_PER_BYTE),
         *(
-            KeyFigure(name, f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
+            KeyFigure(_named(name), f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
             for name, x in kernels.items()
         ),
     )
@@ -52,7 +57,7 @@ def _roofline(values: Values) -> Explored:
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
             *(
-                LabeledPoint(x, reached[name], name, _grip(name, x, size))
+                LabeledPoint(x, reached[name], _named(name), _grip(name, x, size))
                 for name, x in kernels.items()
             ),
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
@@ -66,13 +71,18 @@ def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
     return Grip("size", size / intensity) if kernel.endswith("product") else None
 
 
+def _named(kernel: str) -> str:
+    size, product, _ = kernel.partition("³ product")
+    return translate("{size}³ product", size=size) if product else translate(kernel)
+
+
 def _kernels(size: int, sequence: int) -> dict[str, float]:
     """The arithmetic intensity of some kernels."""
     attention = 2 * matmul_flops(sequence, sequence, _HEAD)
     return {
         "ReLU": elementwise_intensity(2.0, 1, 1),
-        "attention, unfused": attention / standard_attention_bytes(sequence, _HEAD),
-        "attention, fused": attention / (4 * sequence * _HEAD * 2),
+        noted("attention, unfused"): attention / standard_attention_bytes(sequence, _HEAD),
+        noted("attention, fused"): attention / (4 * sequence * _HEAD * 2),
         f"{size:,}³ product": matmul_intensity(size, size, size, 2.0),
     }
 

@@ -45,12 +45,16 @@ def _routing(values: Values) -> Explored:
     dropped, hidden = limited.dropped / (tokens * active), values.count("hidden")
     sent = max(limited.sent) * hidden * _ELEMENT
     even = expert_all_to_all_bytes(per_rank, hidden, active, float(_ELEMENT), ranks)
-    says = (
-        f"The busiest expert gets **{figures(imbalance, 3)} ×** the mean load, and all the others "
-        f"wait for it. With a capacity of {counted(capacity, 'copy', 'copies')} per expert, "
-        f"**{percent_text(dropped)}** "
-        f"of the copies are dropped. In one all-to-all the busiest GPU sends {show(sent, BYTE)}; "
-        f"with even routing it would be {show(even, BYTE)}."
+    says = translate(
+        "The busiest expert gets **{imbalance} ×** the mean load, and all the others "
+        "wait for it. With a capacity of {copy} per expert, **{dropped}** of the "
+        "copies are dropped. In one all-to-all the busiest GPU sends {sent}; with even "
+        "routing it would be {even}.",
+        imbalance=figures(imbalance, 3),
+        copy=counted(capacity, "copy", "copies"),
+        dropped=percent_text(dropped),
+        sent=show(sent, BYTE),
+        even=show(even, BYTE),
     )
     facts = (
         plain(noted("imbalance"), imbalance, 3),
@@ -69,13 +73,21 @@ def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
     says = []
     if active != values.count("active"):
         says.append(
-            f"A token cannot go to {values.count('active')} of {experts} experts; shown with all."
+            translate(
+                "A token cannot go to {active} of {experts} experts; shown with all.",
+                active=values.count("active"),
+                experts=experts,
+            )
         )
     if ranks != values.count("ranks"):
-        over = "one GPU" if ranks == 1 else f"{ranks} GPUs"
+        over = translate("one GPU") if ranks == 1 else translate("{ranks} GPUs", ranks=ranks)
         says.append(
-            f"{experts} experts do not divide evenly over {values.count('ranks')} GPUs; shown on "
-            f"{over}."
+            translate(
+                "{experts} experts do not divide evenly over {ranks} GPUs; shown on {over}.",
+                experts=experts,
+                ranks=values.count("ranks"),
+                over=over,
+            )
         )
     return " ".join(says)
 
@@ -87,7 +99,7 @@ def _bins(loads: Sequence[int], capacity: int, summary: str) -> Drawing:
         summary=summary,
         on=lambda paper: _placed_bins(loads, capacity, paper),
         table=(
-            ("Expert", "Copies", "Dropped"),
+            (translate("Expert"), translate("Copies"), translate("Dropped")),
             *(
                 (str(expert), f"{load:,}", f"{max(0, load - capacity):,}")
                 for expert, load in enumerate(loads)
@@ -98,14 +110,19 @@ def _bins(loads: Sequence[int], capacity: int, summary: str) -> Drawing:
 
 def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
     foot, left = _TOP + _DEEP, 6.0
-    right = paper.width - text_width(f"capacity {capacity:,}") - 10
+    right = paper.width - text_width(translate("capacity {capacity:,}", capacity=capacity)) - 10
     step = (right - left) / len(loads)
     width = step * 0.8 if step > _THIN else step
     scale = _DEEP / max(*loads, capacity)
     rects, words = [], []
     for expert, load in enumerate(loads):
         x, kept, over = left + expert * step, min(load, capacity), max(0, load - capacity)
-        says = f"expert {expert}: {counted(load, 'copy', 'copies')}, {over:,} dropped"
+        says = translate(
+            "expert {expert}: {copy}, {over:,} dropped",
+            expert=expert,
+            copy=counted(load, "copy", "copies"),
+            over=over,
+        )
         for count, below, tone in (
             (capacity - kept, kept, Tone.IDLE),
             (kept, 0, Tone.COMPUTE),
@@ -117,9 +134,13 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
         if step > _ROOMY:
             words.append(Words(x + width / 2, foot + 16, str(expert), anchor="middle", quiet=True))
     brim = round(foot - capacity * scale, 2)
-    words.append(Words(right + 6, brim + 4, f"capacity {capacity:,}"))
-    words.append(Words(left, 14, "copies of tokens; what is above the line is dropped", quiet=True))
-    words.append(Words(right, foot + 33, "expert", anchor="end", quiet=True))
+    words.append(Words(right + 6, brim + 4, translate("capacity {capacity:,}", capacity=capacity)))
+    words.append(
+        Words(
+            left, 14, translate("copies of tokens; what is above the line is dropped"), quiet=True
+        )
+    )
+    words.append(Words(right, foot + 33, translate("expert"), anchor="end", quiet=True))
     line = Arrow(0, brim, right, brim, color=Color.GRAY, head=False, dashed=True)
     return Sheet(height=foot + 40, rects=tuple(rects), arrows=(line,), words=tuple(words))
 
@@ -148,9 +169,15 @@ def _not_the_capacity(values: Values) -> Iterator[tuple[float, str]]:
     share = values.count("tokens") / values.count("experts")
     yield (
         share * values.number("factor"),
-        f"Each token goes to {values.count('active')} experts, so there are as many copies.",
+        translate(
+            "Each token goes to {active} experts, so there are as many copies.",
+            active=values.count("active"),
+        ),
     )
-    yield share, "That is the tokens per expert, without their copies and without the factor."
+    yield (
+        share,
+        translate("That is the tokens per expert, without their copies and without the factor."),
+    )
 
 
 ROUTING = Explorer(

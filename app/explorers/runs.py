@@ -29,6 +29,7 @@ _SHARES = tuple(place / 100 for place in range(15, 71, 5))
 _POINTS = 8  # of the curve, from there to a utilization that is farther away
 _KILOWATT_HOUR = 3.6e6  # joules
 _RECEIPT, _LINE = 440, 28  # pixels, width of the bill and height of a line
+_RENT = 3  # the line of the bill that sums up
 _DAY = 24 * 3600.0
 
 
@@ -40,19 +41,27 @@ def _run(values: Values) -> Explored:
         used = flops / (gpus * peak * took)
     notice = ""
     if used > 1:
-        notice = (
-            f"{show(took, SECOND)} would take {figures(used, 3)} times the peak of these GPUs. "
-            "Shown at the full peak, the shortest time."
+        notice = translate(
+            "{took} would take {used} times the peak of these GPUs. Shown at the full "
+            "peak, the shortest time.",
+            took=show(took, SECOND),
+            used=figures(used, 3),
         )
         took, used = 0.0, 1.0
     time = took or training_time(flops, gpus, peak, used)
     rent = rental_cost(gpus, time, values.number("price"))
     joules = energy(gpus, values.number("watts"), time)
     power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
-    says = (
-        f"{show(flops, FLOP)} on {counted(gpus, 'GPU')} at {percent_text(used)} of the peak take "
-        f"**{show(time, SECOND, 3)}** and cost {money_text(rent)} to rent. They use "
-        f"{energy_text(joules)}, {money_text(power)} of electricity."
+    says = translate(
+        "{flops} on {gpu} at {used} of the peak take **{time}** and cost {rent} to "
+        "rent. They use {energy_text}, {power} of electricity.",
+        flops=show(flops, FLOP),
+        gpu=counted(gpus, "GPU"),
+        used=percent_text(used),
+        time=show(time, SECOND, 3),
+        rent=money_text(rent),
+        energy_text=energy_text(joules),
+        power=money_text(power),
     )
     facts = (
         quantity(noted("time"), time, SECOND, 3),
@@ -94,18 +103,34 @@ def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
     shown = {fact.label: fact.value for fact in facts}
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     lines = (
-        ("6 FLOP per parameter and token", show(flops, FLOP)),
-        (f"{counted(values.count('gpus'), 'GPU')} at {shown['utilization']}", shown["time"]),
+        (translate("6 FLOP per parameter and token"), show(flops, FLOP)),
+        (
+            translate(
+                "{gpu} at {shown}",
+                gpu=counted(values.count("gpus"), "GPU"),
+                shown=shown["utilization"],
+            ),
+            shown["time"],
+        ),
         ("GPU-hours", shown["GPU-hours"]),
-        (f"Rent at {money_text(values.number('price'))} an hour", shown["rent"]),
-        (f"Energy at {values.number('watts'):,.0f} W", shown["energy"]),
-        (f"Of it, electricity at {values.number('electricity'):.3g} ¢/kWh", shown["electricity"]),
+        (
+            translate("Rent at {price} an hour", price=money_text(values.number("price"))),
+            shown["rent"],
+        ),
+        (translate("Energy at {watts:,.0f} W", watts=values.number("watts")), shown["energy"]),
+        (
+            translate(
+                "Of it, electricity at {electricity:.3g} ¢/kWh",
+                electricity=values.number("electricity"),
+            ),
+            shown["electricity"],
+        ),
     )
     return Drawing(
         title=translate("The bill"),
         summary=", ".join(f"{what}: {amount}" for what, amount in lines),
         on=lambda paper: _receipt(lines, paper),
-        table=(("Line", "Amount"), *lines),
+        table=((translate("Line"), translate("Amount")), *lines),
     )
 
 
@@ -113,7 +138,7 @@ def _receipt(lines: Sequence[tuple[str, str]], paper: Paper) -> Sheet:
     right = min(paper.width, _RECEIPT) - 1.0
     words, rules = [], []
     for place, (what, amount) in enumerate(lines):
-        y, sum_of_all = 18 + place * _LINE, what.startswith("Rent")
+        y, sum_of_all = 18 + place * _LINE, place == _RENT
         words.append(Words(0, y, what, quiet=not sum_of_all, strong=sum_of_all))
         words.append(Words(right, y, amount, anchor="end", strong=sum_of_all))
         rules.append(Arrow(0, y + 9, right, y + 9, color=Color.PALE, head=False))
@@ -138,9 +163,12 @@ def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
     forward = training_time(flops, gpus, peak, used) / 3
-    yield forward, "That is 2 FLOP per parameter and token: the forward pass alone."
-    yield training_time(flops, gpus, peak, 1.0), "That is at full peak."
-    yield training_time(flops, gpus, 2 * peak, used), "That is at twice the peak, with sparsity."
+    yield forward, translate("That is 2 FLOP per parameter and token: the forward pass alone.")
+    yield training_time(flops, gpus, peak, 1.0), translate("That is at full peak.")
+    yield (
+        training_time(flops, gpus, 2 * peak, used),
+        translate("That is at twice the peak, with sparsity."),
+    )
 
 
 RUN = Explorer(

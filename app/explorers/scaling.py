@@ -19,20 +19,32 @@ def _loss_scale(values: Values) -> Explored:
     steps, interval = values.count("steps"), values.count("interval")
     initial, every = values.number("initial"), values.count("every")
     asked, steps = steps, _steps_in_range(values, steps)
-    notice = "" if asked == steps else f"Shown up to step {steps}, where the scale leaves 1e±30."
+    notice = (
+        ""
+        if asked == steps
+        else translate("Shown up to step {steps}, where the scale leaves 1e±30.", steps=steps)
+    )
     overflows, scales = _scales(values, steps)
     points = tuple((float(step), scale) for step, scale in enumerate(scales, 1))
     last = scales[-1]
     trend = (
-        "Overflows come before enough clean steps have passed, so the scale can only fall."
+        translate(
+            "Overflows come before enough clean steps have passed, so the scale can only fall."
+        )
         if 0 < every <= interval
-        else "There are enough clean steps between overflows for the scale to grow again."
+        else translate(
+            "There are enough clean steps between overflows for the scale to grow again."
+        )
     )
-    says = (
-        f"After {counted(steps, 'step')} the scale is **{figures(last, 6)}**, from "
-        f"{figures(initial, 6)}. It halves on every overflow ({sum(overflows)} so far) and doubles "
-        f"after {counted(interval, 'clean step')}. "
-        f"{trend}"
+    says = translate(
+        "After {step} the scale is **{last}**, from {initial}. It halves on every "
+        "overflow ({overflows} so far) and doubles after {clean_step}. {trend}",
+        step=counted(steps, "step"),
+        last=figures(last, 6),
+        initial=figures(initial, 6),
+        overflows=sum(overflows),
+        clean_step=counted(interval, "clean step"),
+        trend=trend,
     )
     facts = (
         plain(noted("scale at the end"), last, 6),
@@ -74,15 +86,22 @@ def _not_the_scale(values: Values) -> Iterator[tuple[float, str]]:
     """Scales that are taken for the one at the end."""
     initial, every = values.number("initial"), values.count("every")
     overflows = values.count("steps") // every if every else 0
-    yield initial, "That is the scale at the start: overflows halve it, clean steps double it."
+    yield (
+        initial,
+        translate("That is the scale at the start: overflows halve it, clean steps double it."),
+    )
     yield (
         initial / 2**overflows,
-        "That counts the overflows alone. Between them, enough clean steps double the scale.",
+        translate(
+            "That counts the overflows alone. Between them, enough clean steps double the scale."
+        ),
     )
     yield (
         initial * 2.0 ** (values.count("steps") // values.count("interval")),
-        "That counts the clean steps alone. Each overflow halves the scale, and the count of clean "
-        "steps starts again.",
+        translate(
+            "That counts the clean steps alone. Each overflow halves the scale, and the count of "
+            "clean steps starts again."
+        ),
     )
 
 

@@ -29,11 +29,12 @@ from app.units import BYTE, figures, show
 _HEIGHT, _TOP, _BETWEEN = 190, 42, 20
 _ELEMENT = 2  # bytes of an activation
 _ORDERS = {
-    "column-row": "columns, then rows",
-    "column-column": "columns, then columns",
-    "row-column": "rows, then columns",
-    "row-row": "rows, then rows",
+    "column-row": noted("columns, then rows"),
+    "column-column": noted("columns, then columns"),
+    "row-column": noted("rows, then columns"),
+    "row-row": noted("rows, then rows"),
 }
+SPLITS = (noted("rows"), noted("columns"))
 
 
 def _split(values: Values) -> Explored:
@@ -46,10 +47,15 @@ def _split(values: Values) -> Explored:
     after = tensor_all_reduce_size(1, tokens, hidden, _ELEMENT)
     steps, sent = _collectives(first, second, between, after, ranks)
     up, down = (_shape(shard) for shard in shards)
-    says = (
-        f"Each of {counted(ranks, 'GPU')} holds **{up}** of the first matrix and **{down}** of the "
-        "second. "
-        + (" ".join(steps) if ranks > 1 else "A single GPU holds everything and sends nothing.")
+    says = translate(
+        "Each of {gpu} holds **{up}** of the first matrix and **{down}** of the second. ",
+        gpu=counted(ranks, "GPU"),
+        up=up,
+        down=down,
+    ) + (
+        " ".join(steps)
+        if ranks > 1
+        else translate("A single GPU holds everything and sends nothing.")
     )
     facts = (
         KeyFigure(noted("first shard"), up),
@@ -59,7 +65,11 @@ def _split(values: Values) -> Explored:
         KeyFigure(noted("collectives, forward"), str(len(steps) if ranks > 1 else 0)),
     )
     notice = (
-        f"{values.count('ranks')} GPUs do not divide both sizes; shown on {ranks}."
+        translate(
+            "{ranks} GPUs do not divide both sizes; shown on {ranks_2}.",
+            ranks=values.count("ranks"),
+            ranks_2=ranks,
+        )
         if ranks != values.count("ranks")
         else ""
     )
@@ -92,25 +102,42 @@ def _collectives(
     if first == "row":
         sent += ring_all_reduce_bytes(between, ranks)
         steps.append(
-            f"The first products are partial sums: an **all-reduce** of {show(between, BYTE)} must "
-            "come before the activation function, which is not linear."
+            translate(
+                "The first products are partial sums: an **all-reduce** of {between} must come "
+                "before the activation function, which is not linear.",
+                between=show(between, BYTE),
+            )
         )
     if (first, second) == ("column", "column"):
         sent += ring_all_gather_bytes(between, ranks)
         steps.append(
-            f"The second matrix needs whole rows of the activations: an **all-gather** of "
-            f"{show(between, BYTE)} between the two."
+            translate(
+                "The second matrix needs whole rows of the activations: an **all-gather** of "
+                "{between} between the two.",
+                between=show(between, BYTE),
+            )
         )
     if second == "column":
         sent += ring_all_gather_bytes(after, ranks)
-        steps.append(f"The result is split by columns: an **all-gather** of {show(after, BYTE)}.")
+        steps.append(
+            translate(
+                "The result is split by columns: an **all-gather** of {after}.",
+                after=show(after, BYTE),
+            )
+        )
     else:
         sent += ring_all_reduce_bytes(after, ranks)
         nothing = (
-            "" if first == "row" else " Nothing is sent between the two: this is Megatron's split."
+            ""
+            if first == "row"
+            else translate(" Nothing is sent between the two: this is Megatron's split.")
         )
         steps.append(
-            f"The results are partial sums: an **all-reduce** of {show(after, BYTE)}.{nothing}"
+            translate(
+                "The results are partial sums: an **all-reduce** of {after}.{nothing}",
+                after=show(after, BYTE),
+                nothing=nothing,
+            )
         )
     return steps, sent
 
@@ -125,13 +152,20 @@ def _costs(chosen: str, between: float, after: float, ranks: int) -> Bars:
     least = min(sent.values())
     return Bars(
         title=translate("Sent by each GPU, by the way to split"),
-        summary="; ".join(f"{_ORDERS[name]}: {show(size, BYTE)}" for name, size in sent.items()),
+        summary="; ".join(
+            f"{translate(_ORDERS[name])}: {show(size, BYTE)}" for name, size in sent.items()
+        ),
         axis=Axis(translate("bytes"), BYTE),
         bars=tuple(
             Bar(
-                _ORDERS[name] + (" ◀" if name == chosen else ""),
+                translate(_ORDERS[name]) + (" ◀" if name == chosen else ""),
                 (Part(Tone.NVLINK, "NVLink", size),),
-                show(size, BYTE) + (f", {figures(size / least, 3)} times" if size > least else ""),
+                show(size, BYTE)
+                + (
+                    translate(", {size} times", size=figures(size / least, 3))
+                    if size > least
+                    else ""
+                ),
             )
             for name, size in sent.items()
         ),
@@ -142,7 +176,7 @@ def _drawing(
     how: tuple[str, str], shards: tuple[Shard, Shard], hidden: int, wide: int, ranks: int
 ) -> Drawing:
     """Both matrices at the same scale, the shard of GPU 0 filled."""
-    wholes = (("first", hidden, wide), ("second", wide, hidden))
+    wholes = ((noted("first"), hidden, wide), (noted("second"), wide, hidden))
     rows = [
         (name, f"[{rows}, {columns}]", f"{split}s", _shape(shard))
         for (name, rows, columns), split, shard in zip(wholes, how, shards, strict=True)
@@ -154,11 +188,11 @@ def _drawing(
         rects, words, left = [], [], 0.0
         for (name, shape, split, part), shard in zip(rows, shards, strict=True):
             rects += [_part(name, split[:-1], shard, rank, left, scale) for rank in range(ranks)]
-            words.append(Words(left, 14, f"{name}: {shape}", strong=True))
-            words.append(Words(left, 32, f"{split}: {part}", quiet=True))
+            words.append(Words(left, 14, f"{translate(name)}: {shape}", strong=True))
+            words.append(Words(left, 32, f"{translate(split)}: {part}", quiet=True))
             left += half + _BETWEEN
         height = round(_TOP + max(hidden, wide) * scale + 28)
-        words.append(Words(0, height - 6, "Filled: the shard of GPU 0.", quiet=True))
+        words.append(Words(0, height - 6, translate("Filled: the shard of GPU 0."), quiet=True))
         return Sheet(height=height, rects=tuple(rects), words=tuple(words))
 
     return Drawing(
@@ -167,7 +201,10 @@ def _drawing(
         else translate("An MLP on one GPU"),
         summary=_ORDERS["-".join(how)],
         on=on,
-        table=(("Matrix", "Shape", "Split by", "Per GPU"), *rows),
+        table=(
+            (translate("Matrix"), translate("Shape"), translate("Split by"), translate("Per GPU")),
+            *rows,
+        ),
     )
 
 
@@ -182,7 +219,12 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
         round(height, 2),
         color=Tone.IDLE if rank else Tone.WEIGHTS,
         label="",
-        says=f"{name} matrix, GPU {rank}: {_shape(shard)}",
+        says=translate(
+            "{name} matrix, GPU {rank}: {shape}",
+            name=translate(name),
+            rank=rank,
+            shape=_shape(shard),
+        ),
         marked=not rank,
     )
 
@@ -190,8 +232,18 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
 def _not_sent(values: Values) -> Iterator[tuple[float, str]]:
     """Bytes that are taken for those that a GPU sends."""
     after = tensor_all_reduce_size(1, values.count("tokens"), values.count("hidden"), _ELEMENT)
-    yield after, "That is the size of the result. A ring sends each part of it twice, but its own."
-    yield 0.0, "Columns, then rows, saves the exchange between the two, but not the one at the end."
+    yield (
+        after,
+        translate(
+            "That is the size of the result. A ring sends each part of it twice, but its own."
+        ),
+    )
+    yield (
+        0.0,
+        translate(
+            "Columns, then rows, saves the exchange between the two, but not the one at the end."
+        ),
+    )
 
 
 SPLITTER = Explorer(

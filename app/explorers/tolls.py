@@ -1,5 +1,6 @@
 """Which technique lowers which toll (bottleneck)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.charts.color import Color
@@ -21,26 +22,26 @@ class Technique:
 
 
 _TOLLS = {
-    "state": ("model state", "weights, gradients, optimizer"),
-    "scratchpad": ("activation memory", "kept for the backward pass"),
-    "cable": ("communication", "traffic between GPUs"),
-    "bubble": ("pipeline bubble", "waiting for a stage"),
-    "inch": ("memory bandwidth", "memory to cores"),
+    "state": (noted("model state"), noted("weights, gradients, optimizer")),
+    "scratchpad": (noted("activation memory"), noted("kept for the backward pass")),
+    "cable": ("communication", noted("traffic between GPUs")),
+    "bubble": (noted("pipeline bubble"), noted("waiting for a stage")),
+    "inch": (noted("memory bandwidth"), noted("memory to cores")),
 }
 TECHNIQUES = (
     Technique("ZeRO", ("state",), "memory", "1910.02054"),
     Technique("FSDP", ("state",), "sharding", "2304.11277"),
-    Technique("8-bit state", ("state",), "precision", "2110.02861"),
-    Technique("tensor parallelism", ("state", "scratchpad"), "tensor", "1909.08053"),
-    Technique("recomputation", ("scratchpad",), "memory", "2205.05198"),
-    Technique("sequence parallelism", ("scratchpad",), "tensor", "2205.05198"),
-    Technique("context parallelism", ("scratchpad",), "meshes", "2310.01889"),
-    Technique("hybrid sharding", ("cable",), "sharding", "2304.11277"),
-    Technique("overlapping buckets", ("cable",), "overlap", "2006.15704"),
-    Technique("accumulation", ("cable", "scratchpad"), "accumulation", "2006.15704"),
-    Technique("micro-batches", ("bubble", "state"), "pipelines", "1811.06965"),
+    Technique(noted("8-bit state"), ("state",), "precision", "2110.02861"),
+    Technique(noted("tensor parallelism"), ("state", "scratchpad"), "tensor", "1909.08053"),
+    Technique(noted("recomputation"), ("scratchpad",), "memory", "2205.05198"),
+    Technique(noted("sequence parallelism"), ("scratchpad",), "tensor", "2205.05198"),
+    Technique(noted("context parallelism"), ("scratchpad",), "meshes", "2310.01889"),
+    Technique(noted("hybrid sharding"), ("cable",), "sharding", "2304.11277"),
+    Technique(noted("overlapping buckets"), ("cable",), "overlap", "2006.15704"),
+    Technique(noted("accumulation"), ("cable", "scratchpad"), noted("accumulation"), "2006.15704"),
+    Technique(noted("micro-batches"), ("bubble", "state"), "pipelines", "1811.06965"),
     Technique("1F1B", ("scratchpad",), "pipelines", "1806.03377"),
-    Technique("zero bubble", ("bubble",), "pipelines", "2401.10241"),
+    Technique(noted("zero bubble"), ("bubble",), "pipelines", "2401.10241"),
     Technique("FlashAttention", ("inch", "scratchpad"), "attention", "2205.14135"),
 )
 _BY_NAME = {one.name.lower().replace(" ", "-"): one for one in TECHNIQUES}
@@ -55,14 +56,17 @@ def _tolls(values: Values) -> Explored:
             "Which technique lowers which of five tolls, and which chapter covers it"
         ),
         on=lambda paper: _map(chosen, paper),
-        table=(("Technique", "Lowers", "Chapter", "Paper"), *map(_row, TECHNIQUES)),
+        table=(
+            (translate("Technique"), translate("Lowers"), translate("Chapter"), translate("Paper")),
+            *map(_row, TECHNIQUES),
+        ),
     )
     if chosen is None:
         return Explored(_says_all(), (), (drawing,))
-    names = tuple(_TOLLS[toll][0] for toll in chosen.tolls)
+    names = tuple(translate(_TOLLS[toll][0]) for toll in chosen.tolls)
     fact = KeyFigure(
         noted("toll"),
-        " and ".join(names),
+        translate(" and ").join(names),
         among=tuple(name for name, _ in _TOLLS.values()),
         right=names,
     )
@@ -70,22 +74,30 @@ def _tolls(values: Values) -> Explored:
 
 
 def _says(chosen: Technique) -> str:
-    lowered = " and ".join(f"**{_TOLLS[toll][0]}** ({_TOLLS[toll][1]})" for toll in chosen.tolls)
+    lowered = translate(" and ").join(
+        f"**{translate(_TOLLS[toll][0])}** ({translate(_TOLLS[toll][1])})" for toll in chosen.tolls
+    )
     others = [one for one in TECHNIQUES if one is not chosen and set(one.tolls) & set(chosen.tolls)]
-    return (
-        f"{chosen.name} lowers {lowered}: {_chapter(chosen, 'the chapter')}, and "
-        f"[arXiv:{chosen.paper}](https://arxiv.org/abs/{chosen.paper}). So do "
-        f"{', '.join(_chapter(one, one.name) for one in others)}."
+    return translate(
+        "{name} lowers {lowered}: {chapter}, and "
+        "[arXiv:{paper}](https://arxiv.org/abs/{paper}). So do {others}.",
+        name=translate(chosen.name),
+        lowered=lowered,
+        chapter=_chapter(chosen, translate("the chapter")),
+        paper=chosen.paper,
+        others=", ".join(_chapter(one, translate(one.name)) for one in others),
     )
 
 
 def _says_all() -> str:
     lines = [
-        f"- **{name}** ({meaning}): "
-        + ", ".join(_chapter(one, one.name) for one in TECHNIQUES if toll in one.tolls)
+        f"- **{translate(name)}** ({translate(meaning)}): "
+        + ", ".join(_chapter(one, translate(one.name)) for one in TECHNIQUES if toll in one.tolls)
         for toll, (name, meaning) in _TOLLS.items()
     ]
-    return "Each technique lowers one or two tolls, and most raise another.\n\n" + "\n".join(lines)
+    return translate(
+        "Each technique lowers one or two tolls, and most raise another.\n\n"
+    ) + "\n".join(lines)
 
 
 def _chapter(one: Technique, text: str) -> str:
@@ -101,7 +113,7 @@ def _map(chosen: Technique | None, paper: Paper) -> Sheet:
         toll: round(height / len(_TOLLS) * (place + 0.5)) for place, toll in enumerate(_TOLLS)
     }
     rects, arrows, words = [], [], []
-    for toll, (name, meaning) in _TOLLS.items():
+    for toll, (name, meaning) in _said().items():
         lit, y = chosen is None or toll in chosen.tolls, heights[toll] - 22
         color, says = Color.BLUE if lit else Color.PALE, f"{name}: {meaning}"
         rects.append(Rect(1, y, box, 44, color=color, label="", says=says, outlined=True))
@@ -118,18 +130,30 @@ def _map(chosen: Technique | None, paper: Paper) -> Sheet:
             ]
         words.append(Words(right + 6, y + 4, one.name, strong=chosen is one, quiet=not lit))
         if wide:
-            words.append(Words(568, y + 4, f"chapter “{one.chapter}”", quiet=True))
+            words.append(
+                Words(568, y + 4, translate("chapter “{chapter}”", chapter=one.chapter), quiet=True)
+            )
     return Sheet(height=height, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
 
+def _said() -> Mapping[str, tuple[str, str]]:
+    """The tolls in words."""
+    return {toll: (translate(name), translate(says)) for toll, (name, says) in _TOLLS.items()}
+
+
 def _row(one: Technique) -> tuple[str, ...]:
-    tolls = ", ".join(_TOLLS[toll][0] for toll in one.tolls)
+    tolls = ", ".join(translate(_TOLLS[toll][0]) for toll in one.tolls)
     return one.name, tolls, one.chapter, f"arXiv:{one.paper}"
 
 
 def _not_the_toll(chosen: str) -> str:
-    meaning = next(meaning for name, meaning in _TOLLS.values() if name == chosen)
-    return f"{chosen[:1].upper()}{chosen[1:]} is {meaning}."
+    meaning = next(meaning for name, meaning in _said().values() if name == chosen)
+    return translate(
+        "{upper}{chosen} is {meaning}.",
+        upper=chosen[:1].upper(),
+        chosen=chosen[1:],
+        meaning=meaning,
+    )
 
 
 TOLLS = Explorer(
@@ -146,7 +170,7 @@ TOLLS = Explorer(
         Select(
             "technique",
             noted("Technique"),
-            {name: one.name for name, one in _BY_NAME.items()} | {"all": "all of them"},
+            {name: one.name for name, one in _BY_NAME.items()} | {"all": noted("all of them")},
         ),
     ),
     explore=_tolls,

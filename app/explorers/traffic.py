@@ -24,11 +24,12 @@ def traffic_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
             continue
         span *= degree  # ranks of a group are as close together as the order of the degrees allows
         inside = span <= cluster.gpus_per_node
-        tone, link = (Tone.NVLINK, "NVLink") if inside else (Tone.NETWORK, "network")
-        bars.append(Bar(name, (Part(tone, link, sent),), f"{show(sent, BYTE)}, {link}"))
+        tone, link = (Tone.NVLINK, "NVLink") if inside else (Tone.NETWORK, translate("network"))
+        bars.append(Bar(translate(name), (Part(tone, link, sent),), f"{show(sent, BYTE)}, {link}"))
     return Bars(
         title=translate("Sent by a GPU in a step"),
-        summary="; ".join(f"{bar.name} {bar.note}" for bar in bars) or "A single GPU sends nothing",
+        summary="; ".join(f"{bar.name} {bar.note}" for bar in bars)
+        or translate("A single GPU sends nothing"),
         axis=Axis(translate("bytes sent"), BYTE),
         bars=tuple(bars),
     )

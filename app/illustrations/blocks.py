@@ -9,31 +9,44 @@ from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, wrapped
 from app.illustrations.base import box, key, sketch
 from app.simulators.sharding import Block, Blocks, PlayedPlan
+from app.translation import noted, translate
 
 _LARGEST, _GAP = 52, 8  # pixels of a block, and between two
 _LABEL = 26  # to the left: the name of an array
 _LINE = 17
 _COMPLETE, _PARTIAL = Tone.WEIGHTS, Tone.RECOMPUTE
-_KEY = [(_COMPLETE, "complete"), (_PARTIAL, "partial sums")]
+_KEY = [(_COMPLETE, noted("complete")), (_PARTIAL, noted("partial sums"))]
 
 
 def played_sketch(played: PlayedPlan) -> Drawing:
     """What each rank holds at first and after each move; a line for each array that changes."""
     lines = list(_lines(played))
     said = "; ".join(title for title, _, _ in lines)
-    return sketch("What each rank holds", said, lambda paper: _sheet(played, lines, paper))
+    return sketch(
+        translate("What each rank holds"), said, lambda paper: _sheet(played, lines, paper)
+    )
 
 
 def _lines(played: PlayedPlan) -> Iterator[tuple[str, str, Blocks]]:
     """The title, the array and its blocks, for each line."""
     for name, held in played.task.start.items():
-        yield f"At first: {name}", name, held
+        yield translate("At first: {name}", name=name), name, held
     for number, step in enumerate(played.steps, 1):
         name = step.move.array or played.task.want[0]
-        part = f": each rank sends {_fraction(step.sent)} of {name}" if step.sent else ""
+        part = (
+            translate(
+                ": each rank sends {fraction} of {name}", fraction=_fraction(step.sent), name=name
+            )
+            if step.sent
+            else ""
+        )
         yield f"{number}. {step.move}{part}", name, step.arrays[name]
     if not played.is_right:
-        yield f"Target: {played.task.want[0]}", played.task.want[0], played.task.goal
+        yield (
+            translate("Target: {want}", want=played.task.want[0]),
+            played.task.want[0],
+            played.task.goal,
+        )
 
 
 def _fraction(part: float) -> str:

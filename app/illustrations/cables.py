@@ -5,6 +5,7 @@ from app.charts.drawing import Arrow, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, few, sketch
+from app.translation import translate
 from app.units import Count
 
 _TOP, _FOOT, _HIGH = 34.0, 132.0, 30.0  # pixels: the two switches, and their height
@@ -15,8 +16,8 @@ def _cables(flows: Count, links: Count) -> Sketch:
     whole("flows", flows)
     whole("links", links)
     return sketch(
-        f"{flows:,} flows and {links:,} cables",
-        "the switch hashes each flow to one of the cables",
+        translate("{flows:,} flows and {links:,} cables", flows=flows, links=links),
+        translate("the switch hashes each flow to one of the cables"),
         lambda paper: _between(flows, links, paper),
     )
 
@@ -37,8 +38,22 @@ def _between(flows: int, links: int, paper: Paper) -> Sheet:
             else:
                 arrows.append(Arrow(x, top, x, foot - 2, color=color, head=color is Color.BLUE))
     rects = [
-        box(0, _TOP, paper.width, _HIGH, f"leaf switch: {flows:,} flows", outlined=True),
-        box(0, _FOOT, paper.width, _HIGH, f"{links:,} cables to the next switch", outlined=True),
+        box(
+            0,
+            _TOP,
+            paper.width,
+            _HIGH,
+            translate("leaf switch: {flows:,} flows", flows=flows),
+            outlined=True,
+        ),
+        box(
+            0,
+            _FOOT,
+            paper.width,
+            _HIGH,
+            translate("{links:,} cables to the next switch", links=links),
+            outlined=True,
+        ),
     ]
     return Sheet(
         height=_FOOT + _HIGH + 4, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words)

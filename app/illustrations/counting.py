@@ -7,6 +7,7 @@ from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.illustrations.base import Piece, box, row, sketch
 from app.kinds.answers import Counted, CountedPart
+from app.translation import translate
 
 _ROW, _LINE, _LABEL = 26, 24, 17
 
@@ -15,8 +16,10 @@ def counted_sketch(counted: Counted, *, finished: bool) -> Drawing:
     """The parts that a wrong answer counts; to scale and with both values once *finished*."""
     left_out = [part.name for part in counted.parts if not part.counted]
     return sketch(
-        "Your answer beside the right one" if finished else "What your answer counts",
-        f"left out: {', '.join(left_out)}",
+        translate("Your answer beside the right one")
+        if finished
+        else translate("What your answer counts"),
+        translate("left out: {left_out}", left_out=", ".join(left_out)),
         lambda paper: _beside(counted, paper) if finished else _checked(counted.parts, paper),
     )
 
@@ -29,7 +32,7 @@ def _checked(parts: Sequence[CountedPart], paper: Paper) -> Sheet:
         y = at * _LINE
         color = Tone.COMPUTE if part.counted else Color.GRAY
         rects.append(box(1, y + 1, 40, 16, "", color, outlined=not part.counted))
-        says = "counted" if part.counted else "left out"
+        says = translate("counted") if part.counted else translate("left out")
         words.append(Words(52, y + 14, f"{part.name}: {says}", strong=not part.counted))
     return Sheet(height=len(parts) * _LINE, rects=tuple(rects), words=tuple(words))
 
@@ -41,13 +44,15 @@ def _beside(counted: Counted, paper: Paper) -> Sheet:
     reach = paper.width * sum(abs(part.value) for part in own) / whole
     below = 2 * (_ROW + _LABEL + 8)
     words = [
-        Words(0, 13, f"yours: {counted.given}"),
-        Words(0, _ROW + _LABEL + 21, f"right: {counted.right}", strong=True),
+        Words(0, 13, translate("yours: {given}", given=counted.given)),
+        Words(0, _ROW + _LABEL + 21, translate("right: {right}", right=counted.right), strong=True),
     ]
     rects = row(_pieces(own), 1, reach, _LABEL, _ROW)
     rects += row(_pieces(counted.parts), 1, paper.width - 1, _ROW + 2 * _LABEL + 8, _ROW)
     left_out = ", ".join(part.name for part in counted.parts if not part.counted)
-    words.append(Words(0, below + 13, f"left out: {left_out}", quiet=True))
+    words.append(
+        Words(0, below + 13, translate("left out: {left_out}", left_out=left_out), quiet=True)
+    )
     return Sheet(height=below + 20, rects=tuple(rects), words=tuple(words))
 
 

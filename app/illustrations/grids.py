@@ -7,26 +7,37 @@ from app.charts.drawing import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, few, listed, sketch
+from app.translation import noted, translate
 from app.units import BYTE_PER_SECOND, BytesPerSecond, Count, show
 
 _CELL = 20  # pixels
 _SQUARE = 120
 _COPIES = 4  # that are drawn
+_ONE = {"nodes": noted("a node"), "groups": noted("a group"), "pods": noted("a pod")}
+GROUPS = (
+    noted("nodes"), noted("groups"), noted("pods"), noted("node"), noted("group"), noted("pod")
+)  # fmt: skip
 
 
 def _mesh(
     tensor: Count, pipeline: Count = 1, data: Count | None = None, context: Count = 1
 ) -> Sketch:
-    degrees = [("tensor", tensor), ("context", context), ("pipeline", pipeline)]
+    degrees = [
+        (translate("tensor"), tensor),
+        (translate("context"), context),
+        (translate("pipeline"), pipeline),
+    ]
     for name, degree in degrees:
         whole(name, degree)
     if data is not None:
         whole("data", data)
     says = listed(f"{name} {degree:,}" for name, degree in degrees if degree > 1)
-    count = f"{data:,} times" if data else "as many as the GPUs allow"
+    count = (
+        translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
+    )
     return sketch(
-        "A copy of the model, and its replicas",
-        listed([says, f"data-parallel replicas: {count}"]),
+        translate("A copy of the model, and its replicas"),
+        listed([says, translate("data-parallel replicas: {count}", count=count)]),
         lambda paper: _copies(tensor * context, pipeline, data, says, paper),
     )
 
@@ -36,7 +47,7 @@ def _copies(wide: int, high: int, data: int | None, says: str, paper: Paper) -> 
     across = len(columns) * _CELL
     copies = min(_COPIES, int((paper.width + 24) // (across + 24)), data or _COPIES)
     rects: list[Rect] = []
-    words = [Words(0, 13, f"one copy: {says}")]
+    words = [Words(0, 13, translate("one copy: {says}", says=says))]
     for copy in range(copies):
         left = copy * (across + 24)
         for y, row in enumerate(rows):
@@ -48,7 +59,11 @@ def _copies(wide: int, high: int, data: int | None, says: str, paper: Paper) -> 
                 tone = Tone.WEIGHTS if not copy else Tone.IDLE
                 rects.append(box(*at, _CELL - 3, _CELL - 3, "", tone))
     foot = 22 + len(rows) * _CELL + 16
-    note = f"{data:,} data-parallel replicas" if data else "and further data-parallel replicas"
+    note = (
+        translate("{data:,} data-parallel replicas", data=data)
+        if data
+        else translate("and further data-parallel replicas")
+    )
     words.append(Words(0, foot, note, quiet=True))
     return Sheet(height=foot + 6, rects=tuple(rects), words=tuple(words))
 
@@ -62,15 +77,27 @@ def _nodes(
 ) -> Sketch:
     whole("nodes", nodes, 1)
     whole("gpus", gpus)
-    one = group.removesuffix("s")
+    one = translate(group.removesuffix("s"))
     links = [
-        f"{show(inside, BYTE_PER_SECOND)} inside a {one}" if inside else "",
-        f"{show(across, BYTE_PER_SECOND)} between {group}" if across else "",
+        translate(
+            "{bandwidth} inside {group}",
+            bandwidth=show(inside, BYTE_PER_SECOND),
+            group=translate(_ONE[group]),
+        )
+        if inside
+        else "",
+        translate(
+            "{bandwidth} between {groups}",
+            bandwidth=show(across, BYTE_PER_SECOND),
+            groups=translate(group),
+        )
+        if across
+        else "",
     ]
-    many = f"{nodes:,} {group}" if nodes > 1 else f"a {one}"
+    many = f"{nodes:,} {translate(group)}" if nodes > 1 else translate(_ONE[group])
     return sketch(
-        f"{many} of {gpus:,} GPUs",
-        listed(links) or "GPUs that are connected inside, and with those outside",
+        translate("{many} of {gpus:,} GPUs", many=many, gpus=gpus),
+        listed(links) or translate("GPUs that are connected inside, and with those outside"),
         lambda paper: _racks(nodes, gpus, one, [link for link in links if link], paper),
     )
 
@@ -123,8 +150,15 @@ def _matrix(
     whole("columns", columns)
     whole("ranks", ranks)
     return sketch(
-        f"A matrix, split by {split}",
-        f"{rows:,} by {columns:,}, in {ranks:,} parts; the part of GPU 0 is filled",
+        translate("A matrix, split by columns")
+        if split == "columns"
+        else translate("A matrix, split by rows"),
+        translate(
+            "{rows:,} by {columns:,}, in {ranks:,} parts; the part of GPU 0 is filled",
+            rows=rows,
+            columns=columns,
+            ranks=ranks,
+        ),
         lambda paper: _parts(rows, columns, ranks, split, paper),
     )
 
@@ -141,9 +175,9 @@ def _parts(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> She
             place = (left, top + rank * high / ranks, wide, high / ranks)
         rects.append(box(*place, "", Color.GRAY if rank else Tone.WEIGHTS, outlined=rank > 0))
     words = (
-        Words(left, 14, f"{columns:,} columns"),
+        Words(left, 14, translate("{columns:,} columns", columns=columns)),
         Words(left - 8, top + high / 2 - 4, f"{rows:,}", anchor="end"),
-        Words(left - 8, top + high / 2 + 12, "rows", anchor="end"),
+        Words(left - 8, top + high / 2 + 12, translate("rows"), anchor="end"),
     )
     return Sheet(height=round(top + high + 4, 2), rects=tuple(rects), words=words)
 
@@ -153,13 +187,15 @@ def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
         whole(name, value)
     says = listed(
         [
-            f"{heads:,} heads" if heads > 1 else "one head",
-            f"{batch:,} sequences" if batch > 1 else "",
+            translate("{heads:,} heads", heads=heads) if heads > 1 else translate("one head"),
+            translate("{batch:,} sequences", batch=batch) if batch > 1 else "",
         ]
     )
     return sketch(
-        "Attention scores",
-        f"a square of {sequence:,} by {sequence:,} tokens; {says}",
+        translate("Attention scores"),
+        translate(
+            "a square of {sequence:,} by {sequence:,} tokens; {says}", sequence=sequence, says=says
+        ),
         lambda paper: _squares(heads * batch, sequence, says),
     )
 
@@ -180,7 +216,7 @@ def _squares(count: int, sequence: int, says: str) -> Sheet:
     ]
     low = 20 + 9 * (deep - 1)
     words = (
-        Words(60 + 9 * (deep - 1), 13, f"{sequence:,} tokens"),
+        Words(60 + 9 * (deep - 1), 13, translate("{sequence:,} tokens", sequence=sequence)),
         Words(52, low + _SQUARE / 2, f"{sequence:,}", anchor="end"),
         Words(60, low + _SQUARE + 20, says, quiet=True),
     )
@@ -194,7 +230,9 @@ def _dispatch(nodes: Count, experts: Count) -> Sketch:
     def on(paper: Paper) -> Sheet:
         shown = few(nodes, 5)
         step = paper.width / len(shown)
-        rects = [box(paper.width / 2 - 34, 2, 68, 26, "token", Color.GRAY, outlined=True)]
+        rects = [
+            box(paper.width / 2 - 34, 2, 68, 26, translate("token"), Color.GRAY, outlined=True)
+        ]
         arrows: list[Arrow] = []
         words: list[Words] = []
         for at, node in enumerate(shown):
@@ -205,16 +243,20 @@ def _dispatch(nodes: Count, experts: Count) -> Sketch:
             rects.append(
                 box(middle - step / 2 + 4, 88, step - 8, 40, "", Color.GRAY, outlined=True)
             )
-            words.append(Words(middle, 112, f"node {node + 1}", anchor="middle"))
+            words.append(
+                Words(middle, 112, translate("node {node}", node=node + 1), anchor="middle")
+            )
             arrows.append(
                 Arrow(paper.width / 2, 30, round(middle, 2), 84, color=Color.GREEN, head=True)
             )
-        note = f"{experts:,} experts on {nodes:,} nodes"
+        note = translate("{experts:,} experts on {nodes:,} nodes", experts=experts, nodes=nodes)
         words.append(Words(0, 148, note, quiet=True))
         return Sheet(height=154, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
     return sketch(
-        "One token on its way to its experts", f"{experts:,} experts on {nodes:,} nodes", on
+        translate("One token on its way to its experts"),
+        translate("{experts:,} experts on {nodes:,} nodes", experts=experts, nodes=nodes),
+        on,
     )
 
 

@@ -5,6 +5,7 @@ from app.charts.drawing import Arrow, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import positive
 from app.illustrations.base import Illustration, Sketch, box, sketch
+from app.translation import translate
 from app.units import Ratio, figures
 
 _LEFT, _TOP, _FOOT = 24.0, 30.0, 150.0
@@ -31,16 +32,18 @@ def _isoflop(times: Ratio | None = None) -> Sketch:
         ]
         axes = ((_LEFT, _FOOT, right, _FOOT), (_LEFT, _FOOT, _LEFT, 8.0))
         arrows += [Arrow(*ends, color=Color.GRAY, head=False) for ends in axes]
-        marks = [(0.0, "optimum")]
+        marks = [(0.0, translate("optimum"))]
         if far:
-            marks.append((0.6 if far > 1 else -0.6, f"{figures(far)} times as large"))
+            marks.append(
+                (0.6 if far > 1 else -0.6, translate("{far} times as large", far=figures(far)))
+            )
         rects: list[Rect] = []
         words = [
-            Words(_LEFT + 8, 18, "loss", quiet=True),
+            Words(_LEFT + 8, 18, translate("loss"), quiet=True),
             Words(
                 right,
                 _FOOT + 18,
-                "parameters (fewer tokens to the right)",
+                translate("parameters (fewer tokens to the right)"),
                 anchor="end",
                 quiet=True,
             ),
@@ -57,8 +60,8 @@ def _isoflop(times: Ratio | None = None) -> Sketch:
             height=_FOOT + 24, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words)
         )
 
-    says = "the loss of models of all sizes, with the same training computation"
-    return sketch("One budget, not to scale", says, on)
+    says = translate("the loss of models of all sizes, with the same training computation")
+    return sketch(translate("One budget, not to scale"), says, on)
 
 
 ISOFLOP = Illustration("isoflop", "the loss of models of all sizes with one budget", _isoflop)

@@ -5,6 +5,7 @@ from app.charts.drawing import Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import ZeroStage, positive, whole
 from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, row, sketch
+from app.translation import translate
 from app.units import BYTE, Bytes, Count, show
 
 _ROW, _STEP = 24, 50
@@ -20,9 +21,9 @@ def _state(
 ) -> Sketch:
     whole("ranks", ranks)
     parts = (
-        ("weights", Tone.WEIGHTS, weights, 3),
-        ("gradients", Tone.GRADIENTS, gradients, 2),
-        ("optimizer", Tone.OPTIMIZER, optimizer, 1),
+        (translate("weights"), Tone.WEIGHTS, weights, 3),
+        (translate("gradients"), Tone.GRADIENTS, gradients, 2),
+        (translate("optimizer"), Tone.OPTIMIZER, optimizer, 1),
     )
     held = [part for part in parts if part[2]]
 
@@ -34,20 +35,38 @@ def _state(
             y, wide = at * _STEP, paper.width * size / most
             whole_one = stage is None or stage < sharded_from
             own = wide if whole_one else max(_LEAST, wide / ranks)
-            where = "" if stage is None else ", on every GPU" if whole_one else ", sharded"
-            words.append(Words(0, y + 13, f"{name}: {size:g} B per parameter{where}"))
+            where = (
+                ""
+                if stage is None
+                else translate(", on every GPU")
+                if whole_one
+                else translate(", sharded")
+            )
+            words.append(
+                Words(
+                    0,
+                    y + 13,
+                    translate(
+                        "{name}: {size:g} B per parameter{where}", name=name, size=size, where=where
+                    ),
+                )
+            )
             rects.append(box(0, y + 19, wide, _ROW, "", Color.GRAY, outlined=True))
             rects.append(box(0, y + 19, own, _ROW, "", tone))
         if stage is not None:
-            note = f"Filled: on one of {ranks:,} GPUs."
+            note = translate("Filled: on one of {ranks:,} GPUs.", ranks=ranks)
         elif ranks > 1:
-            note = f"{ranks:,} GPUs could share it."
+            note = translate("{ranks:,} GPUs could share it.", ranks=ranks)
         else:
             return Sheet(height=len(held) * _STEP - 4, rects=tuple(rects), words=tuple(words))
         words.append(Words(0, len(held) * _STEP + 13, note, quiet=True))
         return Sheet(height=len(held) * _STEP + 18, rects=tuple(rects), words=tuple(words))
 
-    title = "Model state of one parameter" if stage is None else f"ZeRO stage {stage}"
+    title = (
+        translate("Model state of one parameter")
+        if stage is None
+        else translate("ZeRO stage {stage}", stage=stage)
+    )
     return sketch(title, ", ".join(f"{name} {size:g} B" for name, _, size, _ in held), on)
 
 
@@ -55,29 +74,33 @@ def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None
     known = [
         (name, tone, size)
         for name, tone, size in (
-            ("activations", Tone.ACTIVATIONS, activations or 0.0),
-            ("model state", Tone.WEIGHTS, state or 0.0),
+            (translate("activations"), Tone.ACTIVATIONS, activations or 0.0),
+            (translate("model state"), Tone.WEIGHTS, state or 0.0),
         )
         if size
     ]
     left = positive("memory", memory) - sum(size for _, _, size in known)
     if not known or left < 0:
         raise ValueError(f"what is held must be from 0 B to {show(memory, BYTE)}")
-    other = "model state" if activations else "activations"
+    other = translate("model state") if activations else translate("activations")
     pieces = [Piece(size, f"{name} {show(size, BYTE)}", tone) for name, tone, size in known]
     if left:
-        pieces.append(Piece(left, f"room for {other}", Color.GRAY, outlined=True))
+        pieces.append(
+            Piece(left, translate("room for {other}", other=other), Color.GRAY, outlined=True)
+        )
 
     def on(paper: Paper) -> Sheet:
         rects = row(pieces, 0, paper.width, 20, _ROW + 6)
-        words = [Words(0, 13, f"{show(memory, BYTE)} of memory", quiet=True)]
+        words = [
+            Words(0, 13, translate("{memory} of memory", memory=show(memory, BYTE)), quiet=True)
+        ]
         for at, (piece, rect) in enumerate(zip(pieces, rects, strict=True)):
             if not rect.label:
                 words.append(Words(0, 68 + 17 * at, piece.label, quiet=True))
         return Sheet(height=56 + 18 * (len(words) - 1), rects=tuple(rects), words=tuple(words))
 
     return sketch(
-        "The memory of a GPU",
+        translate("The memory of a GPU"),
         f"{show(memory, BYTE)}: " + ", ".join(piece.label for piece in pieces),
         on,
     )
@@ -89,16 +112,25 @@ def _batch(batch: Count, context: Count) -> Sketch:
 
     def on(paper: Paper) -> Sheet:
         across = [Piece(1, GAP if one is None else str(one + 1), Tone.ACTIVATIONS) for one in shown]
-        rects = row([Piece(1, "weights", Tone.WEIGHTS)], 0, paper.width, 20, _ROW)
+        rects = row([Piece(1, translate("weights"), Tone.WEIGHTS)], 0, paper.width, 20, _ROW)
         rects += row(across, 0, paper.width, 76, _ROW)
         words = [
-            Words(0, 13, "read once for the whole batch", quiet=True),
-            Words(0, 69, f"read for each sequence: a cache of {tokens:,} tokens", quiet=True),
+            Words(0, 13, translate("read once for the whole batch"), quiet=True),
+            Words(
+                0,
+                69,
+                translate("read for each sequence: a cache of {tokens:,} tokens", tokens=tokens),
+                quiet=True,
+            ),
             *gaps(across, 0, paper.width, 76, _ROW),
         ]
         return Sheet(height=80 + _ROW, rects=tuple(rects), words=tuple(words))
 
-    return sketch("What a step reads, not to scale", f"the weights, and {sequences:,} caches", on)
+    return sketch(
+        translate("What a step reads, not to scale"),
+        translate("the weights, and {sequences:,} caches", sequences=sequences),
+        on,
+    )
 
 
 STATE = Illustration("state", "bytes of model state per parameter, and ZeRO's shards", _state)

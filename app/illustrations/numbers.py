@@ -5,6 +5,7 @@ from app.charts.drawing import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.formulas.checks import positive, whole
 from app.illustrations.base import Illustration, Sketch, box, key, sketch
+from app.translation import plural, translate
 from app.units import (
     BYTE_PER_SECOND,
     FLOP_PER_SECOND,
@@ -35,21 +36,25 @@ def _roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Sketch:
         arrows.append(Arrow(ridge, _TOP, ridge, _FOOT, color=Color.GRAY, head=False, dashed=True))
         words = (
             Words(_LEFT + 8, 18, "FLOP/s", quiet=True),
-            Words(right, _FOOT + 18, "arithmetic intensity", anchor="end", quiet=True),
-            Words(right, _TOP - 10, f"peak {flat}", anchor="end", strong=True),
+            Words(right, _FOOT + 18, translate("arithmetic intensity"), anchor="end", quiet=True),
+            Words(right, _TOP - 10, translate("peak {flat}", flat=flat), anchor="end", strong=True),
             Words(ridge - 10, 122, slope, anchor="end", strong=True),
             Words(ridge, _FOOT + 18, "?", anchor="middle", strong=True),
         )
         return Sheet(height=_FOOT + 24, arrows=tuple(arrows), words=words)
 
-    return sketch("A roofline, not to scale", f"it rises with {slope} of memory up to {flat}", on)
+    return sketch(
+        translate("A roofline, not to scale"),
+        translate("it rises with {slope} of memory up to {flat}", slope=slope, flat=flat),
+        on,
+    )
 
 
 def _bits(exponent: Count, fraction: Count) -> Sketch:
     whole("exponent", exponent)
     whole("fraction", fraction, 0)
-    parts = (("sign", 1, Tone.BUFFERS), ("exponent", exponent, Tone.WEIGHTS))
-    fields = (*parts, ("fraction", fraction, Tone.GRADIENTS))
+    parts = ((translate("sign"), 1, Tone.BUFFERS), (translate("exponent"), exponent, Tone.WEIGHTS))
+    fields = (*parts, (translate("fraction"), fraction, Tone.GRADIENTS))
 
     def on(paper: Paper) -> Sheet:
         cell = min(30.0, paper.width / sum(count for _, count, _ in fields))
@@ -59,13 +64,19 @@ def _bits(exponent: Count, fraction: Count) -> Sketch:
                 box((len(rects) + bit) * cell, 0, cell - 2, 28, "", tone) for bit in range(count)
             ]
         names = [
-            (tone, f"{name}: {count} {'bit' if count == 1 else 'bits'}")
+            (tone, plural("{name}: {number} bit", "{name}: {number} bits", count, name=name))
             for name, count, tone in fields
         ]
         samples, words, foot = key(names, 38, paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=tuple(words))
 
-    return sketch("The bits of the format", f"1 sign, {exponent} exponent, {fraction} fraction", on)
+    return sketch(
+        translate("The bits of the format"),
+        translate(
+            "1 sign, {exponent} exponent, {fraction} fraction", exponent=exponent, fraction=fraction
+        ),
+        on,
+    )
 
 
 def _bins(experts: Count, factor: Ratio, popular: Ratio) -> Sketch:
@@ -87,19 +98,27 @@ def _bins(experts: Count, factor: Ratio, popular: Ratio) -> Sketch:
             if over:
                 top = foot - load * unit
                 rects.append(box(x, top, step - 4, over * unit, "", Tone.DROPPED))
-        for level, says in ((factor, "capacity"), (1.0, "fair share")):
+        for level, says in ((factor, translate("capacity")), (1.0, translate("fair share"))):
             words.append(Words(right + 6, round(foot - level * unit + 4, 2), says))
         lines = tuple(
             Arrow(0, y, right, y, color=Color.GRAY, head=False, dashed=level == 1.0)
             for level in (factor, 1.0)
             for y in [round(foot - level * unit, 2)]
         )
-        more = f"{many} of {experts:,} experts" if experts > many else f"{experts:,} experts"
+        more = (
+            translate("{many} of {experts:,} experts", many=many, experts=experts)
+            if experts > many
+            else translate("{experts:,} experts", experts=experts)
+        )
         words.append(Words(0, foot + 18, more, quiet=True))
         return Sheet(height=foot + 24, rects=tuple(rects), arrows=lines, words=tuple(words))
 
-    says = "the popular expert is above its capacity" if popular > factor else "all experts fit"
-    return sketch("Tokens that reach each expert", says, on)
+    says = (
+        translate("the popular expert is above its capacity")
+        if popular > factor
+        else translate("all experts fit")
+    )
+    return sketch(translate("Tokens that reach each expert"), says, on)
 
 
 ROOF = Illustration("roof", "the roofline of a GPU, without numbers on its axes", _roof)

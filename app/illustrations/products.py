@@ -5,6 +5,7 @@ from app.charts.drawing import Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import whole
 from app.illustrations.base import Illustration, Sketch, box, sketch
+from app.translation import translate
 from app.units import Count
 
 _SIGN, _TALLEST = 34.0, 130.0
@@ -34,8 +35,8 @@ def _product(rows: Count, inner: Count, columns: Count) -> Sketch:
         return Sheet(height=round(tall * scale + 4, 2), rects=tuple(rects), words=tuple(words[:2]))
 
     (a, b), (_, c), _ = shapes
-    says = f"{a:,} by {b:,} times {b:,} by {c:,} is {a:,} by {c:,}"
-    return sketch("The shapes of a product, to scale", says, on)
+    says = translate("{a:,} by {b:,} times {b:,} by {c:,} is {a:,} by {c:,}", a=a, b=b, c=c)
+    return sketch(translate("The shapes of a product, to scale"), says, on)
 
 
 PRODUCT = Illustration("product", "the shapes of a matrix product, to scale", _product)

@@ -8,18 +8,20 @@ from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, text_width, wrapped
 from app.illustrations.base import box, key, sketch
 from app.simulators.programs import STREAMS, PlayedSchedule, Span
+from app.translation import noted, translate
+from app.translation.retelling import retold
 
 _MOST = 700  # bars; with more, the beginning is drawn
 _ROW, _HIGH, _LINE = 20, 26, 16  # pixels of a stream, of the memory, and of a line of text
 _LABELED = 11  # pixels of memory that have room for a number
 _TONES: dict[str, tuple[Tone, str]] = {
-    "F": (Tone.COMPUTE, "forward"),
-    "B": (Tone.BACKWARD, "backward"),
-    "I": (Tone.BACKWARD, "backward"),
-    "G": (Tone.WEIGHT_GRADIENT, "weight gradient"),
+    "F": (Tone.COMPUTE, noted("forward")),
+    "B": (Tone.BACKWARD, noted("backward")),
+    "I": (Tone.BACKWARD, noted("backward")),
+    "G": (Tone.WEIGHT_GRADIENT, noted("weight gradient")),
 }
-_SENT = (Tone.COMMUNICATION, "communication")
-_HELD, _OVER = (Tone.ACTIVATIONS, "memory held"), (Tone.DROPPED, "over the limit")
+_SENT = (Tone.COMMUNICATION, noted("communication"))
+_HELD, _OVER = (Tone.ACTIVATIONS, noted("memory held")), (Tone.DROPPED, noted("over the limit"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,21 @@ def schedule_sketch(played: PlayedSchedule) -> Drawing:
     shown = spans[:_MOST]
     end = shown[-1].end if len(shown) < len(spans) else max(played.time, 1)
     peaks = ", ".join(map(str, played.peaks))
-    held = f"; the most that each rank held: {peaks}" if played.machine.sizes else ""
-    cut = f", of which the first {end} are drawn" if end < played.time else ""
-    says = f"{played.time} units of time{cut}{held}"
+    held = (
+        translate("; the most that each rank held: {peaks}", peaks=peaks)
+        if played.machine.sizes
+        else ""
+    )
+    cut = translate(", of which the first {end} are drawn", end=end) if end < played.time else ""
+    says = translate("{time} units of time{cut}{held}", time=played.time, cut=cut, held=held)
     if played.problem:
-        says = f"It stops at {played.time}: {played.problem}"
+        says = translate(
+            "It stops at {time}: {problem}", time=played.time, problem=retold(played.problem)
+        )
     return sketch(
-        "What your schedule did", says, lambda paper: _sheet(played, shown, end, says, paper)
+        translate("What your schedule did"),
+        says,
+        lambda paper: _sheet(played, shown, end, says, paper),
     )
 
 
@@ -58,7 +68,7 @@ def _sheet(
     played: PlayedSchedule, spans: Sequence[Span], end: int, says: str, paper: Paper
 ) -> Sheet:
     limit = played.machine.limit
-    left = text_width("rank 15") + 8
+    left = text_width(translate("rank 15")) + 8
     axis = _Axis(left, (paper.width - left) / end, end)
     rects: list[Rect] = []
     words: list[Words] = []
@@ -69,7 +79,7 @@ def _sheet(
         y += _LINE
     y += 6
     for rank in range(len(played.machine.start)):
-        words.append(Words(0, y + 14, f"rank {rank}"))
+        words.append(Words(0, y + 14, translate("rank {rank}", rank=rank)))
         for stream in STREAMS:
             own = [span for span in spans if span.rank == rank and span.stream == stream]
             if own or stream == "compute":
@@ -79,7 +89,11 @@ def _sheet(
         if played.machine.sizes:
             rects += _memory(played, rank, limit, axis, y)
             lines += _limit(played, limit, axis, y)
-            words.append(Words(0, y + _HIGH - 8, f"max {played.peaks[rank]}", quiet=True))
+            words.append(
+                Words(
+                    0, y + _HIGH - 8, translate("max {peaks}", peaks=played.peaks[rank]), quiet=True
+                )
+            )
             y += _HIGH + 8
     words += [Words(left, y + 12, "0", quiet=True)]
     words += [Words(paper.width, y + 12, str(end), anchor="end", quiet=True)]

@@ -7,6 +7,7 @@ from app.charts.drawing import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, few, listed, sketch
+from app.translation import translate
 from app.units import BYTE, BYTE_PER_SECOND, SECOND, Bytes, BytesPerSecond, Count, Seconds, show
 
 _MOST = 12  # ranks in a circle
@@ -24,13 +25,17 @@ def _ring(
 ) -> Sketch:
     whole("ranks", ranks, 2)
     notes = [
-        f"{show(size, BYTE)} on each" if size else "",
-        f"{show(bandwidth, BYTE_PER_SECOND)} per link" if bandwidth else "",
-        f"{show(latency, SECOND)} per step" if latency else "",
+        translate("{size} on each", size=show(size, BYTE)) if size else "",
+        translate("{bandwidth} per link", bandwidth=show(bandwidth, BYTE_PER_SECOND))
+        if bandwidth
+        else "",
+        translate("{latency} per step", latency=show(latency, SECOND)) if latency else "",
     ]
-    says = "each sends to its neighbor on the right and receives from the one on the left"
+    says = translate(
+        "each sends to its neighbor on the right and receives from the one on the left"
+    )
     return sketch(
-        f"{ranks:,} ranks in a ring",
+        translate("{ranks:,} ranks in a ring", ranks=ranks),
         listed([says, *notes]),
         lambda paper: _circle(ranks, [note for note in notes if note], paper),
     )
@@ -70,7 +75,7 @@ def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
 def _name(rank: int | None, paper: Paper) -> str:
     if rank is None:
         return GAP
-    return f"{rank:,}" if paper is NARROW else f"rank {rank:,}"
+    return f"{rank:,}" if paper is NARROW else translate("rank {rank:,}", rank=rank)
 
 
 def _node(place: tuple[float, float], name: str, *, marked: bool = False) -> Rect:
@@ -108,9 +113,10 @@ def _between(
 def _tree(ranks: Count) -> Sketch:
     whole("ranks", ranks, 2)
     cut = ranks >= 2**_LEVELS
-    says = "sums go up to the root, rank 0; then the total goes down the same way"
+    says = translate("sums go up to the root, rank 0; then the total goes down the same way")
     return sketch(
-        f"{ranks:,} ranks in a binary tree" + (", the upper levels" if cut else ""),
+        translate("{ranks:,} ranks in a binary tree", ranks=ranks)
+        + (translate(", the upper levels") if cut else ""),
         says,
         lambda paper: _levels(ranks, paper),
     )
@@ -138,10 +144,10 @@ def _leaf(rank: int, paper: Paper) -> tuple[float, float]:
 
 def _root(ranks: Count, size: Bytes | None = None) -> Sketch:
     whole("ranks", ranks, 2)
-    note = f"{show(size, BYTE)} each way, per rank" if size else ""
-    says = "every other rank sends its array to rank 0 and receives the sum"
+    note = translate("{size} each way, per rank", size=show(size, BYTE)) if size else ""
+    says = translate("every other rank sends its array to rank 0 and receives the sum")
     return sketch(
-        f"{ranks:,} ranks around rank 0",
+        translate("{ranks:,} ranks around rank 0", ranks=ranks),
         listed([says, note]),
         lambda paper: _spokes(ranks, note, paper),
     )
@@ -151,7 +157,7 @@ def _spokes(ranks: int, note: str, paper: Paper) -> Sheet:
     others = [None if n is None else n + 1 for n in few(ranks - 1, 7 if paper is NARROW else 11)]
     step = paper.width / len(others)
     top, bottom = (paper.width / 2, _HALF + 2.0), 120.0
-    rects, arrows, words = [_node(top, "rank 0", marked=True)], [], []
+    rects, arrows, words = [_node(top, translate("rank 0"), marked=True)], [], []
     for at, rank in enumerate(others):
         place = (round((at + 0.5) * step, 2), bottom)
         if rank is None:

@@ -18,6 +18,7 @@ from app.illustrations.base import (
     row,
     sketch,
 )
+from app.translation import translate
 from app.units import Count
 
 _ROW, _BAR, _STEP = 30.0, 14.0, 19.0
@@ -37,13 +38,22 @@ def _answers(lengths: Sequence[Count]) -> Sketch:
         ]
         return Sheet(height=len(tokens) * _STEP, rects=tuple(rects), words=tuple(words))
 
-    return sketch("The answers of a step", f"{len(tokens)} answers and their tokens", on)
+    return sketch(
+        translate("The answers of a step"),
+        translate("{tokens} answers and their tokens", tokens=len(tokens)),
+        on,
+    )
 
 
 def _groups(group: Count) -> Sketch:
     whole("group", group, 2)
-    names = ((Tone.COMPUTE, "right"), (Tone.DROPPED, "wrong"))
-    rows = (("all right", 1.0), ("some right", 0.6), ("one right", 0.0), ("all wrong", -1.0))
+    names = ((Tone.COMPUTE, translate("right")), (Tone.DROPPED, translate("wrong")))
+    rows = (
+        (translate("all right"), 1.0),
+        (translate("some right"), 0.6),
+        (translate("one right"), 0.0),
+        (translate("all wrong"), -1.0),
+    )
 
     def on(paper: Paper) -> Sheet:
         rects: list[Rect] = []
@@ -58,28 +68,36 @@ def _groups(group: Count) -> Sketch:
         samples, said, foot = key(names, len(rows) * (_BAR + 8) + 4, paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *said))
 
-    return sketch("Groups of answers to one prompt", f"{group} answers each", on)
+    return sketch(
+        translate("Groups of answers to one prompt"),
+        translate("{group} answers each", group=group),
+        on,
+    )
 
 
 def _policy_step() -> Sketch:
     names = (
-        (Tone.COMPUTE, "writing"),
-        (Tone.IDLE, "waiting for the longest answer"),
-        (Tone.BACKWARD, "scoring and learning"),
+        (Tone.COMPUTE, translate("writing")),
+        (Tone.IDLE, translate("waiting for the longest answer")),
+        (Tone.BACKWARD, translate("scoring and learning")),
     )
 
     def on(paper: Paper) -> Sheet:
         one = [Piece(4, "", Tone.COMPUTE), Piece(3, "", Tone.IDLE), Piece(3, "", Tone.BACKWARD)]
         rects = row([*one, *one], 0, paper.width, 20, _ROW)
-        words = [Words(0, 12, "one after the other, on all GPUs", quiet=True)]
-        words.append(Words(0, 20 + _ROW + 20, "side by side, on two sets of GPUs", quiet=True))
+        words = [Words(0, 12, translate("one after the other, on all GPUs"), quiet=True)]
+        words.append(
+            Words(0, 20 + _ROW + 20, translate("side by side, on two sets of GPUs"), quiet=True)
+        )
         top = 20 + _ROW + 28
         for at, tone in enumerate((Tone.COMPUTE, Tone.BACKWARD)):
             rects += row([Piece(1, "", tone)] * 4, 0, paper.width, top + at * 18, 15)
         samples, said, foot = key(names, top + 42, paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *said))
 
-    return sketch("Steps in two ways, not to scale", "writing, waiting, learning", on)
+    return sketch(
+        translate("Steps in two ways, not to scale"), translate("writing, waiting, learning"), on
+    )
 
 
 def _copies(trainers: Count, ranks: Count) -> Sketch:
@@ -92,16 +110,29 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
         half = paper.width * 0.42
         rects = row(above, 0, paper.width, 20, 18)
         words = [
-            Words(0, 12, f"{trainers:,} GPUs train, each with its part of the weights", quiet=True),
+            Words(
+                0,
+                12,
+                translate(
+                    "{trainers:,} GPUs train, each with its part of the weights", trainers=trainers
+                ),
+                quiet=True,
+            ),
             *gaps(above, 0, paper.width, 20, 18),
-            Words(0, 68, f"copies that write, {ranks:,} GPUs each", quiet=True),
+            Words(
+                0, 68, translate("copies that write, {ranks:,} GPUs each", ranks=ranks), quiet=True
+            ),
             Words(round(paper.width / 2, 2), 88, GAP, anchor="middle"),
         ]
         for left in (0.0, paper.width - half):
             rects += row(parts, left, left + half, 76, 18)
         return Sheet(height=98, rects=tuple(rects), words=tuple(words))
 
-    return sketch("New weights on their way", "from the GPUs that train to those that write", on)
+    return sketch(
+        translate("New weights on their way"),
+        translate("from the GPUs that train to those that write"),
+        on,
+    )
 
 
 ANSWERS = Illustration("answers", "the answers of a step, and how long they are", _answers)

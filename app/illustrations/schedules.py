@@ -24,6 +24,7 @@ from app.illustrations.base import (
 )
 from app.simulators.overlap import buckets
 from app.simulators.pipeline import Played, Times, build, play
+from app.translation import translate
 from app.units import SECOND, Count, Ratio, Seconds, show
 
 _MOST = 160  # passes of a schedule; with more, its beginning is drawn
@@ -47,14 +48,19 @@ def _pipeline(
     end = played.makespan * min(1.0, _MOST / bars)
     cut = microbatches > _enough(stages) or end < played.makespan
     return Timeline(
-        title=capitalized(SCHEDULE_NAMES[schedule]) + (", the beginning of a step" if cut else ""),
-        summary=f"{stages:,} stages, {microbatches:,} micro-batches; gray is idle",
+        title=capitalized(translate(SCHEDULE_NAMES[schedule]))
+        + (translate(", the beginning of a step") if cut else ""),
+        summary=translate(
+            "{stages:,} stages, {microbatches:,} micro-batches; gray is idle",
+            stages=stages,
+            microbatches=microbatches,
+        ),
         rows=tuple(
-            Lane(f"stage {device}", "", tuple(_bars(played, device, end)))
+            Lane(translate("stage {device}", device=device), "", tuple(_bars(played, device, end)))
             for device in range(stages)
         ),
         end=end,
-        kinds=(("F", SAID["F"]), ("B", SAID["B"])),
+        kinds=tuple((kind, translate(SAID[kind])) for kind in "FB"),
         untimed=True,
     )
 
@@ -93,11 +99,18 @@ def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
         TimeBar(start, end, "C", str(layers - at), "") for at, (start, end) in enumerate(sent)
     )
     return Timeline(
-        title=f"{layers} layers, the last one first",
-        summary=f"backward pass {show(compute, SECOND)} and all-reduce {show(reduce, SECOND)} each",
-        rows=(Lane("compute", "", work), Lane("network", "", talk)),
+        title=translate("{layers} layers, the last one first", layers=layers),
+        summary=translate(
+            "backward pass {compute} and all-reduce {reduce} each",
+            compute=show(compute, SECOND),
+            reduce=show(reduce, SECOND),
+        ),
+        rows=(Lane(translate("compute"), "", work), Lane(translate("network"), "", talk)),
         end=sent[-1][1],
-        kinds=(("B", "backward pass of a layer"), ("C", "all-reduce of its gradients")),
+        kinds=(
+            ("B", translate("backward pass of a layer")),
+            ("C", translate("all-reduce of its gradients")),
+        ),
         untimed=True,
     )
 
@@ -109,9 +122,9 @@ def _accumulation(
     many = whole("count", count, 2) if count else 0
     note = listed(
         [
-            f"{many:,} micro-batches" if many else "",
-            f"{show(compute, SECOND)} for each" if compute else "",
-            f"{show(reduce, SECOND)} for an all-reduce" if reduce else "",
+            translate("{many:,} micro-batches", many=many) if many else "",
+            translate("{compute} for each", compute=show(compute, SECOND)) if compute else "",
+            translate("{reduce} for an all-reduce", reduce=show(reduce, SECOND)) if reduce else "",
         ]
     )
 
@@ -119,31 +132,37 @@ def _accumulation(
         most = 6 if paper is NARROW else 9
         names = [GAP if n is None else str(n + 1) for n in few(many or most + 1, most)]
         if not many:
-            names = [*names[: names.index(GAP) + 1], "last"]
+            names = [*names[: names.index(GAP) + 1], translate("last")]
         cells = [Piece(work, name, Tone.COMPUTE) for name in names]
         send = Piece(talk, "all-reduce", Tone.COMMUNICATION)
         each = [one for cell in cells for one in ((cell,) if cell.label == GAP else (cell, send))]
         rects, words = [], []
         total = sum(one.share for one in each)
         for at, (says, pieces) in enumerate(
-            (("all-reduce after each micro-batch", each), ("once, after the last", [*cells, send]))
+            (
+                (translate("all-reduce after each micro-batch"), each),
+                (translate("once, after the last"), [*cells, send]),
+            )
         ):
             y = at * (_ROW + 30)
             right = paper.width * sum(one.share for one in pieces) / total
             words.append(Words(0, y + 13, says, quiet=True))
             rects += row(pieces, 0, right, y + 20, _ROW)
             words += gaps(pieces, 0, right, y + 20, _ROW)
-        names_of = ((Tone.COMPUTE, "micro-batch"), (Tone.COMMUNICATION, "all-reduce"))
+        names_of = ((Tone.COMPUTE, translate("micro-batch")), (Tone.COMMUNICATION, "all-reduce"))
         samples, says_of, foot = key(names_of, 2 * (_ROW + 30), paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *says_of))
 
-    return sketch("A step of accumulated gradients", note, on)
+    return sketch(translate("A step of accumulated gradients"), note, on)
 
 
 def _waiting(share: Ratio) -> Sketch:
     if not 0 < share < 1:
         raise ValueError(f"share must be between 0 and 1, not {share:g}")
-    names = ((Tone.COMPUTE, "computation"), (Tone.COMMUNICATION, "waiting for communication"))
+    names = (
+        (Tone.COMPUTE, translate("computation")),
+        (Tone.COMMUNICATION, translate("waiting for communication")),
+    )
 
     def on(paper: Paper) -> Sheet:
         pieces = [
@@ -153,7 +172,7 @@ def _waiting(share: Ratio) -> Sketch:
         rects = row(pieces, 0, paper.width, 0, _ROW)
         return Sheet(height=foot, rects=(*rects, *samples), words=tuple(words))
 
-    return sketch("A step", "computation, then waiting for communication", on)
+    return sketch(translate("A step"), translate("computation, then waiting for communication"), on)
 
 
 def _saves(
@@ -162,17 +181,21 @@ def _saves(
     restart: Seconds | None = None,
 ) -> Sketch:
     facts = (
-        f"a checkpoint takes {show(checkpoint, SECOND)}" if checkpoint else "",
-        f"one is saved every {show(interval, SECOND)}" if interval else "",
-        f"a restart takes {show(restart, SECOND)}" if restart else "",
+        translate("a checkpoint takes {checkpoint}", checkpoint=show(checkpoint, SECOND))
+        if checkpoint
+        else "",
+        translate("one is saved every {interval}", interval=show(interval, SECOND))
+        if interval
+        else "",
+        translate("a restart takes {restart}", restart=show(restart, SECOND)) if restart else "",
     )
     work, save = Piece(6, "", Tone.COMPUTE), Piece(1, "", Tone.OPTIMIZER)
     lost, again = Piece(3.4, "", Tone.DROPPED), Piece(1.6, "", Tone.BUFFERS)
     names = (
-        (Tone.COMPUTE, "work"),
-        (Tone.OPTIMIZER, "a checkpoint is saved"),
-        (Tone.DROPPED, "work that is lost"),
-        (Tone.BUFFERS, "restart"),
+        (Tone.COMPUTE, translate("work")),
+        (Tone.OPTIMIZER, translate("a checkpoint is saved")),
+        (Tone.DROPPED, translate("work that is lost")),
+        (Tone.BUFFERS, translate("restart")),
     )
 
     def on(paper: Paper) -> Sheet:
@@ -183,11 +206,11 @@ def _saves(
             height=foot,
             rects=(*rects, *samples),
             arrows=(Arrow(crash, 15, crash, 24 + _ROW, color=Color.GRAY, head=False),),
-            words=(Words(crash, 11, "failure", anchor="middle", strong=True), *words),
+            words=(Words(crash, 11, translate("failure"), anchor="middle", strong=True), *words),
         )
 
-    says = listed(["work since the last checkpoint is lost", *facts])
-    return sketch("Checkpoints and a failure, not to scale", says, on)
+    says = listed([translate("work since the last checkpoint is lost"), *facts])
+    return sketch(translate("Checkpoints and a failure, not to scale"), says, on)
 
 
 def _layers(layers: Count, stages: Count) -> Sketch:
@@ -204,14 +227,16 @@ def _layers(layers: Count, stages: Count) -> Sketch:
         rects = row(cells, left, right, 20, 18)
         rects += row(boxes, left, right, 76, 30)
         words = [
-            Words(0, 12, f"{layers:,} layers", quiet=True),
-            Words(0, 68, f"{stages:,} stages", quiet=True),
+            Words(0, 12, translate("{layers:,} layers", layers=layers), quiet=True),
+            Words(0, 68, translate("{stages:,} stages", stages=stages), quiet=True),
             *gaps(boxes, left, right, 76, 30),
         ]
         return Sheet(height=108, rects=tuple(rects), words=tuple(words))
 
     return sketch(
-        f"{layers:,} layers for {stages:,} stages", "the layers, and the stages to fill", on
+        translate("{layers:,} layers for {stages:,} stages", layers=layers, stages=stages),
+        translate("the layers, and the stages to fill"),
+        on,
     )
 
 

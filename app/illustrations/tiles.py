@@ -5,6 +5,7 @@ from app.charts.drawing import Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, sketch
+from app.translation import translate
 from app.units import Count
 
 _LABEL = 70.0  # pixels to the left of the matrix
@@ -16,8 +17,14 @@ def _tiles(rows: Count, columns: Count, tile_rows: Count, tile_columns: Count) -
     for name, value in (("tile_rows", tile_rows), ("tile_columns", tile_columns)):
         whole(name, value)
     return sketch(
-        "The output of a product, in tiles",
-        f"{rows:,} by {columns:,}, in tiles of {tile_rows:,} by {tile_columns:,}",
+        translate("The output of a product, in tiles"),
+        translate(
+            "{rows:,} by {columns:,}, in tiles of {tile_rows:,} by {tile_columns:,}",
+            rows=rows,
+            columns=columns,
+            tile_rows=tile_rows,
+            tile_columns=tile_columns,
+        ),
         lambda paper: _corner(rows, columns, (tile_rows, tile_columns), paper),
     )
 
@@ -27,7 +34,7 @@ def _corner(rows: int, columns: int, tile: tuple[int, int], paper: Paper) -> She
     high, wide = 30.0, min(30.0 * tile[1] / tile[0], (paper.width - _LABEL) / 5)
     rects: list[Rect] = []
     words = [
-        Words(_LABEL, 14, f"{columns:,} columns"),
+        Words(_LABEL, 14, translate("{columns:,} columns", columns=columns)),
         Words(_LABEL - 8, 40, f"{rows:,}", anchor="end"),
         Words(_LABEL - 8, 56, "rows", anchor="end"),
     ]
@@ -40,7 +47,7 @@ def _corner(rows: int, columns: int, tile: tuple[int, int], paper: Paper) -> She
         words.append(Words(_LABEL + 4 * wide + 6, 22 + down * high + 18, GAP))
     foot = 22 + 3 * high
     words.append(Words(_LABEL + 2 * wide, foot + 10, GAP, anchor="middle"))
-    says = f"filled: a tile of {tile[0]:,} by {tile[1]:,}"
+    says = translate("filled: a tile of {tile:,} by {tile_2:,}", tile=tile[0], tile_2=tile[1])
     words.append(Words(_LABEL, foot + 32, says, quiet=True))
     return Sheet(height=foot + 38, rects=tuple(rects), words=tuple(words))
 

@@ -15,6 +15,7 @@ from app.kinds.base import Illustrated
 from app.kinds.drawing import Draw
 from app.kinds.remembered import Remembered
 from app.simulators.programs import PlayedSchedule
+from app.translation import language
 from app.web.explore.figures import BOTH, drawn_on
 
 
@@ -27,12 +28,12 @@ class IllustrationView:
     problem: str = ""
 
 
-_views: Remembered[tuple[str, str, int], IllustrationView] = Remembered()
+_views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()
 
 
 def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
     """The figure of *exercise* as *seed* draws it, if it has one."""
-    figure, key = exercise.figure, (exercise.id, exercise.digest, seed)
+    figure, key = exercise.figure, (language(), exercise.id, exercise.digest, seed)
     if figure:
         return _views.of(key, lambda: _view(figure, exercise.draw(seed)))
     if exercise.is_played and key not in _views and (start := exercise.at_first(seed)):

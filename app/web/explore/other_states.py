@@ -130,7 +130,7 @@ def _presets(explorer: Explorer, values: Values, hidden: bool) -> list[PresetVie
         its = state_of(
             explorer, Values(read_controls(explorer.controls, {**now, **preset.state})[0])
         )
-        link = Hyperlink(_address(explorer, values, preset.state, hidden), preset.name)
+        link = Hyperlink(_address(explorer, values, preset.state, hidden), translate(preset.name))
         found.append(PresetView(link, its == now))
     return found
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from app.errors import NotFoundError, nearest
-from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls
+from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, told
 from app.translation import translate
+from app.translation.retelling import retold
 
 LONGEST = 200  # characters of a value in a URL
 
@@ -38,9 +39,9 @@ def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
 def explored(explorer: Explorer, values: Values) -> tuple[Explored, str]:
     """The output of *explorer*, and why there is none if the values are not compatible."""
     try:
-        return explorer.explore(values), ""
+        return told(explorer.explore(values)), ""
     except ValueError as error:
-        return Explored("", (), ()), str(error)
+        return Explored("", (), ()), retold(str(error))
 
 
 def waits(explorer: Explorer, query: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from app.formulas import Formula
 from app.kinds import Exercise
 from app.labs.results.report import Report
 from app.labs.spec import Lab
+from app.translation import translate
 from app.web.frame.rendering import Preview
 from app.web.labs.compared import RunGroup, figure_of
 from app.web.labs.pictures import emblem_of
@@ -49,10 +50,11 @@ def explorer_card(
 ) -> Card:
     """An explorer in one state; while the answer is *hidden*, what stands beside the question."""
     figures = tuple(untold(explorer, shown)) if hidden else shown.figures
-    told = _SENTENCE.split(plain(shown.says or explorer.summary))[0]
+    told = _SENTENCE.split(plain(shown.says or translate(explorer.summary)))[0]
+    settings = settings_text(explorer, values) or translate("explorer")
     return Card(
-        kicker=f"{chapter} · {settings_text(explorer, values) or 'explorer'}",
-        title=explorer.title,
+        kicker=f"{chapter} · {settings}",
+        title=translate(explorer.title),
         says=plain(question(explorer, values)) if hidden else told,
         figure=next(iter(figures), None),
     )
