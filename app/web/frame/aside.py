@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -13,5 +14,6 @@ T = TypeVar("T")
 
 
 async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of *work*, run in another thread."""
-    return await asyncio.get_running_loop().run_in_executor(_POOL, partial(work, *args, **kwargs))
+    """The result of *work*, run in another thread in the language of the request."""
+    told = partial(copy_context().run, work, *args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_POOL, told)
